@@ -1,0 +1,93 @@
+"""What an executor does with a run that a message names: one pure decision over the rows as they were read.
+
+The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt is out.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.ids import Origin
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.planner import is_misfired
+from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.schedule import is_occurrence
+
+
+class Action(StrEnum):
+    """What to do: claim the run; end it; repeat the follow-ups of an ended one; let the message wait; drop it."""
+
+    CLAIM = "claim"
+    END = "end"
+    FOLLOW_UP = "follow_up"
+    WAIT = "wait"
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action. `state` and `reason` go with END; `wait_until` (ms) with WAIT."""
+
+    action: Action
+    state: RunState | None = None
+    reason: Reason | None = None
+    wait_until: int | None = None
+
+
+@dataclass(frozen=True)
+class ClaimRules:
+    """What the decision takes from the settings, in ms: how early a run may be claimed, when a fire counts as missed,
+    and how long after a lease's end it may be taken over.
+    """
+
+    early_ms: int
+    misfire_ms: int
+    takeover_margin_ms: int
+
+
+def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
+    if run is None:
+        return Decision(Action.DROP)
+    if run.is_terminal:
+        return Decision(Action.FOLLOW_UP)
+    match run.state:
+        case RunState.RUNNING:
+            return _of_running(run, job, now, rules)
+        case RunState.WITHDRAWN:
+            return Decision(Action.DROP)
+        case RunState.RETRYING if run.not_before > now + rules.early_ms:
+            return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
+    if job is None:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+    if run.cancel_requested or job.status is JobStatus.CANCELLED:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+    if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
+        passed_over = _why_not(run, job, now, rules)
+        if passed_over is not None:
+            return passed_over
+    if run.not_before > now + rules.early_ms:
+        return Decision(Action.WAIT, wait_until=run.not_before)
+    return Decision(Action.CLAIM)
+
+
+def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    free_at = (run.lease_until or 0) + rules.takeover_margin_ms
+    if now < free_at:
+        return Decision(Action.WAIT, wait_until=free_at)
+    if job is None:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+    if run.cancel_requested or job.status is JobStatus.CANCELLED:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+    if run.attempt > job.retry.max_retries:
+        return Decision(Action.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED)
+    return Decision(Action.CLAIM)
+
+
+def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
+    if not is_occurrence(job.schedule, run.id.fire_at):
+        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+    if is_misfired(job.schedule, run.id.fire_at, now, rules.misfire_ms):
+        return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+    if job.status is JobStatus.PAUSED:
+        return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
+    return None

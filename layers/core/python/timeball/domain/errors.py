@@ -1,0 +1,5 @@
+"""The errors of the domain: each says in one sentence what is wrong and what to do instead."""
+
+
+class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
+    """A schedule that cannot be kept: its text says what is wrong and what to write instead."""

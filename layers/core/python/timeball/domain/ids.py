@@ -1,0 +1,67 @@
+"""Identities are derived, never drawn: a job's id is given, a run's id *is* its job, fire time and origin.
+
+So any number of actors that plan the same fire make the same run, and a store that inserts if absent keeps one.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a job id may look like: no separators of keys, urls or headers."""
+
+
+class Origin(StrEnum):
+    """Why a run exists."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+    DEPENDENCY = "dependency"
+    EVENT = "event"
+
+
+_LETTERS = {origin: origin.value[0] for origin in Origin}
+_ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
+
+
+@dataclass(frozen=True, order=True)
+class JobKey:
+    """A job within its tenant."""
+
+    tenant: str
+    job_id: str
+
+
+@dataclass(frozen=True, order=True)
+class RunId:
+    """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see."""
+
+    job: JobKey
+    fire_at: int
+    origin: Origin
+
+    def __str__(self) -> str:
+        return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}"
+
+    @classmethod
+    def parse(cls, tenant: str, text: str) -> Self | None:
+        """Return the run that a text names within a tenant, or None if no run can have that name."""
+        match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])", text)
+        if match is None or match[3] not in _ORIGINS:
+            return None
+        return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]])
+
+
+def shard_of(key: JobKey, shards: int) -> int:
+    """Return the due shard of a new job. It is stored on the row and never computed again."""
+    digest = hashlib.blake2b(f"{key.tenant}#{key.job_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) % shards
+
+
+def fraction_of(*parts: object) -> float:
+    """Return a number in [0, 1) that is a hash of the parts: the same on every replay. Jitter comes from here."""
+    digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
+    return (int.from_bytes(digest) >> 11) / (1 << 53)

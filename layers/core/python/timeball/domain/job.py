@@ -1,0 +1,164 @@
+"""A job: what is to be done, when, and under which policies. One row, versioned.
+
+Invariant: `next_fire_at` is the earliest instant that no run or skipped row stands for yet; it alone says how far the
+ledger is written. `due_at` is only where the job waits in the due index.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from timeball.domain.ids import JobKey
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.schedule import Schedule
+
+
+class JobStatus(StrEnum):
+    """Where a job stands. A recurring job stays pending; the API derives `running` for a one-off whose run is live."""
+
+    PENDING = "pending"
+    PAUSED = "paused"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN = frozenset({JobStatus.PENDING, JobStatus.PAUSED, JobStatus.WAITING, JobStatus.BLOCKED})
+"""The statuses from which a job may still run."""
+
+
+class Priority(StrEnum):
+    """Which queue carries the runs of a job."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+@dataclass(frozen=True)
+class HttpTarget:
+    """A webhook: where to send the payload, how, and with which headers of the user's."""
+
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run does: a target, and the payload (JSON text, or None) that it is handed."""
+
+    target: HttpTarget
+    payload: str | None = None
+
+
+class Verb(StrEnum):
+    """What a user asked of a job that is not settled yet."""
+
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A user's change that is still to be settled: the verb, when it was asked, and the next fire of the old plan."""
+
+    verb: Verb
+    asked_at: int
+    next_fire_at: int | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row. `work` is None where it stands in a row of its own and was not read.
+
+    `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
+    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `version` counts users' changes,
+    `schedule_version` those that a planned fire must not survive, `revision` every write.
+    """
+
+    key: JobKey
+    schedule: Schedule
+    work: Work | None
+    shard: int
+    created_at: int
+    updated_at: int
+    name: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    priority: Priority = Priority.NORMAL
+    retry: RetryPolicy = RetryPolicy()
+    timeout_seconds: int = 300
+    status: JobStatus = JobStatus.PENDING
+    next_fire_at: int | None = None
+    due_at: int | None = None
+    skip_through: int | None = None
+    final_fire_at: int | None = None
+    runs_planned: int = 0
+    plan_failures: int = 0
+    intent: Intent | None = None
+    fingerprint: str | None = None
+    version: int = 1
+    schedule_version: int = 1
+    revision: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job may still run."""
+        return self.status in OPEN
+
+
+def advanced(job: Job, next_fire_at: int | None, runs_planned: int) -> Job:
+    """Return the job with its ledger written up to `next_fire_at`; with None left, out of the due index."""
+    return replace(
+        job,
+        revision=job.revision + 1,
+        next_fire_at=next_fire_at,
+        due_at=next_fire_at,
+        skip_through=None,
+        runs_planned=job.runs_planned + runs_planned,
+        plan_failures=0,
+    )
+
+
+def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
+    """Return the job with what a plan must not change once it has begun to be written: a range's end, the last fire."""
+    return replace(job, revision=job.revision + 1, skip_through=skip_through, final_fire_at=final_fire_at)
+
+
+def pushed_back(job: Job, due_at: int) -> Job:
+    """Return a job that could not be planned, to be looked at again at `due_at`."""
+    return replace(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
+
+
+def cancelled(job: Job, now: int) -> Job:
+    """Return the job as cancelled but not settled: it stays in the due index until somebody has settled it."""
+    return replace(
+        job,
+        revision=job.revision + 1,
+        version=job.version + 1,
+        schedule_version=job.schedule_version + 1,
+        status=JobStatus.CANCELLED,
+        updated_at=now,
+        next_fire_at=None,
+        due_at=now,
+        skip_through=None,
+        intent=Intent(Verb.CANCEL, now, job.next_fire_at),
+    )
+
+
+def settled(job: Job) -> Job:
+    """Return the job without its intent, out of the due index."""
+    return replace(job, revision=job.revision + 1, intent=None, due_at=job.next_fire_at)
+
+
+def conclusion(job: Job, run: Run) -> JobStatus | None:
+    """Return the status that a terminal run gives its job, or None: only the run of the final fire gives one."""
+    if not run.is_terminal or job.final_fire_at is None or not run.covers(job.final_fire_at):
+        return None
+    if not job.schedule.is_one_off:
+        return JobStatus.COMPLETED
+    if run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED:
+        return JobStatus.CANCELLED
+    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

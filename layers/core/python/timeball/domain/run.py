@@ -1,0 +1,223 @@
+"""A run: one occurrence of a job, and the one table of moves that it may make.
+
+Invariant: every change of a run's state is a move of MOVES, made by one of the functions below, and stored on the
+condition that the row is still as it was read (`revision`). The attempt number is the fencing token.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from timeball.domain.ids import Origin, RunId
+
+
+class RunState(StrEnum):
+    """Where a run stands; the comment of each state says who moves it on."""
+
+    QUEUED = "queued"  # the executor that claims it
+    RUNNING = "running"  # its executor, or whoever takes it over when the lease is out
+    RETRYING = "retrying"  # the scan, when its retry is due
+    WITHDRAWN = "withdrawn"  # whoever resumes or cancels the paused job
+    SUCCEEDED = "succeeded"  # nobody
+    FAILED = "failed"  # a person, by hand
+    SKIPPED = "skipped"  # nobody
+    CANCELLED = "cancelled"  # nobody
+
+
+MOVES: Mapping[RunState, frozenset[RunState]] = {
+    RunState.QUEUED: frozenset(
+        {RunState.RUNNING, RunState.SKIPPED, RunState.CANCELLED, RunState.WITHDRAWN, RunState.FAILED}
+    ),
+    RunState.RUNNING: frozenset({RunState.SUCCEEDED, RunState.RETRYING, RunState.FAILED, RunState.CANCELLED}),
+    RunState.RETRYING: frozenset({RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
+    RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED}),
+    RunState.FAILED: frozenset({RunState.QUEUED}),
+    RunState.SUCCEEDED: frozenset(),
+    RunState.SKIPPED: frozenset(),
+    RunState.CANCELLED: frozenset(),
+}
+"""The only authority on which move is legal."""
+
+TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED})
+LIVE = frozenset(RunState) - TERMINAL
+
+
+class Outcome(StrEnum):
+    """How one attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+
+
+class Reason(StrEnum):
+    """Why a run did not execute, or did not succeed. The same word names the metric, the log key and the API field."""
+
+    MISFIRED = "misfired"
+    SUPERSEDED = "superseded"
+    JOB_CANCELLED = "job_cancelled"
+    JOB_GONE = "job_gone"
+    NOT_RETRIABLE = "not_retriable"
+    RETRIES_EXHAUSTED = "retries_exhausted"
+    TOO_OLD = "too_old"
+    NOT_CARRIED = "not_carried"
+
+
+SENTENCES: Mapping[Reason, str] = {
+    Reason.MISFIRED: "It was due while nothing could run it, and the catch-up policy passes it over.",
+    Reason.SUPERSEDED: "The job was rescheduled, and this instant is no occurrence of the new schedule.",
+    Reason.JOB_CANCELLED: "The job was cancelled.",
+    Reason.JOB_GONE: "The job no longer exists.",
+    Reason.NOT_RETRIABLE: "The target's answer says that another try would fare no better.",
+    Reason.RETRIES_EXHAUSTED: "Every attempt that the retry policy allows has failed.",
+    Reason.TOO_OLD: "The next try would have come after the retry policy's maximum age.",
+    Reason.NOT_CARRIED: "The queue gave up on the run's message again and again.",
+}
+"""What a person reads for a reason."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One finished try of a run: its number, instants (ms), outcome, and what the target answered.
+
+    `started_at` is the moment of the call; None if the attempt was lost and nobody knows.
+    """
+
+    number: int
+    outcome: Outcome
+    claimed_at: int
+    started_at: int | None = None
+    finished_at: int | None = None
+    status: int | None = None
+    error: str | None = None
+    body: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
+
+    `stamp` is the job's schedule version at the insert; `not_before` the instant before which no call may leave;
+    `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended.
+    """
+
+    id: RunId
+    state: RunState
+    stamp: int
+    priority: str
+    shard: int
+    not_before: int
+    created_at: int
+    revision: int = 1
+    attempt: int = 0
+    owner: str | None = None
+    claimed_at: int | None = None
+    lease_until: int | None = None
+    due_at: int | None = None
+    first_started_at: int | None = None
+    finished_at: int | None = None
+    cancel_requested: bool = False
+    carrier_failures: int = 0
+    reason: Reason | None = None
+    last: Attempt | None = None
+    last_fire_at: int | None = None
+    count: int = 1
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing but a person moves this run on."""
+        return self.state in TERMINAL
+
+    @property
+    def is_unstarted(self) -> bool:
+        """Whether no attempt was ever claimed."""
+        return self.attempt == 0
+
+    @property
+    def lateness_ms(self) -> int | None:
+        """Start of the first attempt minus the fire time."""
+        return None if self.first_started_at is None else self.first_started_at - self.id.fire_at
+
+    def covers(self, fire_at: int) -> bool:
+        """Say whether this row is the ledger's record of a fire time of the schedule."""
+        if self.id.origin is not Origin.SCHEDULE:
+            return False
+        return self.id.fire_at <= fire_at <= (self.last_fire_at or self.id.fire_at)
+
+
+class IllegalMoveError(Exception):
+    """The run's transition table has no such move."""
+
+
+def _move(run: Run, state: RunState) -> Run:
+    if state not in MOVES[run.state]:
+        raise IllegalMoveError(f"{run.id}: {run.state} -> {state}")
+    return replace(run, state=state, revision=run.revision + 1)
+
+
+def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    """Return the run as a new attempt of `owner`: from queued, retrying, or running with its lease out."""
+    moved = replace(run, revision=run.revision + 1) if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
+    return replace(
+        moved,
+        state=RunState.RUNNING,
+        attempt=run.attempt + 1,
+        owner=owner,
+        claimed_at=now,
+        lease_until=now + lease_ms,
+        due_at=None,
+    )
+
+
+def renewed(run: Run, now: int, lease_ms: int) -> Run:
+    """Return a running run with its lease extended."""
+    return replace(run, revision=run.revision + 1, lease_until=now + lease_ms)
+
+
+def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, last: Attempt | None = None) -> Run:
+    """Return the run in a terminal state. It keeps its due key: only the scan drops one, after the follow-ups."""
+    return replace(
+        _move(run, state),
+        owner=None,
+        lease_until=None,
+        finished_at=now,
+        reason=reason,
+        last=last or run.last,
+        first_started_at=_first_start(run, last),
+    )
+
+
+def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
+    """Return the run waiting in the due index for its next attempt."""
+    return replace(
+        _move(run, RunState.RETRYING),
+        owner=None,
+        lease_until=None,
+        not_before=retry_at,
+        due_at=retry_at,
+        last=last,
+        first_started_at=_first_start(run, last),
+    )
+
+
+def requeued(run: Run) -> Run:
+    """Return a retrying run whose message was sent: queued, and out of the due index."""
+    return replace(_move(run, RunState.QUEUED), due_at=None)
+
+
+def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
+    """Return the run, in its state, standing in the due index at `due_at`, or (None) out of it."""
+    failures = run.carrier_failures if carrier_failures is None else carrier_failures
+    return replace(run, revision=run.revision + 1, due_at=due_at, carrier_failures=failures)
+
+
+def asked_to_stop(run: Run) -> Run:
+    """Return a running run that its executor is asked to stop."""
+    return replace(run, revision=run.revision + 1, cancel_requested=True)
+
+
+def _first_start(run: Run, last: Attempt | None) -> int | None:
+    if run.first_started_at is not None or last is None:
+        return run.first_started_at
+    return last.started_at

@@ -1,0 +1,87 @@
+"""When a job is due: one instant, an interval or a cron expression, within a window. Only fire times; no policy.
+
+Invariant: fire times depend on the schedule alone, never on when or from where one asks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from timeball.domain.cron import parse_cron
+from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.domain.stepper import next_fire as next_cron_fire
+from timeball.domain.zones import load_zone
+
+
+@dataclass(frozen=True)
+class At:
+    """One instant. `now` and `delay` are this too: they are reckoned when the job is submitted."""
+
+    at: int
+
+
+@dataclass(frozen=True)
+class Every:
+    """An interval of whole seconds, aligned to an anchor instant, without drift."""
+
+    seconds: int
+    anchor_at: int
+
+
+@dataclass(frozen=True)
+class Cron:
+    """A cron expression of five fields, read in a time zone."""
+
+    expression: str
+    timezone: str = "UTC"
+
+
+Timing = At | Every | Cron
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A timing within a window: no fire before `start_at` or after `end_at` (both may fire), at most `max_runs` runs."""
+
+    timing: Timing
+    start_at: int | None = None
+    end_at: int | None = None
+    max_runs: int | None = None
+
+    @property
+    def is_one_off(self) -> bool:
+        """Whether the job is due once: it never misfires, however late."""
+        return isinstance(self.timing, At)
+
+
+def next_fire(schedule: Schedule, after_at: int) -> int | None:
+    """Return the first fire time strictly after an instant (ms), or None if there is none. Ignores `max_runs`."""
+    after_at = after_at if schedule.start_at is None else max(after_at, schedule.start_at - 1)
+    fire_at: int | None
+    match schedule.timing:
+        case At(at):
+            fire_at = at if at > after_at else None
+        case Every(seconds, anchor_at):
+            period = seconds * SECOND_MS
+            fire_at = max(anchor_at, anchor_at + ((after_at - anchor_at) // period + 1) * period)
+        case Cron(expression, timezone):
+            fire_at = next_cron_fire(parse_cron(expression), load_zone(timezone), after_at)
+    end_at = LATEST - 1 if schedule.end_at is None else schedule.end_at
+    return fire_at if fire_at is not None and fire_at <= end_at else None
+
+
+def first_fire(schedule: Schedule, now: int) -> int | None:
+    """Return the first fire time of a job that is submitted now; a one-off in the past is due at its own instant."""
+    return next_fire(schedule, -1 if schedule.is_one_off else now - 1)
+
+
+def is_occurrence(schedule: Schedule, fire_at: int) -> bool:
+    """Say whether the schedule fires at an instant."""
+    return next_fire(schedule, fire_at - 1) == fire_at
+
+
+def fires(schedule: Schedule, first_at: int, through_at: int) -> Iterator[int]:
+    """Yield the fire times from `first_at` to `through_at`, both included."""
+    fire_at = next_fire(schedule, first_at - 1)
+    while fire_at is not None and fire_at <= through_at:
+        yield fire_at
+        fire_at = next_fire(schedule, fire_at)
