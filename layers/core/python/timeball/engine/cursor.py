@@ -1,0 +1,78 @@
+"""Which hours of the due index a scan asks for. Nothing that was ever written there is out of its reach.
+
+An entry stands in the hour of its due time, or of its writing if that is later. The open hours are asked each time,
+the closed ones back to a shard's cursor once a minute, two days before the cursor once an hour. A cursor moves only
+over hours that were found empty and have been over for ten minutes, so an index that lags loses nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from timeball.domain.instants import HOUR_MS, MINUTE_MS
+from timeball.ports import DuePage, DueQuery
+
+PAGE = 250
+"""Entries of one shard and hour that one scan takes."""
+
+_STILL_OPEN_MS = 2 * MINUTE_MS
+_SETTLED_MS = 10 * MINUTE_MS
+_BACK_HOURS = 48
+_MAX_CLOSED = 96
+
+
+@dataclass
+class Sweeps:
+    """When this process last looked at closed hours, by shard (ms). A new process has looked at none, and looks."""
+
+    closed_at: dict[int, int] = field(default_factory=dict)
+    back_at: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What to ask of one shard: `open` hours, and `closed` ones in order (empty: not now). `cut`: there are more."""
+
+    shard: int
+    open: tuple[DueQuery, ...]
+    closed: tuple[DueQuery, ...]
+    cut: bool
+
+
+def hour_of(at: int) -> int:
+    """Return the start of the UTC hour of an instant, in ms."""
+    return at - at % HOUR_MS
+
+
+def look(shard: int, oldest_hour_at: int | None, sweeps: Sweeps, now: int, horizon_at: int) -> Look:
+    """Decide which hours of a shard to ask for now; a shard without a cursor is asked two days back."""
+    first_open = hour_of(now - _STILL_OPEN_MS)
+    opened = tuple(_queries(shard, first_open, hour_of(horizon_at), horizon_at))
+    if now - sweeps.closed_at.get(shard, 0) < MINUTE_MS:
+        return Look(shard, opened, (), cut=False)
+    oldest = first_open - _BACK_HOURS * HOUR_MS if oldest_hour_at is None else min(oldest_hour_at, first_open)
+    if oldest_hour_at is not None and now - sweeps.back_at.get(shard, 0) >= HOUR_MS:
+        oldest -= _BACK_HOURS * HOUR_MS
+    closed = tuple(_queries(shard, max(oldest, 0), first_open - HOUR_MS, horizon_at))
+    return Look(shard, opened, closed[:_MAX_CLOSED], cut=len(closed) > _MAX_CLOSED)
+
+
+def looked(look: Look, pages: Sequence[DuePage], oldest_hour_at: int | None, sweeps: Sweeps, now: int) -> int | None:
+    """Note that a look's closed hours were answered with `pages`; return where the cursor may move to, or None."""
+    if not look.closed:
+        return None
+    if not look.cut:
+        sweeps.closed_at[look.shard] = now
+        sweeps.back_at[look.shard] = max(sweeps.back_at.get(look.shard, 0), hour_of(now))
+    moved: int | None = None
+    for query, page in zip(look.closed, pages, strict=True):
+        if oldest_hour_at is not None and query.hour_at < oldest_hour_at and not page.candidates:
+            continue
+        if page.candidates or page.full or query.hour_at + HOUR_MS + _SETTLED_MS > now:
+            break
+        moved = query.hour_at + HOUR_MS
+    return moved if oldest_hour_at is None or (moved or 0) > oldest_hour_at else None
+
+
+def _queries(shard: int, first_hour_at: int, last_hour_at: int, through_at: int) -> list[DueQuery]:
+    hours = range(first_hour_at, last_hour_at + 1, HOUR_MS)
+    return [DueQuery(shard, hour_at, through_at, PAGE) for hour_at in hours]

@@ -1,0 +1,56 @@
+"""Judge what the queue gave up on: by the run's row, never by the message. Then the message may go.
+
+A queue gives up on a message that came back too often. That says nothing about the run: it may be over, or running
+well. One that still waits goes back into the due index, and only its own count makes it fail for want of a carrier.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from timeball.domain.ids import RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.run import Reason, Run, RunState, due_again, ended
+from timeball.engine.follow_up import follow_up
+from timeball.engine.world import World
+from timeball.ports import Swap
+
+log = logging.getLogger(__name__)
+
+MAX_CARRIER_FAILURES = 5
+"""How often the queue may give up on a queued run before the run has failed."""
+
+_TRIES = 5
+
+
+def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
+    """Judge each run; return for each whether its message may go. Raises UnavailableError."""
+    waiting = list(dict.fromkeys(ids))
+    for _ in range(_TRIES):
+        rows = [row for row in world.store.read_runs(waiting) if row is not None]
+        over = [row for row in rows if row.is_terminal]
+        if over:
+            follow_up(world, list(zip(over, world.store.read_jobs([row.id.job for row in over]), strict=True)))
+        now = world.clock.now()
+        swaps = [Swap(row, after) for row in rows if (after := _judged(row, now, world)) is not None]
+        swapped = world.store.swap_runs(swaps, now) if swaps else []
+        waiting = [swap.before.id for swap, outcome in zip(swaps, swapped, strict=True) if not outcome.done]
+        if not waiting:
+            break
+    return [run_id not in waiting for run_id in ids]
+
+
+def _judged(run: Run, now: int, world: World) -> Run | None:
+    """Return what becomes of the run, or None if nothing does: it is over, withdrawn, or already waits in the due index."""
+    match run.state:
+        case RunState.RUNNING if run.due_at is None:
+            return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))
+        case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
+            log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
+            return due_again(ended(run, RunState.FAILED, now, Reason.NOT_CARRIED), now)
+        case RunState.QUEUED:
+            backoff_ms = world.rules.lease_ms * 2**run.carrier_failures
+            return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
+        case RunState.RETRYING if run.due_at is None:
+            return due_again(run, max(run.not_before, now))
+        case _:
+            return None

@@ -1,0 +1,110 @@
+"""Finish attempts: write the run on condition that the attempt is still the row's, then the follow-ups.
+
+Only then may the message go. A run that turned out to be somebody else's is left to them, unless it is over: then the
+follow-ups are repeated, for whoever ended it may have died before them.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from timeball.domain.job import Job
+from timeball.domain.outcome import after_attempt
+from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.engine.follow_up import follow_up
+from timeball.engine.renew import owns
+from timeball.engine.world import World
+from timeball.ports import Answer, Swap
+
+log = logging.getLogger(__name__)
+
+INLINE_CHARACTERS = 200
+"""Of an answer's body and of an error, this much stands in the run's own row, which stays under 1 KB."""
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run as its executor holds it, its job, and the answer of the target."""
+
+    run: Run
+    job: Job
+    answer: Answer
+
+
+def finish(world: World, results: Sequence[Result]) -> list[bool]:
+    """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
+    now = world.clock.now()
+    attempts = [_attempt(result) for result in results]
+    telling = [(r.run.id, a) for r, a in zip(results, attempts, strict=True) if _needs_a_row(a)]
+    if telling:
+        world.store.save_attempts(telling, now)
+    rows = _write(world, results, attempts, now)
+    ended = [(row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal]
+    follow_up(world, ended)
+    return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]
+
+
+def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt], now: int) -> list[Run | None]:
+    """Write each outcome, again if only the holder's own renewal or a cancel came between; return the rows as they stand."""
+    rows: list[Run | None] = [result.run for result in results]
+    waiting = list(range(len(results)))
+    for _ in range(_TRIES):
+        swaps = [
+            Swap(run, after_attempt(run, result.job.retry, _inline(attempt), now, result.answer.retry_after_seconds))
+            for position in waiting
+            if (run := rows[position]) is not None
+            for result, attempt in [(results[position], attempts[position])]
+        ]
+        refused = []
+        for position, swapped in zip(waiting, world.store.swap_runs(swaps, now), strict=True):
+            rows[position] = swapped.row
+            if not swapped.done and swapped.row is not None and owns(swapped.row, results[position].run):
+                refused.append(position)
+        waiting = refused
+        if not waiting:
+            break
+    return rows
+
+
+def _may_go(row: Run | None, run: Run) -> bool:
+    """Whether the message has done its work: the run is over, or waits for its retry, or its row is gone."""
+    if row is None or row.is_terminal:
+        return True
+    done = row.state is RunState.RETRYING and row.attempt == run.attempt
+    if not done:
+        log.info("attempt is no longer current", extra={"run_id": str(run.id), "attempt": run.attempt})
+    return done
+
+
+def _attempt(result: Result) -> Attempt:
+    run, answer = result.run, result.answer
+    if answer.status is not None and 200 <= answer.status < 300:
+        outcome = Outcome.SUCCEEDED
+    else:
+        outcome = Outcome.TIMED_OUT if answer.timed_out else Outcome.FAILED
+    error = answer.error
+    if error is None and outcome is not Outcome.SUCCEEDED:
+        error = f"The target answered with status {answer.status}."
+    return Attempt(
+        number=run.attempt,
+        outcome=outcome,
+        claimed_at=run.claimed_at or run.created_at,
+        started_at=answer.called_at,
+        finished_at=answer.finished_at,
+        status=answer.status,
+        error=error,
+        body=answer.body or None,
+    )
+
+
+def _needs_a_row(attempt: Attempt) -> bool:
+    """Whether the attempt has more to tell than the run's row keeps: a later attempt replaces what stands there."""
+    return attempt.outcome is not Outcome.SUCCEEDED or _inline(attempt) != attempt
+
+
+def _inline(attempt: Attempt) -> Attempt:
+    body = attempt.body[:INLINE_CHARACTERS] if attempt.body else None
+    error = attempt.error[:INLINE_CHARACTERS] if attempt.error else None
+    return replace(attempt, body=body, error=error)

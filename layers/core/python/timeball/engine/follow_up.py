@@ -1,0 +1,24 @@
+"""What the end of a run entails for others. Each follow-up is idempotent: whoever meets an ended run repeats it."""
+
+from collections.abc import Sequence
+
+from timeball.domain.job import Job, conclusion
+from timeball.domain.run import Run
+from timeball.engine.world import World
+from timeball.ports import Conclusion
+
+
+def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
+    """Do for each terminal run what its end entails: the job takes its final status from its final run.
+
+    The job may be an old reading: its final fire is fixed before the run of that fire is inserted.
+    """
+    now = world.clock.now()
+    conclusions = [
+        Conclusion(job.key, job.final_fire_at, status, now)
+        for run, job in ended
+        if job is not None and job.final_fire_at is not None
+        if (status := conclusion(job, run)) is not None
+    ]
+    if conclusions:
+        world.store.conclude_jobs(conclusions)

@@ -1,0 +1,36 @@
+"""Renew leases: one write for all live runs of an executor. What comes back tells it what others want of them."""
+
+from collections.abc import Sequence
+
+from timeball.domain.run import Run, RunState, renewed
+from timeball.engine.world import World
+from timeball.ports import Swap
+
+_TRIES = 3
+
+
+def renew(world: World, runs: Sequence[Run]) -> list[Run | None]:
+    """Extend the lease of each run that its holder still owns; None for one that is somebody else's, or over.
+
+    A run that was asked to stop is renewed as well, and says so in `cancel_requested`. Raises UnavailableError.
+    """
+    now = world.clock.now()
+    held: list[Run] = list(runs)
+    answers: dict[int, Run | None] = {}
+    for _ in range(_TRIES):
+        waiting = [position for position in range(len(held)) if position not in answers]
+        if not waiting:
+            break
+        swaps = [Swap(held[position], renewed(held[position], now, world.rules.lease_ms)) for position in waiting]
+        for position, swapped in zip(waiting, world.store.swap_runs(swaps, now), strict=True):
+            row = swapped.row
+            if swapped.done or row is None or not owns(row, runs[position]):
+                answers[position] = row if swapped.done else None
+            else:
+                held[position] = row
+    return [answers.get(position) for position in range(len(held))]
+
+
+def owns(row: Run, run: Run) -> bool:
+    """Say whether the stored row is still this holder's attempt."""
+    return row.state is RunState.RUNNING and row.attempt == run.attempt and row.owner == run.owner

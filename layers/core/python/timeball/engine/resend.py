@@ -1,0 +1,49 @@
+"""What the scan does with runs that stand in the due index: whatever waits for a time is moved on at that time.
+
+A message is always sent before the row says that it was; the due key is dropped last.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.run import Run, RunState, due_again, requeued
+from timeball.engine.follow_up import follow_up
+from timeball.engine.world import World
+from timeball.ports import Dispatch, Swap
+
+
+def resend(world: World, runs: Sequence[Run]) -> int:
+    """Move each due run on; return how many were. The runs are as just read, each with its due key.
+
+    queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
+    its lease's end. withdrawn: out of the index, as it waits for no time. terminal: follow-ups repeated, then out.
+    """
+    now = world.clock.now()
+    carried = [run for run in runs if _is_to_be_sent(run, now, world.rules.margin_ms)]
+    dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]
+    sent = world.queue.send(dispatches, now) if dispatches else []
+    swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
+    swaps += [
+        Swap(run, due_again(run, (run.lease_until or now) + world.rules.margin_ms))
+        for run in runs
+        if run.state is RunState.RUNNING and run not in carried
+    ]
+    over = [run for run in runs if run.is_terminal]
+    if over:
+        jobs = world.store.read_jobs([run.id.job for run in over])
+        follow_up(world, list(zip(over, jobs, strict=True)))
+    swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
+    return sum(swapped.done for swapped in world.store.swap_runs(swaps, now)) if swaps else 0
+
+
+def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:
+    if run.state is RunState.RUNNING:
+        return (run.lease_until or 0) + margin_ms <= now
+    return run.state in (RunState.QUEUED, RunState.RETRYING)
+
+
+def _claimable_at(run: Run, now: int) -> int:
+    return now if run.state is RunState.RUNNING else run.not_before
+
+
+def _after_send(run: Run) -> Run:
+    return requeued(run) if run.state is RunState.RETRYING else due_again(run, None)

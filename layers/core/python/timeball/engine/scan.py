@@ -1,0 +1,104 @@
+"""Scan a partition: everything due by now plus the look-ahead is read, decided about, and moved on.
+
+The due index only nominates; rows decide. A scan that is repeated, doubled or cut off anywhere does no harm, so nothing
+elects a leader: the owner of a partition only keeps two tickers from doing the same work for long.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Run
+from timeball.engine.cursor import Sweeps, look, looked
+from timeball.engine.dispatch import dispatch
+from timeball.engine.resend import resend
+from timeball.engine.settle import settle
+from timeball.engine.world import World
+from timeball.ports import Owner, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan did. `backlog`: more is due and this scan got somewhere, so the next may follow at once."""
+
+    superseded: bool = False
+    backlog: bool = False
+    candidates: int = 0
+    sent: int = 0
+    skipped: int = 0
+    resent: int = 0
+    settled: int = 0
+
+
+def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
+    """Scan the shards of a partition once, on behalf of `owner`; superseded, and nothing done, if a newer one owns it."""
+    now = world.clock.now()
+    horizon_at = now + world.rules.lookahead_ms
+    shards = range(partition, world.rules.shards, world.rules.partitions)
+    cursors = world.store.take_partition(partition, owner, shards)
+    if cursors is None:
+        return Scan(superseded=True)
+    looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
+    pages = iter(world.store.due([query for one in looks for query in (*one.open, *one.closed)]))
+    nominated: dict[JobKey | RunId, None] = {}
+    full = any(one.cut for one in looks)
+    moves: list[tuple[int, int]] = []
+    for one in looks:
+        answers = [next(pages) for _ in (*one.open, *one.closed)]
+        full = full or any(page.full for page in answers)
+        nominated.update(dict.fromkeys(candidate for page in answers for candidate in page.candidates))
+        moved = looked(one, answers[len(one.open) :], cursors.get(one.shard), sweeps, now)
+        if moved is not None:
+            moves.append((one.shard, moved))
+    done = _move_on(world, list(nominated), horizon_at)
+    for shard, oldest_hour_at in moves:
+        world.store.move_cursor(shard, oldest_hour_at)
+    progressed = done.sent + done.skipped + done.resent + done.settled > 0
+    return Scan(False, (full and progressed) or done.backlog, len(nominated), done.sent, done.skipped, done.resent, done.settled)
+
+
+def _move_on(world: World, nominated: Sequence[JobKey | RunId], horizon_at: int) -> Scan:
+    job_keys = [key for key in nominated if isinstance(key, JobKey)]
+    run_ids = [key for key in nominated if isinstance(key, RunId)]
+    jobs = [job for job in (world.store.read_jobs(job_keys) if job_keys else []) if job and _is_due(job, horizon_at)]
+    runs = [run for run in (world.store.read_runs(run_ids) if run_ids else []) if run and _is_due(run, horizon_at)]
+    resent = resend(world, runs) if runs else 0
+    settled = _settle(world, [job for job in jobs if job.intent is not None])
+    sent, skipped, backlog = _dispatch(
+        world, [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
+    )
+    return Scan(backlog=backlog, sent=sent, skipped=skipped, resent=resent, settled=settled)
+
+
+def _is_due(row: Job | Run, horizon_at: int) -> bool:
+    return row.due_at is not None and row.due_at <= horizon_at
+
+
+def _settle(world: World, jobs: Sequence[Job]) -> int:
+    """Settle one by one: a job that cannot be settled now is found again, and stops no other."""
+    done = 0
+    for job in jobs:
+        try:
+            settle(world, [job])
+            done += 1
+        except UnavailableError as unsettled:
+            log.warning("job not settled yet: %s", unsettled, extra={"job_id": job.key.job_id})
+    return done
+
+
+def _dispatch(world: World, jobs: Sequence[Job]) -> tuple[int, int, bool]:
+    sent = skipped = 0
+    for _ in range(_ROUNDS):
+        if not jobs:
+            break
+        reports = dispatch(world, jobs)
+        sent += sum(report.sent for report in reports)
+        skipped += sum(report.skipped for report in reports)
+        jobs = [report.job for report in reports if report.more]
+    return sent, skipped, bool(jobs)

@@ -1,0 +1,48 @@
+"""Submit jobs: stored before the answer, and what is due within the look-ahead dispatched at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.job import Job
+from timeball.domain.new_job import JobSpec, new_job
+from timeball.engine.dispatch import dispatch
+from timeball.engine.world import World
+
+
+class Submission(StrEnum):
+    """What became of a submitted job: stored now; stored earlier by the same request; its id is another job's."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The outcome, and the job as it was stored at its creation (CONFLICT: the other job)."""
+
+    outcome: Submission
+    job: Job
+
+
+def submit(world: World, specs: Sequence[JobSpec]) -> list[Submitted]:
+    """Store each job, then dispatch those that are due within the look-ahead.
+
+    The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
+    Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
+    """
+    now = world.clock.now()
+    jobs = [new_job(spec, now, world.rules.shards) for spec in specs]
+    submitted = [_submitted(job, standing) for job, standing in zip(jobs, world.store.create_jobs(jobs, now), strict=True)]
+    horizon_at = now + world.rules.lookahead_ms
+    due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
+    dispatch(world, due)
+    return submitted
+
+
+def _submitted(job: Job, standing: Job | None) -> Submitted:
+    if standing is None:
+        return Submitted(Submission.CREATED, job)
+    same = standing.fingerprint == job.fingerprint
+    return Submitted(Submission.REPEATED if same else Submission.CONFLICT, standing)

@@ -1,0 +1,55 @@
+"""What every verb of the engine is handed: the ports, and the settings that decisions need."""
+
+from dataclasses import dataclass
+
+from timeball.domain.claim import ClaimRules
+from timeball.domain.instants import SECOND_MS
+from timeball.ports import Clock, Queue, Store
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The engine's settings, with the defaults of the documentation. Durations are whole seconds."""
+
+    shards: int = 4
+    partitions: int = 1
+    lookahead_seconds: int = 5
+    misfire_seconds: int = 60
+    lease_seconds: int = 30
+    heartbeat_seconds: int = 10
+    lease_margin_seconds: int = 5
+
+    @property
+    def lookahead_ms(self) -> int:
+        """How far ahead of its due time a run is sent."""
+        return self.lookahead_seconds * SECOND_MS
+
+    @property
+    def misfire_ms(self) -> int:
+        """How late a fire counts as missed."""
+        return self.misfire_seconds * SECOND_MS
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a claim holds unless it is renewed."""
+        return self.lease_seconds * SECOND_MS
+
+    @property
+    def margin_ms(self) -> int:
+        """How long before its lease's end a worker stops, and how long after it another may begin."""
+        return self.lease_margin_seconds * SECOND_MS
+
+    @property
+    def claim(self) -> ClaimRules:
+        """What the claim takes from these settings."""
+        return ClaimRules(self.lookahead_ms + self.margin_ms, self.misfire_ms, self.margin_ms)
+
+
+@dataclass(frozen=True)
+class World:
+    """The store, the queue, the clock, and the rules."""
+
+    store: Store
+    queue: Queue
+    clock: Clock
+    rules: Rules = Rules()

@@ -1,0 +1,231 @@
+"""What the engine asks of the world. Lists in, lists out; the answer's order is the question's.
+
+Every write of a row that exists is a *swap*: it holds only if the row is still at the revision that was read. A swap or
+an insert whose answer was lost and which was repeated underneath finds its own write in place and counts as done.
+A port raises `UnavailableError` where it does not know the outcome (throttled, timed out): unknown is never absent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.job import Job, JobStatus, Work
+from timeball.domain.run import Attempt, Run, RunState
+
+
+class UnavailableError(Exception):
+    """The store or the queue did not answer, or not for every item: the outcome is unknown."""
+
+
+Row = TypeVar("Row", Job, Run)
+
+
+@dataclass(frozen=True)
+class Swap(Generic[Row]):
+    """Replace `before` by `after`, on the condition that the stored row still has `before`'s revision."""
+
+    before: Row
+    after: Row
+
+
+@dataclass(frozen=True)
+class Swapped(Generic[Row]):
+    """Whether a swap was done (by this call, or by an earlier one whose answer was lost), and the row as it now stands.
+
+    `row` is None if there is no such row.
+    """
+
+    done: bool
+    row: Row | None
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Give a job its final status, if it is pending or paused and `fire_at` is its final fire."""
+
+    job: JobKey
+    fire_at: int
+    status: JobStatus
+    at: int
+
+
+@dataclass(frozen=True)
+class DueQuery:
+    """The entries of one shard in one UTC hour (ms of its start) that are due through `through_at`, earliest first."""
+
+    shard: int
+    hour_at: int
+    through_at: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class DuePage:
+    """The jobs and runs that a due query nominates, and whether it stopped at its limit."""
+
+    candidates: tuple[JobKey | RunId, ...]
+    full: bool
+
+
+@dataclass(frozen=True)
+class LedgerQuery:
+    """A page of a job's runs with fire times from `from_at` to `to_at` (both included), newest first.
+
+    `before` is the last run of the page before (None: the first page); `states` empty means all.
+    """
+
+    job: JobKey
+    limit: int
+    from_at: int | None = None
+    to_at: int | None = None
+    states: frozenset[RunState] = frozenset()
+    before: RunId | None = None
+
+
+@dataclass(frozen=True)
+class LedgerPage:
+    """Runs, and the run to continue before, or None at the end."""
+
+    runs: tuple[Run, ...]
+    next_before: RunId | None
+
+
+@dataclass(frozen=True, order=True)
+class Owner:
+    """The execution of the ticker that drives a partition: the greater (start, name) owns it."""
+
+    started_at: str
+    name: str
+
+
+class Store(Protocol):
+    """Jobs, runs, the due index, and the rows of partitions and shards. Reads are strong unless they say otherwise."""
+
+    def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
+        """Insert each job with its work, atomically per job. None: created; a job: the row that already stands there."""
+
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+        """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
+
+    def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        """Write each job's row if it is as it was read; `work` is never changed by a swap."""
+
+    def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
+        """Apply each conclusion, dropping the job from the due index; False where its conditions do not hold."""
+
+    def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
+        """Insert each run if absent. None: inserted; a run: the row that already stands there."""
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+        """Return each run, or None if there is none."""
+
+    def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        """Write each run's row if it is as it was read."""
+
+    def runs_between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
+        """Return the runs of origin schedule that cover any instant from `first_at` to `last_at`, earliest first.
+
+        A skipped range is returned if its first instant lies within.
+        """
+
+    def live_runs(self, job: JobKey, since_at: int) -> list[Run]:
+        """Return the runs of a job that are not terminal and whose fire time is not before `since_at`."""
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page of a job's runs."""
+
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+        """Store finished attempts in rows of their own; the first write of an attempt stands."""
+
+    def read_attempts(self, run: RunId) -> list[Attempt]:
+        """Return the stored attempts of a run, by number."""
+
+    def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        """Ask the due index, which may lag: its answers only nominate."""
+
+    def take_partition(self, partition: int, owner: Owner, shards: Sequence[int]) -> dict[int, int] | None:
+        """Make `owner` the partition's owner unless a greater one is (then None).
+
+        Returns, for each shard that has a cursor, the oldest hour (ms) that may still hold due entries.
+        """
+
+    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
+        """Move a shard's cursor forward; a cursor never moves back."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A run to be carried to an executor: its queue's priority, and the instant from which it may be claimed."""
+
+    run: RunId
+    priority: str
+    not_before: int
+
+
+class Queue(Protocol):
+    """What carries runs to executors: at least once, in any order."""
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+        """Send each, delayed by the whole seconds until `not_before`. False: unknown, send it again."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A message as an executor received it. `receipt` names this receipt of it, for the inbox alone."""
+
+    run: RunId
+    receipt: str
+
+
+class Inbox(Protocol):
+    """The executor's side of one queue. Both calls may fail for an item in silence: the message then comes again."""
+
+    def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
+        """Keep the messages from other executors for so many seconds from now (0: give them back at once)."""
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove the messages for good."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One attempt's call of its target."""
+
+    run: RunId
+    attempt: int
+    work: Work
+    timeout_seconds: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call. `status` None: no answer, and `error` is a sentence. `body` is cut at 16 KB.
+
+    `called_at` is the moment the call left (ms), None if it never did.
+    """
+
+    called_at: int | None
+    finished_at: int
+    status: int | None = None
+    body: str = ""
+    error: str | None = None
+    timed_out: bool = False
+    retry_after_seconds: float | None = None
+
+
+class Caller(Protocol):
+    """What calls a target. Never raises for what a target or a user's url does."""
+
+    async def call(self, call: Call) -> Answer:
+        """Call the target once."""
+
+
+class Clock(Protocol):
+    """The one source of time."""
+
+    def now(self) -> int:
+        """Return the present instant, in ms."""
+
+    async def sleep_until(self, at: int) -> None:
+        """Return at the first moment when `now() >= at`; never earlier."""

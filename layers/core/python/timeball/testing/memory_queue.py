@@ -1,0 +1,91 @@
+"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, and what came back too often."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.ids import RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.ports import Delivery, Dispatch
+
+MAX_RECEIVES = 10
+
+
+@dataclass
+class _Message:
+    run: RunId
+    visible_at: int
+    receives: int = 0
+    receipt: str | None = None
+
+
+class MemoryQueue:
+    """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self._messages: dict[str, list[_Message]] = {}
+        self._receipts = 0
+        self.dead: list[RunId] = []
+        self.sent: list[Dispatch] = []
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+        """Send each, to be seen after the whole seconds until its instant."""
+        for dispatch in dispatches:
+            delay_ms = max(0, (dispatch.not_before - now) // SECOND_MS * SECOND_MS)
+            self._messages.setdefault(dispatch.priority, []).append(_Message(dispatch.run, self._now() + delay_ms))
+            self.sent.append(dispatch)
+        return [True] * len(dispatches)
+
+    def inbox(self, priority: str) -> "MemoryInbox":
+        """Return the executor's side of one priority's queue."""
+        return MemoryInbox(self, priority)
+
+    def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
+        """Deliver up to `limit` visible messages; one that was received too often is dead instead."""
+        now, deliveries = self._now(), []
+        for message in list(self._messages.get(priority, [])):
+            if message.visible_at > now or len(deliveries) == limit:
+                continue
+            if message.receives >= MAX_RECEIVES:
+                self._messages[priority].remove(message)
+                self.dead.append(message.run)
+                continue
+            message.receives += 1
+            self._receipts += 1
+            message.receipt = f"receipt-{self._receipts}"
+            message.visible_at = now + visibility_seconds * SECOND_MS
+            deliveries.append(Delivery(message.run, message.receipt))
+        return deliveries
+
+    def waiting(self, priority: str) -> list[tuple[RunId, int]]:
+        """Return each message that is not deleted, and from when it may be received."""
+        return [(message.run, message.visible_at) for message in self._messages.get(priority, [])]
+
+    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
+        """Set from when a received message is seen again; a receipt that is no longer the newest does nothing."""
+        for message in self._messages.get(priority, []):
+            if message.receipt == receipt:
+                message.visible_at = self._now() + seconds * SECOND_MS
+
+    def delete_one(self, priority: str, receipt: str) -> None:
+        """Remove a received message."""
+        messages = self._messages.get(priority, [])
+        messages[:] = [message for message in messages if message.receipt != receipt]
+
+
+@dataclass(frozen=True)
+class MemoryInbox:
+    """The executor's side of one queue in memory."""
+
+    queue: MemoryQueue
+    priority: str
+
+    def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
+        """Hide each message for so many seconds from now."""
+        for delivery in deliveries:
+            self.queue.hide_one(self.priority, delivery.receipt, seconds)
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove each message."""
+        for delivery in deliveries:
+            self.queue.delete_one(self.priority, delivery.receipt)

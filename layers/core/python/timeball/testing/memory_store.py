@@ -1,0 +1,204 @@
+"""A store in memory: dictionaries of values, each method atomic under one lock. The due index never lags.
+
+`lose_answers(n)` makes the next n conditional writes happen twice, as when the first answer is lost and repeated below.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.instants import HOUR_MS
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Attempt, Run
+from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Row, Swap, Swapped
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key", JobKey, RunId)
+
+
+class MemoryStore:
+    """Everything the engine stores, in this process."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[JobKey, Job] = {}
+        self.runs: dict[RunId, Run] = {}
+        self.attempts: dict[RunId, dict[int, Attempt]] = {}
+        self.cursors: dict[int, int] = {}
+        self.owners: dict[int, Owner] = {}
+        self._due: dict[JobKey | RunId, tuple[int, int, int]] = {}
+        self._buckets: dict[tuple[int, int], dict[JobKey | RunId, int]] = {}
+        self._lock = threading.RLock()
+        self._answers_to_lose = 0
+
+    def lose_answers(self, count: int) -> None:
+        """Make the next conditional writes lose their first answer."""
+        self._answers_to_lose = count
+
+    def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
+        """Insert each job that is not there."""
+        return [self._repeatedly(lambda job=job: self._create_job(job, now)) for job in jobs]
+
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+        """Return each job; its work only if that was asked for, so that nobody relies on it by chance."""
+        with self._lock:
+            found = [self.jobs.get(key) for key in keys]
+            return found if with_work else [job and replace(job, work=None) for job in found]
+
+    def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        """Replace each job that is as it was read."""
+        return [self._repeatedly(lambda swap=swap: self._swap_job(swap, now)) for swap in swaps]
+
+    def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
+        """Give each job its final status where the conclusion's conditions hold."""
+        return [self._conclude(conclusion) for conclusion in conclusions]
+
+    def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
+        """Insert each run that is not there."""
+        return [self._repeatedly(lambda run=run: self._insert_run(run, now)) for run in runs]
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+        """Return each run."""
+        with self._lock:
+            return [self.runs.get(run_id) for run_id in ids]
+
+    def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        """Replace each run that is as it was read."""
+        return [self._repeatedly(lambda swap=swap: self._swap_run(swap, now)) for swap in swaps]
+
+    def runs_between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
+        """Return the schedule's runs whose fire time lies within."""
+        return [
+            run
+            for run in self._runs_of(job)
+            if run.id.origin is Origin.SCHEDULE and first_at <= run.id.fire_at <= last_at
+        ]
+
+    def live_runs(self, job: JobKey, since_at: int) -> list[Run]:
+        """Return the job's runs that are not over."""
+        return [run for run in self._runs_of(job) if not run.is_terminal and run.id.fire_at >= since_at]
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page, newest first."""
+        matching = [
+            run
+            for run in reversed(self._runs_of(query.job))
+            if (query.from_at is None or run.id.fire_at >= query.from_at)
+            and (query.to_at is None or run.id.fire_at <= query.to_at)
+            and (query.before is None or _position(run.id) < _position(query.before))
+            and (not query.states or run.state in query.states)
+        ]
+        page = tuple(matching[: query.limit])
+        return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
+
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+        """Keep each attempt, unless it is kept already."""
+        with self._lock:
+            for run_id, attempt in attempts:
+                self.attempts.setdefault(run_id, {}).setdefault(attempt.number, attempt)
+
+    def read_attempts(self, run: RunId) -> list[Attempt]:
+        """Return what was kept of a run's attempts, by number."""
+        with self._lock:
+            return [attempt for _, attempt in sorted(self.attempts.get(run, {}).items())]
+
+    def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        """Answer from the entries as they stand."""
+        with self._lock:
+            return [self._due_page(query) for query in queries]
+
+    def take_partition(self, partition: int, owner: Owner, shards: Sequence[int]) -> dict[int, int] | None:
+        """Let the greater owner have the partition."""
+        with self._lock:
+            if self.owners.get(partition, owner) > owner:
+                return None
+            self.owners[partition] = owner
+            return {shard: self.cursors[shard] for shard in shards if shard in self.cursors}
+
+    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
+        """Move the cursor forward."""
+        with self._lock:
+            self.cursors[shard] = max(self.cursors.get(shard, 0), oldest_hour_at)
+
+    def _repeatedly(self, write: Callable[[], _T]) -> _T:
+        with self._lock:
+            answer = write()
+            if self._answers_to_lose > 0:
+                self._answers_to_lose -= 1
+                answer = write()
+            return answer
+
+    def _create_job(self, job: Job, now: int) -> Job | None:
+        standing = self.jobs.get(job.key)
+        if standing is not None:
+            return None if standing == job else standing
+        self.jobs[job.key] = job
+        self._index(job.key, job.due_at, job.shard, now)
+        return None
+
+    def _swap_job(self, swap: Swap[Job], now: int) -> Swapped[Job]:
+        standing = self.jobs.get(swap.before.key)
+        after = replace(swap.after, work=standing.work) if standing else swap.after
+        return self._swap(self.jobs, swap.before.key, Swap(swap.before, after), now)
+
+    def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:
+        return self._swap(self.runs, swap.before.id, swap, now)
+
+    def _swap(self, rows: dict[_Key, Row], key: _Key, swap: Swap[Row], now: int) -> Swapped[Row]:
+        standing = rows.get(key)
+        if standing is None or standing == swap.after:
+            return Swapped(standing is not None, standing)
+        if standing.revision != swap.before.revision:
+            return Swapped(False, standing)
+        rows[key] = swap.after
+        if standing.due_at != swap.after.due_at:
+            self._index(key, swap.after.due_at, swap.after.shard, now)
+        return Swapped(True, swap.after)
+
+    def _conclude(self, conclusion: Conclusion) -> bool:
+        with self._lock:
+            job = self.jobs.get(conclusion.job)
+            open_for_it = (JobStatus.PENDING, JobStatus.PAUSED)
+            if job is None or job.status not in open_for_it or job.final_fire_at != conclusion.fire_at:
+                return False
+            self.jobs[job.key] = replace(
+                job,
+                status=conclusion.status,
+                updated_at=conclusion.at,
+                next_fire_at=None,
+                due_at=None,
+                revision=job.revision + 1,
+            )
+            self._index(job.key, None, job.shard, conclusion.at)
+            return True
+
+    def _insert_run(self, run: Run, now: int) -> Run | None:
+        standing = self.runs.get(run.id)
+        if standing is not None:
+            return None if standing == run else standing
+        self.runs[run.id] = run
+        self._index(run.id, run.due_at, run.shard, now)
+        return None
+
+    def _runs_of(self, job: JobKey) -> list[Run]:
+        with self._lock:
+            return sorted((run for run in self.runs.values() if run.id.job == job), key=lambda run: _position(run.id))
+
+    def _index(self, key: JobKey | RunId, due_at: int | None, shard: int, now: int) -> None:
+        if key in self._due:
+            old_shard, hour, _ = self._due.pop(key)
+            del self._buckets[old_shard, hour][key]
+        if due_at is not None:
+            hour = max(due_at, now) // HOUR_MS
+            self._due[key] = (shard, hour, due_at)
+            self._buckets.setdefault((shard, hour), {})[key] = due_at
+
+    def _due_page(self, query: DueQuery) -> DuePage:
+        entries = self._buckets.get((query.shard, query.hour_at // HOUR_MS), {})
+        ready = sorted((due_at, repr(key), key) for key, due_at in entries.items() if due_at <= query.through_at)
+        return DuePage(tuple(key for _, _, key in ready[: query.limit]), len(ready) > query.limit)
+
+
+def _position(run: RunId) -> tuple[int, str]:
+    return run.fire_at, run.origin.value
