@@ -1,0 +1,109 @@
+"""Which addresses a webhook may reach: public ones, and what a setting opens on top.
+
+An address that carries another one (mapped, NAT64, 6to4, Teredo) is judged by both. Imports no HTTP client.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_NEVER: tuple[Network, ...] = (
+    ipaddress.ip_network(
+        "169.254.0.0/16"
+    ),  # link-local: instance metadata, container credentials, the Lambda runtime
+    ipaddress.ip_network("fe80::/10"),  # link-local
+    ipaddress.ip_network("fd00:ec2::/32"),  # instance metadata and its neighbours over IPv6
+    ipaddress.ip_network(
+        "64:ff9b:1::/48"
+    ),  # NAT64 of local use: where the inner address stands is anybody's choice
+)
+"""Closed whatever the setting says."""
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_PUBLIC_V6: tuple[ipaddress.IPv6Network, ...] = (ipaddress.IPv6Network("2000::/3"), _NAT64)
+"""All of IPv6 that is global unicast; `is_global` also accepts what nobody has assigned."""
+
+_NOT_PUBLIC: tuple[Network, ...] = (
+    # Versions of Python disagree on these: some, or all, call them global.
+    ipaddress.ip_network("192.0.0.0/24"),
+    ipaddress.ip_network("192.88.99.0/24"),
+    ipaddress.ip_network("2001::/23"),
+    ipaddress.ip_network("2002::/16"),
+    ipaddress.ip_network("3fff::/20"),
+)
+
+
+class ForbiddenAddressError(OSError):
+    """The target's address is not one that webhooks may call: it is private, local or reserved."""
+
+
+@dataclass(frozen=True)
+class AddressRules:
+    """What is open besides public addresses, and the port that is closed on all that is not public."""
+
+    allowed: tuple[Network, ...] = ()
+    closed_port: int | None = None
+
+    def check(self, text: str, port: int) -> None:
+        """Raise ForbiddenAddressError unless a webhook may connect to an address (as text) at a port."""
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            raise ForbiddenAddressError from None
+        if not self.is_open(address, port):
+            raise ForbiddenAddressError
+
+    def is_open(self, address: Address, port: int) -> bool:
+        """Say whether a webhook may connect to an address at a port."""
+        if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+            return False
+        return all(self._is_open(form, port) for form in _forms(address))
+
+    def _is_open(self, address: Address, port: int) -> bool:
+        if any(address in network for network in _NEVER):
+            return False
+        if _is_public(address):
+            return True
+        return port != self.closed_port and any(address in network for network in self.allowed)
+
+
+def parse_rules(private_targets: str, runtime_api: str = "") -> AddressRules:
+    """Return the rules of a comma-separated list of CIDRs.
+
+    `runtime_api` is the `host:port` of Lambda's runtime API, if there is one; its port is closed.
+    Raises ValueError, with a sentence, for what is no CIDR.
+    """
+    allowed: list[Network] = []
+    for text in filter(None, map(str.strip, private_targets.split(","))):
+        try:
+            allowed.append(ipaddress.ip_network(text))
+        except ValueError:
+            raise ValueError(f"{text!r} is not a network; write one as 10.0.0.0/8 or fd00::/8.") from None
+    # Only the port counts: whoever listens there on one local address listens on others.
+    port = runtime_api.rpartition(":")[2]
+    return AddressRules(tuple(allowed), int(port) if port.isdecimal() else None)
+
+
+def _is_public(address: Address) -> bool:
+    if address.is_multicast or any(address in network for network in _NOT_PUBLIC):
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and not any(address in network for network in _PUBLIC_V6):
+        return False
+    return address.is_global
+
+
+def _forms(address: Address) -> tuple[Address, ...]:
+    """Return all the addresses that packets to an address may end at: itself, and those that it carries."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return (address,)
+    if address.ipv4_mapped is not None:
+        return (address.ipv4_mapped,)
+    if address in _NAT64:
+        return (address, ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
+    if address.sixtofour is not None:
+        return (address, address.sixtofour)
+    if address.teredo is not None:
+        return (address, *address.teredo)
+    return (address,)

@@ -1,0 +1,52 @@
+"""The two tables and their indexes, in one definition that the CDK app, the tests and the adapter share.
+
+Imports nothing: the infrastructure reads it without boto3.
+"""
+
+from dataclasses import dataclass
+
+SCHEMA_VERSION = 1
+"""Written to every row as `v`, so that a later mapper knows what it reads."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A key attribute: its name and its DynamoDB type (`S` or `N`)."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """A global secondary index that projects keys only."""
+
+    name: str
+    partition: Attribute
+    sort: Attribute
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its logical name, its keys, its indexes, and the attribute that holds its time to live, if any."""
+
+    name: str
+    partition: Attribute
+    sort: Attribute
+    indexes: tuple[Index, ...] = ()
+    ttl: str | None = None
+
+
+DUE = Index("due", Attribute("due_bucket", "S"), Attribute("due_at", "N"))
+"""The sparse index on which everything that waits for a time stands, and nothing else."""
+
+LISTING = Index("listing", Attribute("list_key", "S"), Attribute("created_at", "N"))
+"""Jobs by tenant and state, newest last; dead letters stand here as a state of their own."""
+
+JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING), ttl="expires_at")
+"""Jobs, their payloads, runs and results, one item collection each; partition and shard rows beside them."""
+
+TENANTS = Table("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
+"""Tenants and their hashed API keys."""
+
+TABLES = (JOBS, TENANTS)

@@ -1,0 +1,158 @@
+"""Targets that do exactly what a test tells them, byte by byte, on the loopback."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from timeball.aws.addresses import AddressRules, parse_rules
+from timeball.aws.http_target import HttpCaller, Lookup
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.job import HttpTarget, Work
+from timeball.ports import Answer, Call
+from timeball.testing.virtual_clock import VirtualClock
+
+NOW = 1_795_253_400_123
+"""2026-11-21T09:30:00.123Z."""
+
+RUN = RunId(JobKey("acme", "nightly"), NOW - 100, Origin.SCHEDULE)
+LOCAL = parse_rules("127.0.0.0/8")
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it came over the wire; header names in lower case."""
+
+    line: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class Target:
+    """A listening target: where it is, and what came."""
+
+    port: int
+    host: str = "127.0.0.1"
+    scheme: str = "http"
+    connections: int = 0
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.host}:{self.port}/hook"
+
+
+Behaviour = Callable[[Target, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def receive(target: Target, reader: asyncio.StreamReader) -> Request:
+    """Read one request and note it."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    line, *fields = head.strip().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    request = Request(line, headers, body)
+    target.requests.append(request)
+    return request
+
+
+def answering(raw: bytes) -> Behaviour:
+    """Read a request, write these bytes, close."""
+
+    async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(target, reader)
+        writer.write(raw)
+        await writer.drain()
+
+    return behave
+
+
+def holding(raw: bytes) -> Behaviour:
+    """Read a request, write these bytes, then do nothing until the caller hangs up."""
+
+    async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(target, reader)
+        writer.write(raw)
+        await reader.read()
+
+    return behave
+
+
+@asynccontextmanager
+async def listening(
+    behave: Behaviour, *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Target]:
+    """Run a target that serves each connection by `behave`, then closes it."""
+    target = Target(port, host, "https" if tls else "http")
+    serving: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        target.connections += 1
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await behave(target, reader, writer)
+        finally:
+            writer.close()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(serve(reader, writer))
+        serving.add(task)
+        task.add_done_callback(serving.discard)
+
+    server = await asyncio.start_server(accept, host, port, ssl=tls)
+    target.port = server.sockets[0].getsockname()[1]
+    try:
+        yield target
+    finally:
+        server.close()
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+
+
+def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | None = None) -> Call:
+    """Return a call of a url, of RUN, with a small payload."""
+    return Call(RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout)
+
+
+def call_url(
+    url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0
+) -> Answer:
+    """Call a url once."""
+
+    async def main() -> Answer:
+        async with HttpCaller(VirtualClock(NOW), rules, lookup) as caller:
+            return await caller.call(a_call(url, timeout=timeout))
+
+    return asyncio.run(main())
+
+
+def call_target(
+    behave: Behaviour,
+    *,
+    method: str = "POST",
+    headers: Mapping[str, str] | None = None,
+    payload: str | None = '{"n": 1}',
+    timeout: float = 10.0,
+    clock: VirtualClock | None = None,
+) -> tuple[Answer, Target]:
+    """Run a target, call it once, and return the answer and what the target saw."""
+
+    async def main() -> tuple[Answer, Target]:
+        async with listening(behave) as target, HttpCaller(clock or VirtualClock(NOW), LOCAL) as caller:
+            work = Work(HttpTarget(target.url, method, headers or {}), payload)
+            return await caller.call(a_call(target.url, timeout=timeout, work=work)), target
+
+    return asyncio.run(main())
+
+
+@asynccontextmanager
+async def closed_port() -> AsyncIterator[int]:
+    """Hold a port at which nobody listens."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
