@@ -1,0 +1,28 @@
+"""The API function: what a client may do with jobs and runs, over HTTPS.
+
+routes.py is the way in; job_request.py says what a job may look like; operations.py does it.
+"""
+
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from .app import Handler, build_api
+from .identity import ID_BYTES
+from .operations import Edge
+
+
+def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer one request of the HTTP API (payload format 2.0)."""
+    return _api()(event, context)
+
+
+@cache
+def _api() -> Handler:
+    """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
+    from timeball.aws.wiring import api_world  # noqa: PLC0415 - nothing of AWS before it is needed
+
+    return build_api(Edge(api_world(), lambda: secrets.token_bytes(ID_BYTES)))

@@ -1,0 +1,134 @@
+"""The HTTP edge: an API Gateway event in, an answer out; whatever happens, one that the API documents.
+
+Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the path exists or not.
+`_deny_by_default` is the only place that decides this, and it runs before any route.
+"""
+
+import base64
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from timeball.ports import UnavailableError
+
+from .operations import Edge
+from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
+from .requests import Reply, Request
+from .routes import PUBLIC_PATHS, ROUTES, Route, methods_of
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]
+
+
+def build_api(edge: Edge) -> Handler:
+    """Return the function's handler over an edge."""
+    resolver = APIGatewayHttpResolver()
+    resolver.use([_deny_by_default])
+    for route in ROUTES:
+        rule = route.path.replace("{", "<").replace("}", ">")
+        resolver.route(rule, route.method)(_endpoint(resolver, route, edge))
+
+    resolver.exception_handler(Exception)(partial(_refusal, resolver))
+
+    def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+        answer = resolver.resolve(event, context)
+        request_id = event["requestContext"]["requestId"]
+        answer["headers"] |= {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+        return answer
+
+    return handle
+
+
+_UNAVAILABLE = ProblemError(
+    Problem.UNAVAILABLE,
+    "The store did not answer, so it is unknown what was done; repeat the request, with the same "
+    "Idempotency-Key if it creates something.",
+    headers={"Retry-After": "1"},
+)
+_INTERNAL = ProblemError(
+    Problem.INTERNAL,
+    "This is a fault of Timeball, not of the request; report it with the id under `instance`.",
+)
+
+
+def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
+    if app.current_event.path not in PUBLIC_PATHS and not _tenant(app):
+        sent = "authorization" in app.current_event.headers
+        raise ProblemError(
+            Problem.UNAUTHENTICATED,
+            "This API key is not valid; check it, or ask for a new one."
+            if sent
+            else "Send an API key: `Authorization: Bearer tb_...`.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"' if sent else "Bearer"},
+        )
+    return next_middleware(app)
+
+
+def _tenant(app: APIGatewayHttpResolver) -> str:
+    """Return the tenant that the authorizer found for the caller's key, or nothing."""
+    authorizer = app.current_event.raw_event["requestContext"].get("authorizer") or {}
+    tenant = (authorizer.get("lambda") or {}).get("tenant")
+    return tenant if isinstance(tenant, str) else ""
+
+
+def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
+    def answer(**path: str) -> Response[str]:
+        event = resolver.current_event
+        request = Request(
+            tenant=_tenant(resolver),
+            headers={name.lower(): value for name, value in event.headers.items()},
+            path=path,
+            query=event.query_string_parameters,
+            body=_body(event.raw_event),
+        )
+        return _response(route.operation(edge, request))
+
+    return answer
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    if not event.get("isBase64Encoded"):
+        return body.encode("utf-8", "surrogatepass")
+    return base64.b64decode(body)
+
+
+def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str]:
+    """Answer every error, the resolver's own NotFoundError too."""
+    request_id = str(resolver.current_event.raw_event["requestContext"]["requestId"])
+    match error:
+        case ProblemError():
+            problem = error
+        case NotFoundError():
+            problem = _no_route(resolver.current_event.path)
+        case UnavailableError():
+            log.warning("unavailable: %s", error, extra={"request_id": request_id})
+            problem = _UNAVAILABLE
+        case _:
+            log.error("unforeseen", exc_info=error, extra={"request_id": request_id})
+            problem = _INTERNAL
+    return Response(
+        problem.problem.status, CONTENT_TYPE, problem_body(problem, request_id), dict(problem.headers)
+    )
+
+
+def _no_route(path: str) -> ProblemError:
+    methods = methods_of(path)
+    if not methods:
+        return not_found("There is no such path; /openapi.json describes those that there are.")
+    return ProblemError(
+        Problem.METHOD_NOT_ALLOWED,
+        f"Use {' or '.join(methods)} on this path.",
+        headers={"Allow": ", ".join(methods)},
+    )
+
+
+def _response(reply: Reply) -> Response[str]:
+    return Response(reply.status, "application/json", reply.body, dict(reply.headers))

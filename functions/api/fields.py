@@ -1,0 +1,182 @@
+"""The types of single fields: what a value must look like by itself, with the sentence that says so."""
+
+import re
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from timeball.domain.cron import parse_cron
+from timeball.domain.instants import parse_instant
+from timeball.domain.zones import load_zone
+
+from .body import compact
+
+MAX_PAYLOAD_BYTES: Final = 256 * 1024
+MAX_URL_LENGTH: Final = 2048
+MAX_HEADERS: Final = 50
+MAX_HEADER_BYTES: Final = 8 * 1024
+TEN_YEARS_SECONDS: Final = 10 * 366 * 86_400
+
+_DURATION: Final = re.compile(
+    r"P(?:(?P<weeks>\d{1,9})W|(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?)",
+    re.ASCII,
+)
+_UNITS: Final = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_URL: Final = re.compile(r"[!-~]+", re.ASCII)
+_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\]", re.ASCII)
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}", re.ASCII)
+_HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?", re.ASCII)
+_OWN_PREFIXES: Final = ("timeball-", "webhook-")
+_OWN_HEADERS: Final = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "idempotency-key",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def _instant(value: object) -> int:
+    if not isinstance(value, str):
+        raise ValueError("Write a time as 2026-11-21T09:30:00Z.")  # noqa: TRY004 - pydantic takes ValueError
+    return parse_instant(value)
+
+
+def _duration(value: object) -> object:
+    """Turn an ISO 8601 duration into whole seconds; leave anything but text to the next check."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value)
+    parts = {unit: int(count) for unit, count in match.groupdict().items() if count} if match else {}
+    if not parts:
+        raise ValueError("Give whole seconds, such as 900, or a duration such as PT15M or P1DT12H.")
+    return sum(_UNITS[unit] * count for unit, count in parts.items())
+
+
+def _cron(expression: str) -> str:
+    return parse_cron(expression).expression
+
+
+def _zone(name: str) -> str:
+    return load_zone(name).name
+
+
+def _plain(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("Leave out the control characters.")
+    return text
+
+
+def _url(url: str) -> str:
+    """Accept an absolute http or https URL that names a host, and nothing that HTTP would not send."""
+    if not _URL.fullmatch(url):
+        raise ValueError("A URL holds no blanks and no characters beyond ASCII; percent-encode them.")
+    if not url.lower().startswith(("https://", "http://")):
+        raise ValueError("Give a URL that begins with https:// or http://.")
+    if "#" in url:
+        raise ValueError("Leave out the fragment (#...): it is never sent.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError("This is no URL; write one such as https://example.com/hook.") from None
+    if "@" in parts.netloc:
+        raise ValueError(
+            "Put no user name and no password into the URL; send an Authorization header instead."
+        )
+    bracketed, closing, _ = parts.netloc.rpartition("]")
+    host = bracketed + closing if closing else parts.netloc.partition(":")[0]
+    if port == 0 or len(host) > 253 or not _HOST.fullmatch(host):
+        raise ValueError(
+            "The URL names no host that can be called; write one such as https://example.com/hook."
+        )
+    return url
+
+
+def _handler(text: str) -> str:
+    if "://" not in text:
+        raise ValueError("Give an https:// or http:// URL; ids of tasks are not available yet.")
+    return _url(text)
+
+
+def _header_name(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise ValueError("This is no legal name of a header; use letters, digits and hyphens.")
+    if name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIXES):
+        raise ValueError("Leave this header out: Timeball sets it itself.")
+    return name
+
+
+def _header_value(value: str) -> str:
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ValueError("A header's value is one line of ASCII without blanks at its ends.")
+    return value
+
+
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    if len({name.lower() for name in headers}) < len(headers):
+        raise ValueError("Give each header once; upper and lower case make no difference.")
+    if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
+        raise ValueError(f"All headers together may hold {MAX_HEADER_BYTES} bytes.")
+    return headers
+
+
+def _payload(payload: object) -> object:
+    size = len(compact(payload).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"The payload has {size} bytes; at most {MAX_PAYLOAD_BYTES} (256 KB) are allowed.")
+    return payload
+
+
+_INSTANT_SCHEMA: Final = {"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00Z"]}
+_DURATION_SCHEMA: Final = {
+    "anyOf": [{"type": "integer"}, {"type": "string", "format": "duration"}],
+    "examples": [900, "PT15M"],
+}
+
+Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHEMA)]
+"""An ISO 8601 time with an offset; here ms."""
+
+Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_DURATION_SCHEMA)]
+Period = Annotated[
+    int, BeforeValidator(_duration), Field(ge=1, le=TEN_YEARS_SECONDS), WithJsonSchema(_DURATION_SCHEMA)
+]
+"""Whole seconds, also as an ISO 8601 duration."""
+
+Expression = Annotated[
+    str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})
+]
+ZoneName = Annotated[
+    str, AfterValidator(_zone), WithJsonSchema({"type": "string", "examples": ["Europe/Berlin"]})
+]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
+Handler = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_handler)]
+Url = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_url)]
+Headers = Annotated[
+    dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]],
+    Field(max_length=MAX_HEADERS),
+    AfterValidator(_headers),
+]
+Tags = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_plain)],
+        Annotated[str, Field(max_length=256), AfterValidator(_plain)],
+    ],
+    Field(max_length=50),
+]
+Payload = Annotated[Any, AfterValidator(_payload)]
+Factor = Annotated[float, Field(ge=1, le=10)]

@@ -1,0 +1,218 @@
+"""The OpenAPI 3.1 document, made from the table of routes and the models.
+
+`python -m functions.api.openapi` writes it to docs/openapi.json; a test keeps that one current.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from timeball.domain.run import RunState
+
+from .paging import DEFAULT_LIMIT, MAX_LIMIT
+from .problems import CONTENT_TYPE, Problem
+from .routes import ROUTES, Route
+
+VERSION: Final = "1.0.0"
+
+_REF: Final = "#/components/schemas/{model}"
+_ANYWHERE: Final = (Problem.INTERNAL, Problem.UNAVAILABLE)
+_INSTANT: Final = {"type": "string", "format": "date-time"}
+_PARAMETERS: Final[dict[str, dict[str, Any]]] = {
+    "jobId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
+    "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "status": {
+        "in": "query",
+        "description": "Only runs in one of these states.",
+        "style": "form",
+        "explode": False,
+        "schema": {"type": "array", "items": {"enum": [state.value for state in RunState]}},
+    },
+    "from": {"in": "query", "description": "No fire time before this.", "schema": _INSTANT},
+    "to": {"in": "query", "description": "No fire time after this.", "schema": _INSTANT},
+    "limit": {
+        "in": "query",
+        "description": "Items of a page.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    },
+    "cursor": {
+        "in": "query",
+        "description": "`nextCursor` of the page before; the rest of the query must be the same.",
+        "schema": {"type": "string"},
+    },
+    "Idempotency-Key": {
+        "in": "header",
+        "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    },
+    "If-Match": {
+        "in": "header",
+        "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
+        "schema": {"type": "string"},
+    },
+}
+
+
+class FieldProblem(BaseModel):
+    """One bad field and what to do about it."""
+
+    field: str = Field(description="Its path, such as `target.headers.Host`.")
+    message: str
+
+
+class ProblemDetails(BaseModel):
+    """An RFC 9457 problem."""
+
+    type: str = Field(description="Stable; one of `urn:timeball:problem:...`.")
+    title: str
+    status: int
+    detail: str = Field(description="One sentence that a person can act on.")
+    instance: str = Field(description="The id of the request, also in `X-Request-Id`.")
+    errors: list[FieldProblem] = Field(default_factory=list, description="Every bad field, at once.")
+
+
+def document() -> dict[str, Any]:
+    """Return the document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Timeball",
+            "version": VERSION,
+            "description": "Run work now, later, at an interval or on a cron; see what became of it.",
+        },
+        "security": [{"apiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "responses": {problem.slug: _problem_response(problem) for problem in Problem},
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}
+            },
+        },
+    }
+
+
+@cache
+def document_text() -> str:
+    """Return the document as JSON text, as it is served."""
+    return json.dumps(document(), indent=2) + "\n"
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    path_parameters = tuple(part[1:-1] for part in route.path.split("/") if part.startswith("{"))
+    described: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "responses": _responses(route),
+    }
+    if route.alias_of:
+        described["description"] = f"Another name of `{route.alias_of}`."
+    if route.is_public:
+        described["security"] = []
+    names = (*path_parameters, *route.query, *route.headers)
+    if names:
+        described["parameters"] = [{"name": name, **_PARAMETERS[name]} for name in names]
+    if route.body:
+        described["requestBody"] = {"required": True, "content": _json_content(route.body)}
+    return described
+
+
+def _operation_id(route: Route) -> str:
+    first, *rest = route.operation.__name__.split("_")
+    name = first + "".join(word.capitalize() for word in rest)
+    return name + "Alias" if route.alias_of else name
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "description": "Done." if route.status == 200 else "Created.",
+        "headers": _headers(route),
+    }
+    answer["content"] = _json_content(route.answer) if route.answer else {"application/json": {"schema": {}}}
+    by_status: dict[int, list[Problem]] = {}
+    always = _ANYWHERE if route.is_public else (Problem.UNAUTHENTICATED, *_ANYWHERE)
+    for problem in (*route.problems, *always):
+        by_status.setdefault(problem.status, []).append(problem)
+    responses = {str(route.status): answer}
+    for status, problems in sorted(by_status.items()):
+        responses[str(status)] = _shared_response(problems)
+    return responses
+
+
+def _shared_response(problems: list[Problem]) -> dict[str, Any]:
+    if len(problems) == 1:
+        return {"$ref": f"#/components/responses/{problems[0].slug}"}
+    response = _problem_response(problems[0])
+    response["description"] = "; or: ".join(problem.title for problem in problems)
+    del response["content"][CONTENT_TYPE]["example"]
+    return response
+
+
+def _headers(route: Route) -> dict[str, Any]:
+    names = ["X-Request-Id"]
+    if route.answer is not None and route.answer.__name__ == "JobAnswer":
+        names.append("ETag")
+    if route.status == 201:
+        names += ["Location", "Idempotency-Replayed"]
+    return {name: {"schema": {"type": "string"}} for name in names}
+
+
+def _problem_response(problem: Problem) -> dict[str, Any]:
+    example = {"type": problem.type, "title": problem.title, "status": problem.status}
+    schema = {"$ref": _REF.format(model="Problem")}
+    return {
+        "description": f"{problem.title}.",
+        "content": {CONTENT_TYPE: {"schema": schema, "example": example}},
+    }
+
+
+def _json_content(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
+
+
+def _schemas() -> dict[str, Any]:
+    bodies = {route.body for route in ROUTES if route.body}
+    answers = {route.answer for route in ROUTES if route.answer}
+    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        *((model, "validation") for model in bodies),
+        *((model, "serialization") for model in answers),
+        (ProblemDetails, "serialization"),
+    ]
+    _, definitions = models_json_schema(wanted, by_alias=True, ref_template=_REF)
+    schemas: dict[str, Any] = definitions["$defs"]
+    schemas["Problem"] = schemas.pop("ProblemDetails")
+    return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
+
+
+def _tidy(schema: Any) -> Any:  # noqa: ANN401 - a schema is any JSON
+    """Leave out what says nothing: titles made from names, and defaults of null."""
+    if isinstance(schema, list):
+        return [_tidy(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _tidy(part)
+        for name, part in schema.items()
+        if not (name == "title" and isinstance(part, str)) and not (name == "default" and part is None)
+    }
+
+
+def main() -> None:
+    """Write docs/openapi.json of this checkout."""
+    path = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
+    path.write_text(document_text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Everything that the API can say is wrong: one table of problems, answered as RFC 9457 says.
+
+A problem's `type` is for programs and never changes; its `detail` is one sentence that a person can act on.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+CONTENT_TYPE = "application/problem+json"
+MAX_ERRORS = 100
+"""Of the bad fields of one request, so many are named."""
+
+
+class Problem(Enum):
+    """A kind of problem: its slug, its HTTP status, its title."""
+
+    MALFORMED_BODY = ("malformed-body", 400, "The body is not a JSON object")
+    INVALID_REQUEST = ("invalid-request", 400, "Some fields cannot be accepted")
+    UNAUTHENTICATED = ("unauthenticated", 401, "No valid API key")
+    NOT_FOUND = ("not-found", 404, "There is nothing here")
+    METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This path does not know that method")
+    JOB_ENDED = ("job-ended", 409, "The job has ended by itself")
+    STALE_VERSION = ("stale-version", 412, "The resource has changed meanwhile")
+    UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
+    IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")
+    INTERNAL = ("internal", 500, "Something went wrong here")
+    UNAVAILABLE = ("unavailable", 503, "The store did not answer")
+
+    def __init__(self, slug: str, status: int, title: str) -> None:
+        self.slug = slug
+        self.status = status
+        self.title = title
+
+    @property
+    def type(self) -> str:
+        """The URI that names this kind for ever."""
+        return f"urn:timeball:problem:{self.slug}"
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One bad field: its path as the caller wrote it (`target.headers.Host`), and what to do about it."""
+
+    field: str
+    message: str
+
+
+class ProblemError(Exception):
+    """A request that ends in a problem."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.problem = problem
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.headers = headers or {}
+
+
+def invalid(errors: Sequence[FieldError]) -> ProblemError:
+    """Return the problem that names every bad field at once."""
+    named = tuple(errors[:MAX_ERRORS])
+    count = len(errors)
+    subject = "One field needs" if count == 1 else f"{count} fields need"
+    shown = "" if count == len(named) else f" (the first {len(named)} are listed)"
+    return ProblemError(
+        Problem.INVALID_REQUEST, f"{subject} a change; nothing was stored. See `errors`{shown}.", named
+    )
+
+
+def not_found(detail: str) -> ProblemError:
+    """Return the problem of an id or a path that names nothing for this caller."""
+    return ProblemError(Problem.NOT_FOUND, detail)
+
+
+def problem_body(error: ProblemError, request_id: str) -> str:
+    """Render a problem as JSON text. `instance` is the id under which the request stands in the logs."""
+    body: dict[str, Any] = {
+        "type": error.problem.type,
+        "title": error.problem.title,
+        "status": error.problem.status,
+        "detail": error.detail,
+        "instance": request_id,
+    }
+    if error.errors:
+        body["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
+    return json.dumps(body)

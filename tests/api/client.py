@@ -1,0 +1,157 @@
+"""A client of the API over the memory fakes: an API Gateway event in, the answer parsed."""
+
+import base64
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from functions.api.app import build_api
+from functions.api.openapi import document
+from functions.api.operations import Edge
+from functions.api.routes import ROUTES
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import parse_instant
+from timeball.domain.job import Work
+from timeball.domain.run import Run
+from timeball.engine.world import World
+from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+DOCUMENT = document()
+NOW = parse_instant("2026-11-21T09:30:00.250Z")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client sees."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.text)
+
+    def bad_fields(self) -> list[str]:
+        return [error["field"] for error in self.body["errors"]]
+
+
+@dataclass
+class Api:
+    """The API of one test, and what stands behind it."""
+
+    store: MemoryStore = field(default_factory=MemoryStore)
+    clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
+
+    def __post_init__(self) -> None:
+        self.queue = MemoryQueue(self.clock.now)
+        self.world = World(self.store, self.queue, self.clock)
+        numbers = itertools.count(1)
+        self.handle = build_api(Edge(self.world, lambda: next(numbers).to_bytes(16)))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        tenant: str | None = "acme",
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        as_base64: bool = False,
+    ) -> Answer:
+        sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        event = event_of(method, path, tenant, headers or {}, query or {}) | _body(sent, as_base64=as_base64)
+        return self.answer(event)
+
+    def answer(self, event: Mapping[str, Any]) -> Answer:
+        answer = self.handle(event, LambdaContext())
+        assert not answer["isBase64Encoded"]
+        seen = Answer(answer["statusCode"], answer["headers"], answer["body"])
+        check_documented(event["requestContext"]["http"]["method"], event["rawPath"], seen)
+        return seen
+
+    def create(self, **fields: object) -> Any:
+        answer = self.call("POST", "/v1/jobs", {"handler": "https://example.com/hook", **fields})
+        assert answer.status == 201, answer.text
+        return answer.body
+
+    def work_of(self, job_id: str) -> Work:
+        work = self.store.jobs[JobKey("acme", job_id)].work
+        assert work is not None
+        return work
+
+    def only_run(self) -> Run:
+        (run,) = self.store.runs.values()
+        return run
+
+    def put(self, run: Run) -> None:
+        self.store.runs[run.id] = run
+
+
+def check_documented(method: str, path: str, answer: Answer) -> None:
+    """Hold an answer of a route against the OpenAPI document: its status, its headers, its fields."""
+    routes = [route for route in ROUTES if route.method == method and route.path_pattern.fullmatch(path)]
+    for route in routes:
+        described = DOCUMENT["paths"][route.path][method.lower()]["responses"].get(str(answer.status))
+        assert described is not None, f"{method} {route.path} does not document {answer.status}"
+        if answer.status < 300:
+            assert set(described["headers"]) <= {*answer.headers, "Idempotency-Replayed"}
+            check_fields(described["content"]["application/json"]["schema"], answer.body)
+
+
+def check_fields(schema: Any, value: Any) -> None:
+    """Hold the names of an answer's fields against a schema, as deep as that names any."""
+    if "$ref" in schema:
+        schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    for alternative in schema.get("anyOf", ()):
+        if "$ref" in alternative and value is not None:
+            check_fields(alternative, value)
+    if "properties" in schema and isinstance(value, dict):
+        assert set(schema.get("required", ())) <= set(value) <= set(schema["properties"])
+        for name, part in value.items():
+            check_fields(schema["properties"][name], part)
+    if isinstance(value, list):
+        for item in value:
+            check_fields(schema.get("items", {}), item)
+
+
+def event_of(
+    method: str, path: str, tenant: str | None, headers: Mapping[str, str], query: Mapping[str, str]
+) -> dict[str, Any]:
+    context = {} if tenant is None else {"tenant": tenant, "keyId": "key_1"}
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {name.lower(): value for name, value in headers.items()},
+        "requestContext": {
+            "requestId": "request-1",
+            "stage": "$default",
+            "authorizer": {"lambda": context},
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
+        },
+        "isBase64Encoded": False,
+    }
+    if query:
+        event["queryStringParameters"] = dict(query)
+    return event
+
+
+def _body(body: bytes, *, as_base64: bool) -> dict[str, Any]:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        as_base64 = True
+        text = ""
+    if as_base64:
+        return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+    return {"body": text} if body else {}

@@ -1,0 +1,128 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
+from timeball.aws.tenants import KeyHolder
+from timeball.testing.virtual_clock import VirtualClock
+
+HOLDER = KeyHolder("acme", "key_1")
+KNOWN = {"isAuthorized": True, "context": {"tenant": "acme", "keyId": "key_1"}}
+UNKNOWN: dict[str, Any] = {"isAuthorized": True, "context": {}}
+
+
+class Keys:
+    """The keys that are known, and how often each was looked up."""
+
+    def __init__(self) -> None:
+        self.holders = {"tb_good": HOLDER, "tb_short": KeyHolder("acme", "key_2", expires_at=30_000)}
+        self.asked: list[str] = []
+
+    def find(self, key: str) -> KeyHolder | None:
+        self.asked.append(key)
+        return self.holders.get(key)
+
+
+@pytest.fixture
+def keys() -> Keys:
+    return Keys()
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(0)
+
+
+@pytest.fixture
+def authorizer(keys: Keys, clock: VirtualClock) -> Authorizer:
+    return Authorizer(keys.find, clock.now)
+
+
+def event(authorization: str | None) -> dict[str, Any]:
+    headers = {} if authorization is None else {"authorization": authorization}
+    return {"version": "2.0", "type": "REQUEST", "headers": headers}
+
+
+@pytest.mark.parametrize("header", ["Bearer tb_good", "bearer tb_good", "BEARER  tb_good "])
+def test_a_known_key_names_its_tenant(authorizer: Authorizer, header: str) -> None:
+    assert authorizer(event(header)) == KNOWN
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "tb_good",
+        "Basic tb_good",
+        "Bearer good",
+        "Bearer tb_ä",
+        f"Bearer tb_{'x' * 300}",
+    ],
+)
+def test_what_is_no_key_is_not_even_looked_up(authorizer: Authorizer, keys: Keys, header: str | None) -> None:
+    assert authorizer(event(header)) == UNKNOWN
+    assert keys.asked == []
+
+
+def test_an_event_without_headers_names_nobody(authorizer: Authorizer) -> None:
+    assert authorizer({"version": "2.0"}) == UNKNOWN
+    assert authorizer({"version": "2.0", "headers": None}) == UNKNOWN
+
+
+@pytest.mark.parametrize(("header", "answer"), [("Bearer tb_good", KNOWN), ("Bearer tb_bad", UNKNOWN)])
+def test_known_and_unknown_keys_are_remembered_for_a_minute(
+    authorizer: Authorizer, keys: Keys, clock: VirtualClock, header: str, answer: dict[str, Any]
+) -> None:
+    for _ in range(3):
+        assert authorizer(event(header)) == answer
+    clock.advance(CACHE_MS - 1)
+    assert authorizer(event(header)) == answer
+    assert len(keys.asked) == 1
+    clock.advance(1)
+    keys.holders = {"tb_bad": HOLDER}
+    assert authorizer(event(header)) == (UNKNOWN if answer == KNOWN else KNOWN)
+    assert CACHE_MS <= 60_000
+
+
+def test_a_key_that_expires_while_it_is_remembered_opens_nothing(
+    authorizer: Authorizer, clock: VirtualClock
+) -> None:
+    assert authorizer(event("Bearer tb_short"))["context"]["keyId"] == "key_2"
+    clock.advance(30_000)
+    assert authorizer(event("Bearer tb_short")) == UNKNOWN
+
+
+def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, keys: Keys) -> None:
+    for number in range(CACHE_ENTRIES + 1):
+        authorizer(event(f"Bearer tb_{number}"))
+    keys.asked.clear()
+    authorizer(event(f"Bearer tb_{CACHE_ENTRIES}"))
+    assert keys.asked == []
+    authorizer(event("Bearer tb_0"))
+    assert keys.asked == ["tb_0"]
+
+
+def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(clock: VirtualClock) -> None:
+    outcomes: Iterator[Any] = iter([ConnectionError("no table"), HOLDER])
+
+    def find(_: str) -> KeyHolder | None:
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return HOLDER
+
+    authorizer = Authorizer(find, clock.now)
+    with pytest.raises(ConnectionError):
+        authorizer(event("Bearer tb_good"))
+    assert authorizer(event("Bearer tb_good")) == KNOWN
+
+
+def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(0):
+        authorizer(event("Bearer tb_good"))
+    assert "tb_good" not in caplog.text
+    assert "tb_good" not in repr(vars(authorizer)["_known"])

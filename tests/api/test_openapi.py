@@ -1,0 +1,131 @@
+"""The document says what the code does: it is made from the same table and models.
+
+client.py holds every answer of every test against it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from functions.api.job_request import JobRequest, Target
+from functions.api.openapi import document, document_text
+from functions.api.problems import Problem
+from functions.api.routes import ROUTES
+from tests.api.client import Api
+from timeball.aws import http_request
+from timeball.domain.job import HttpTarget
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_checked_in_document_is_current() -> None:
+    written = (DOCS / "openapi.json").read_text(encoding="utf-8")
+    assert written == document_text(), "Run: .venv/bin/python -m functions.api.openapi"
+
+
+def test_the_document_is_served(api: Api) -> None:
+    answer = api.call("GET", "/openapi.json", tenant=None)
+    assert answer.body == document()
+    assert answer.body["openapi"] == "3.1.0"
+
+
+def test_every_route_stands_in_it_and_nothing_else() -> None:
+    operations = {(method.upper(), path) for path, item in document()["paths"].items() for method in item}
+    assert operations == {(route.method, route.path) for route in ROUTES}
+    ids = [operation["operationId"] for item in document()["paths"].values() for operation in item.values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_only_public_routes_are_open() -> None:
+    for route in ROUTES:
+        operation = document()["paths"][route.path][route.method.lower()]
+        assert (operation.get("security") == []) == route.is_public
+        assert ("401" in operation["responses"]) != route.is_public
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from (part["$ref"],) if "$ref" in part else ()
+        for child in part.values():
+            yield from _references(child)
+    elif isinstance(part, list):
+        for child in part:
+            yield from _references(child)
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+    described = document()
+    for reference in set(_references(described)):
+        found: Any = described
+        for name in reference.removeprefix("#/").split("/"):
+            found = found[name]
+    used = {reference.rpartition("/")[2] for reference in _references(described)}
+    assert set(described["components"]["schemas"]) <= used
+
+
+def test_every_field_of_a_job_is_described_and_none_is_needed_but_a_handler() -> None:
+    schema = document()["components"]["schemas"]["JobRequest"]
+    assert set(schema["properties"]) == {field.alias for field in JobRequest.model_fields.values()}
+    assert "required" not in schema
+    assert schema["additionalProperties"] is False
+    assert all("description" in field for field in schema["properties"].values())
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_manual_names_every_route(route: Any) -> None:
+    assert route.path in (DOCS / "api.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("problem", Problem)
+def test_the_manual_names_every_problem_with_its_status(problem: Problem) -> None:
+    row = rf"\| `{problem.slug}` \| {problem.status} \|"
+    assert re.search(row, (DOCS / "api.md").read_text(encoding="utf-8"))
+
+
+def test_the_manual_names_every_field_of_a_job() -> None:
+    manual = (DOCS / "api.md").read_text(encoding="utf-8")
+    for field in JobRequest.model_fields.values():
+        assert f"`{field.alias}" in manual
+
+
+def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
+    examples = re.findall(r"```json\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert examples
+    for example in examples:
+        assert api.call("POST", "/v1/jobs", json.loads(example)).status == 201
+
+
+class TestWhatIsAcceptedCanBeSent:
+    def test_the_methods_are_those_of_the_caller(self) -> None:
+        assert set(get_args(Target.model_fields["method"].annotation)) == http_request.METHODS
+
+    @pytest.mark.parametrize("name", sorted(http_request.RESERVED_HEADERS))
+    def test_no_header_is_accepted_that_the_caller_refuses(self, api: Api, name: str) -> None:
+        target = {"type": "http", "url": "https://example.com", "headers": {name.title(): "x"}}
+        assert api.call("POST", "/v1/jobs", {"target": target}).status == 400
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://example.com",
+            "https://example.com.:8443/a/b?c=d&e=%20f",
+            "HTTPS://EXAMPLE.COM/",
+            "https://127.0.0.1/",
+            "https://[2001:db8::1]:8443/x",
+            "https://[::ffff:192.0.2.1]",
+            "https://xn--bcher-kva.example/",
+            "https://a_b.example/",
+            "https://example.com:/",
+            "https://localhost",
+            "https://example.com?x=1",
+        ],
+    )
+    def test_a_url_that_is_accepted_is_one_that_the_caller_can_read(self, api: Api, url: str) -> None:
+        answer = api.call("POST", "/v1/jobs", {"handler": url})
+        assert answer.status == 201, answer.text
+        assert http_request.parse_url(url).host
+        http_request.check_headers(HttpTarget(url, headers={"X-A": "b c\td"}))
