@@ -1,0 +1,91 @@
+"""The HTTPS API: one function behind every route, and before it the function that says whose the key is."""
+
+import json
+
+from aws_cdk import Duration
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.acknowledged import acknowledge
+from infra.functions import FunctionMaker, allow, make_log
+from infra.queues import Queues
+from infra.storage import FIND, ROWS, Storage
+
+_ANSWER_WITHIN = Duration.seconds(29)
+"""API Gateway gives up after 30 seconds; a function that ends before it can still say what happened."""
+
+_ACCESS_LOG = {
+    "requestId": "$context.requestId",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "latencyMs": "$context.responseLatency",
+    "authorizerError": "$context.authorizer.error",
+    "integrationError": "$context.integrationErrorMessage",
+}
+
+
+class Api(Construct):
+    """The API and its two functions."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
+    ) -> None:
+        super().__init__(scope, construct_id)
+        settings = maker.settings
+
+        self.function = maker.make(
+            self, "api", "api", about="Answers every request", timeout=_ANSWER_WITHIN, memory_mb=1024
+        )
+        allow(self.function, ROWS, [storage.jobs.table_arn])
+        allow(self.function, FIND, storage.jobs_and_indexes)
+        allow(self.function, ["sqs:SendMessage"], queues.arns)
+
+        authorize = maker.make(
+            self,
+            "authorize",
+            "authorize",
+            about="Says which tenant a key belongs to",
+            timeout=Duration.seconds(10),
+            memory_mb=512,
+        )
+        allow(authorize, ["dynamodb:GetItem"], [storage.tenants.table_arn])
+
+        http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
+        self.url = http.api_endpoint
+        stage = http.add_stage("Stage", stage_name="$default", auto_deploy=True)
+        log = make_log(self, "access-log", f"/aws/apigateway/{settings.name}", settings)
+        definition = stage.node.default_child
+        if not isinstance(definition, apigateway.CfnStage):
+            raise TypeError("the stage of an HTTP API is no CfnStage any more")
+        definition.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
+            destination_arn=log.log_group_arn, format=json.dumps(_ACCESS_LOG)
+        )
+
+        integration = integrations.HttpLambdaIntegration("Integration", self.function)
+        health = http.add_routes(
+            path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration
+        )
+        acknowledge(
+            health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more"
+        )
+        http.add_routes(path="/{proxy+}", integration=integration, authorizer=_authorizer(authorize))
+
+
+def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
+    """Let the function see every request, and let every request through with what it found.
+
+    With an identity source API Gateway itself answers a request without a key, and after a refusal one with
+    a wrong key, both with a bare `{"message": …}`. So there is none, the function always allows and hands on
+    `{tenant, keyId}` or nothing, and the API function, which denies by default, refuses in the form of its
+    other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
+    """
+    return authorizers.HttpLambdaAuthorizer(
+        "Authorizer",
+        function,
+        response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
+        identity_source=[],
+        results_cache_ttl=Duration.seconds(0),
+    )

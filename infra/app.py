@@ -1,0 +1,32 @@
+"""What `cdk` runs: settings from the context, one stack, and the checks that its template must pass."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from aws_cdk import App, Validations
+from cdk_nag import AwsSolutionsChecks
+
+from infra.settings import Settings, SettingsError
+from infra.stack import TimeballStack
+
+
+def synthesize(context: Mapping[str, object] | None = None, output: Path | None = None) -> str:
+    """Synthesize the stack that a context asks for, and return the folder of the assembly.
+
+    The context and the folder are those of the CDK's command line if they are not given.
+    """
+    app = App(context=context, outdir=str(output) if output else None)
+    settings = Settings.read(app.node.get_all_context())
+    # What is right on the loopback interface for an hour is wrong in an account, and is not checked.
+    if not settings.is_local:
+        Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    TimeballStack(app, settings)
+    return app.synth().directory
+
+
+if __name__ == "__main__":
+    try:
+        synthesize()
+    except SettingsError as error:
+        sys.exit(str(error))

@@ -1,0 +1,36 @@
+"""What the emulator asks of a policy and AWS does not; for the local stage only.
+
+A batch is authorized in AWS as what it is made of: a send is a send, a PartiQL insert an insert on its table.
+The emulator asks for the name of the operation, of which AWS knows nothing, and sees no table in a batch of
+statements.
+"""
+
+from typing import Any
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+
+_SINGLE_TO_BATCH = {
+    "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+    "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
+    "sqs:SendMessage": "sqs:SendMessageBatch",
+}
+_STATEMENTS = {"dynamodb:PartiQLInsert", "dynamodb:PartiQLSelect", "dynamodb:PartiQLUpdate"}
+
+
+def allow_batches(stack: Stack) -> None:
+    """Allow each function to do in a batch what it may do one by one."""
+    for construct in stack.node.find_all():
+        if isinstance(construct, iam.CfnPolicy):
+            document = stack.resolve(construct.policy_document)
+            batches = [batch for statement in document["Statement"] for batch in _batches(statement)]
+            construct.policy_document = {**document, "Statement": [*document["Statement"], *batches]}
+
+
+def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:
+    actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+    batches = [_SINGLE_TO_BATCH[action] for action in actions if action in _SINGLE_TO_BATCH]
+    found = [{"Effect": "Allow", "Action": batches, "Resource": statement["Resource"]}] if batches else []
+    if _STATEMENTS.intersection(actions):
+        found.append({"Effect": "Allow", "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
+    return found

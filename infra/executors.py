@@ -1,0 +1,30 @@
+"""The executors: one function for each priority, so that a flood of one cannot take another's places."""
+
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.functions import FunctionMaker, allow
+from infra.queues import EXECUTE_TIMEOUT, Queues
+from infra.storage import ROWS, Storage
+
+
+class Executors(Construct):
+    """One executor for each priority, fed by its queue."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.by_priority: dict[str, lambda_.Function] = {}
+        for priority, pair in queues.by_priority.items():
+            function = maker.make(
+                self,
+                f"execute-{priority}",
+                "execute",
+                about=f"Carries out runs of {priority} priority",
+                timeout=EXECUTE_TIMEOUT,
+                memory_mb=maker.settings.execute_memory_mb,
+            )
+            allow(function, ROWS, [storage.jobs.table_arn])
+            pair.main.into(function, most_at_once=maker.settings.execute_concurrency)
+            self.by_priority[priority] = function

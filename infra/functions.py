@@ -1,0 +1,93 @@
+"""The one way to make a Lambda function, and to let it do something.
+
+Each function has a role that can write its own log and nothing else, until its construct allows a named
+action on a named resource.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.acknowledged import acknowledge
+from infra.layers import NOT_DEPLOYED, ROOT, Target
+from infra.settings import Settings
+
+_LOGS_KEPT = {
+    1: logs.RetentionDays.ONE_DAY,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+}
+
+
+@dataclass(frozen=True)
+class FunctionMaker:
+    """What all functions have in common."""
+
+    settings: Settings
+    target: Target
+    layers: Sequence[lambda_.ILayerVersion]
+    environment: Mapping[str, str]
+
+    def make(
+        self, scope: Construct, name: str, module: str, *, about: str, timeout: Duration, memory_mb: int
+    ) -> lambda_.Function:
+        """Make the function `<stack>-<name>` of `functions/<module>`, with a log and a role of its own."""
+        full_name = f"{self.settings.name}-{name}"
+        log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)
+        role = iam.Role(scope, f"{name}-role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        log.grant_write(role)
+        function = lambda_.Function(
+            scope,
+            name,
+            function_name=full_name,
+            description=about,
+            runtime=self.target.runtime,
+            architecture=self.target.architecture,
+            code=lambda_.Code.from_asset(str(ROOT / self.settings.functions_dir), exclude=NOT_DEPLOYED),
+            handler=f"{module}.handler",
+            layers=[*self.layers],
+            timeout=timeout,
+            memory_size=memory_mb,
+            role=role,
+            log_group=log,
+            logging_format=lambda_.LoggingFormat.JSON,
+            tracing=lambda_.Tracing.DISABLED,
+            environment={
+                **self.environment,
+                "POWERTOOLS_SERVICE_NAME": name,
+                "POWERTOOLS_METRICS_NAMESPACE": "Timeball",
+                # Time zones come from the pinned package, not from whatever the runtime's image holds today.
+                "PYTHONTZPATH": "",
+            },
+        )
+        acknowledge(
+            function, "L1", "The newest runtime is adopted when every pinned package has wheels for it"
+        )
+        return function
+
+
+def make_log(scope: Construct, construct_id: str, name: str, settings: Settings) -> logs.LogGroup:
+    """Make a log group that forgets after the time of the settings and goes with its stack."""
+    return logs.LogGroup(
+        scope,
+        construct_id,
+        log_group_name=name,
+        retention=_LOGS_KEPT[settings.log_retention_days],
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+
+
+def allow(principal: iam.IGrantable, actions: Sequence[str], resources: Sequence[str]) -> None:
+    """Let a function or a role do these actions on these resources, each by its full name."""
+    principal.grant_principal.add_to_principal_policy(
+        iam.PolicyStatement(actions=[*actions], resources=[*resources])
+    )

@@ -1,0 +1,68 @@
+"""The stack: it composes, and decides nothing."""
+
+from aws_cdk import CfnOutput, Stack
+from constructs import Construct
+
+from infra import emulated
+from infra.api import Api
+from infra.dead_letters import DeadLetters
+from infra.executors import Executors
+from infra.functions import FunctionMaker
+from infra.layers import Layers, Target
+from infra.queues import Queues
+from infra.scan import Scan
+from infra.settings import Settings
+from infra.storage import Storage
+from infra.ticker import Ticker
+
+
+class TimeballStack(Stack):
+    """One Timeball."""
+
+    def __init__(self, scope: Construct, settings: Settings) -> None:
+        super().__init__(scope, settings.name, description="Timeball: a job scheduler that keeps its seconds")
+        storage = Storage(self, "Storage", settings)
+        queues = Queues(self, "Queues", settings)
+        target = Target.of(settings)
+        layers = Layers(self, "Layers", target)
+        maker = FunctionMaker(settings, target, layers.all, _environment(settings, storage, queues))
+
+        api = Api(self, "Api", maker, storage, queues)
+        scan = Scan(self, "Scan", maker, storage, queues)
+        Executors(self, "Executors", maker, storage, queues)
+        DeadLetters(self, "DeadLetters", maker, storage, queues)
+        ticker = Ticker(self, "Ticker", scan.function, settings)
+
+        outputs = {
+            "ApiUrl": api.url,
+            "JobsTable": storage.jobs.table_name,
+            "TenantsTable": storage.tenants.table_name,
+            "TickerArn": ticker.machine.state_machine_arn,
+        }
+        for priority, pair in queues.by_priority.items():
+            outputs[f"{priority.title()}Queue"] = pair.main.queue.queue_url
+            outputs[f"{priority.title()}DeadLetters"] = pair.dead.queue.queue_url
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
+        if settings.is_local:
+            emulated.allow_batches(self)
+
+
+def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[str, str]:
+    return {
+        "TIMEBALL_JOBS_TABLE": storage.jobs.table_name,
+        "TIMEBALL_TENANTS_TABLE": storage.tenants.table_name,
+        "TIMEBALL_QUEUE_HIGH": queues.high.main.queue.queue_url,
+        "TIMEBALL_QUEUE_NORMAL": queues.normal.main.queue.queue_url,
+        "TIMEBALL_QUEUE_LOW": queues.low.main.queue.queue_url,
+        "TIMEBALL_SHARDS": str(settings.shards),
+        "TIMEBALL_PARTITIONS": str(settings.partitions),
+        "TIMEBALL_LIST_SHARDS": str(settings.list_shards),
+        "TIMEBALL_LOOKAHEAD_SECONDS": str(settings.lookahead_seconds),
+        "TIMEBALL_LEASE_SECONDS": str(settings.lease_seconds),
+        "TIMEBALL_HEARTBEAT_SECONDS": str(settings.heartbeat_seconds),
+        "TIMEBALL_MISFIRE_SECONDS": str(settings.misfire_seconds),
+        "TIMEBALL_RETENTION_DAYS": str(settings.retention_days),
+        "TIMEBALL_PRIVATE_TARGETS": settings.private_targets,
+        "TIMEBALL_WRITES": settings.writes,
+    }

@@ -1,0 +1,105 @@
+"""`make run`: start everything, say where it is, and end everything at Ctrl-C."""
+
+import contextlib
+import json
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+from infra.settings import SettingsError
+from local.child import ChildFailedError
+from local.emulator import ROOT, NotInstalledError
+from local.stage import Stage, run_stage
+from local.warm import FunctionFailedError
+
+SESSION = ROOT / ".local/session.json"
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    started_at = time.monotonic()
+    print(f"{name} …", end=" ", flush=True)
+    yield
+    print(f"{time.monotonic() - started_at:.1f} s", flush=True)
+
+
+@contextlib.contextmanager
+def _session(stage: Stage) -> Iterator[None]:
+    """Leave a note of what runs where, for `make demo`, and take it back at the end if it is still ours."""
+    note = json.dumps(
+        {
+            "apiUrl": stage.deployment.api_url,
+            "apiKey": stage.key,
+            "tenant": stage.tenant,
+            "endpoint": stage.emulator.endpoint,
+            "outputs": dict(stage.deployment.outputs),
+            "pid": os.getpid(),
+            "emulatorPid": stage.emulator.pid,
+        },
+        indent=2,
+    )
+    SESSION.parent.mkdir(exist_ok=True)
+    SESSION.touch(mode=0o600)
+    SESSION.write_text(note)
+    try:
+        yield
+    finally:
+        if SESSION.exists() and SESSION.read_text() == note:
+            SESSION.unlink()
+
+
+def _welcome(stage: Stage) -> str:
+    job = json.dumps({"name": "hello", "handler": f"{stage.deployment.api_url}/healthz", "delaySeconds": 3})
+    return f"""
+Timeball runs on this machine.
+
+  API     {stage.deployment.api_url}
+  Key     {stage.key}
+  Logs    {stage.folder}
+
+Create a job that calls this API's own health page in three seconds:
+
+  curl -sS {shlex.quote(stage.deployment.api_url + "/v1/jobs")} \\
+    -H {shlex.quote(f"Authorization: Bearer {stage.key}")} -H 'Content-Type: application/json' \\
+    -d {shlex.quote(job)}
+
+Ctrl-C ends it, and its data with it.
+"""
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run with settings such as `partitions=2` until Ctrl-C, SIGTERM or a failure; return the exit code."""
+    signal.signal(signal.SIGTERM, _end)
+    overrides = dict(argument.split("=", 1) for argument in arguments)
+    started_at = time.monotonic()
+    try:
+        with run_stage(_step, overrides) as stage, _session(stage):
+            print(f"Ready after {time.monotonic() - started_at:.1f} s.")
+            print(_welcome(stage), flush=True)
+            stage.emulator.wait()
+    except KeyboardInterrupt:
+        print("\nEnded.")
+        return 0
+    except ChildFailedError as failure:
+        _complain(f"{failure.tail()}\n\n{failure}. The whole log: {failure.log}")
+        return 1
+    except (FunctionFailedError, SettingsError, NotInstalledError) as failure:
+        _complain(str(failure))
+        return 1
+    return 0
+
+
+def _complain(what: str) -> None:
+    print(f"\n\n{what}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""The emulator of AWS, on the loopback interface and a free port, with its state in a folder of its own.
+
+It enforces the functions' IAM policies, so that a missing permission fails here and not in an account.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import boto3
+
+from local.child import Child, ChildFailedError
+
+ROOT = Path(__file__).parent.parent
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+
+_PYTHON = ROOT / ".venv-ministack/bin/python"
+_KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+_START_SECONDS = 60
+_POLL_SECONDS = 0.05
+
+
+class NotInstalledError(RuntimeError):
+    """The emulator's environment was not set up."""
+
+
+class Emulator:
+    """An embedded AWS; entering the context starts it, leaving ends it and its Lambda processes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder for its log and state, which must exist and be this emulator's alone."""
+        self._folder = folder
+        self._port = _free_port()
+        self.endpoint = f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Self:
+        if not _PYTHON.exists():
+            raise NotInstalledError("the embedded AWS is not installed: run `make setup`")
+        state = self._folder / "state"
+        state.mkdir()
+        self._child = Child(
+            [str(_PYTHON), "-m", "ministack"],
+            environment=self._own_environment(state),
+            folder=state,
+            log=self._folder / "emulator.log",
+        )
+        try:
+            self._wait_until_healthy()
+        except BaseException:
+            self._child.end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.end()
+        shutil.rmtree(self._folder / "state", ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the emulator, which is its process group's too."""
+        return self._child.pid
+
+    @property
+    def client_environment(self) -> dict[str, str]:
+        """Return the environment in which a tool of AWS speaks to this emulator and to nothing else."""
+        return {
+            **_KEYS,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ENDPOINT_URL_S3": self.endpoint,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def client(self, service: str) -> Any:  # noqa: ANN401 -- boto3 makes its clients' classes as it runs
+        """Return a client of a service, with the rights of the account's owner."""
+        return boto3.client(  # type: ignore[call-overload]
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=_KEYS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=_KEYS["AWS_SECRET_ACCESS_KEY"],
+        )
+
+    def wait(self) -> None:
+        """Wait until the emulator ends, which it should not; raise `ChildFailedError`."""
+        raise ChildFailedError(f"the embedded AWS ended with exit code {self._child.wait()}", self._child.log)
+
+    def _own_environment(self, state: Path) -> dict[str, str]:
+        # Its Lambdas inherit this: they must find neither our settings nor a person's AWS configuration.
+        return {
+            **_KEYS,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(state),
+            "TMPDIR": str(state),
+            "LANG": "C.UTF-8",
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(self._port),
+            "AUTH": "true",
+            "IOT_MTLS_ENABLED": "0",
+            "MINISTACK_REGION": REGION,
+            "STATE_DIR": str(state / "persisted"),
+        }
+
+    def _wait_until_healthy(self) -> None:
+        give_up_at = time.monotonic() + _START_SECONDS
+        while not self._is_healthy():
+            if self._child.exit_code() is not None or time.monotonic() > give_up_at:
+                raise ChildFailedError("the embedded AWS did not start", self._child.log)
+            time.sleep(_POLL_SECONDS)
+
+    def _is_healthy(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
+        try:
+            connection.request("GET", "/_ministack/health")
+            answer = connection.getresponse()
+            return answer.status == http.HTTPStatus.OK and bool(json.loads(answer.read()))
+        except (OSError, http.client.HTTPException, ValueError):
+            return False
+        finally:
+            connection.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

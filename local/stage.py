@@ -1,0 +1,72 @@
+"""The whole of Timeball on this machine, as one context: emulator, deployment, ticks, a tenant with a key."""
+
+import contextlib
+import functools
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from local.child import ChildFailedError
+from local.deploy import Deployer, Deployment
+from local.emulator import Emulator
+from local.tenant import create_key
+from local.warm import FunctionFailedError, warm
+
+TENANT = "demo"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A Timeball that runs, and the key to it."""
+
+    emulator: Emulator
+    deployment: Deployment
+    tenant: str
+    key: str
+    folder: Path
+
+
+@contextlib.contextmanager
+def _silently(_name: str) -> Iterator[None]:
+    yield
+
+
+def _forget(
+    folder: Path, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+) -> None:
+    if kind is None or not issubclass(kind, ChildFailedError | FunctionFailedError):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def run_stage(
+    step: Callable[[str], AbstractContextManager[None]] = _silently,
+    overrides: Mapping[str, object] | None = None,
+) -> Iterator[Stage]:
+    """Run a Timeball until the context is left; its logs are kept only if it failed.
+
+    `step` is entered around each step with its name; `overrides` are settings unlike the local stage's.
+    Raise `ChildFailedError` if a process did not do its part, `FunctionFailedError` if a function does not.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="timeball-"))
+    emulator = Emulator(folder)
+    with contextlib.ExitStack() as stack:
+        stack.push(functools.partial(_forget, folder))
+        with step("Starting the embedded AWS"):
+            stack.enter_context(emulator)
+        deployer = Deployer(emulator, folder, overrides)
+        with step("Preparing the account and the app"):
+            deployer.prepare()
+        with step("Deploying"):
+            deployment = deployer.deploy()
+        with step("Warming the functions"):
+            warm(emulator, deployment)
+        with step("Starting the ticks"):
+            deployer.start_ticking(deployment)
+        with step("Creating a tenant and a key"):
+            key = create_key(emulator, deployment.outputs["TenantsTable"], TENANT)
+        yield Stage(emulator, deployment, TENANT, key, folder)

@@ -1,0 +1,58 @@
+"""The first call of each function, so that the first job does not wait until a process has started.
+
+It is a check too: a function that cannot be imported, or may not do what it does at its start, fails here.
+"""
+
+import base64
+import http.client
+import json
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from local.deploy import Deployment
+from local.emulator import Emulator
+
+_NOTHING_TO_DO = {
+    "authorize": {"headers": {}},
+    "execute-high": {"Records": []},
+    "execute-normal": {"Records": []},
+    "execute-low": {"Records": []},
+}
+
+
+class FunctionFailedError(RuntimeError):
+    """A function cannot do nothing."""
+
+
+def warm(emulator: Emulator, deployment: Deployment) -> None:
+    """Call each function that answers somebody; raise `FunctionFailedError` if one of them fails."""
+    client = emulator.client("lambda")
+
+    def call(name: str) -> None:
+        answer = client.invoke(
+            FunctionName=f"{deployment.settings.name}-{name}",
+            Payload=json.dumps(_NOTHING_TO_DO[name]),
+            LogType="Tail",
+        )
+        if "FunctionError" in answer:
+            log = base64.b64decode(answer.get("LogResult", "")).decode()
+            raise FunctionFailedError(
+                f"{log}\nthe function {name} fails: {answer['Payload'].read().decode()}"
+            )
+
+    with ThreadPoolExecutor() as pool:
+        api = pool.submit(_ask_health, deployment.api_url)
+        list(pool.map(call, _NOTHING_TO_DO))
+        api.result()
+
+
+def _ask_health(api_url: str) -> None:
+    url = urlsplit(api_url)
+    connection = http.client.HTTPConnection(url.netloc)
+    try:
+        connection.request("GET", f"{url.path}/healthz")
+        answer = connection.getresponse()
+        if answer.status != http.HTTPStatus.OK:
+            raise FunctionFailedError(f"the API answers {answer.status}: {answer.read().decode()}")
+    finally:
+        connection.close()

@@ -1,0 +1,62 @@
+"""The synthesized stack, once for all tests of it: as for an account, and as for the emulator."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.app import synthesize
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Synthesized:
+    """A template, where it lies, and a few ways to look at it."""
+
+    path: Path
+    template: dict[str, Any]
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {name: body for name, body in self.template["Resources"].items() if body["Type"] == kind}
+
+    def functions(self) -> dict[str, dict[str, Any]]:
+        """Return the functions by their names without that of the stack."""
+        named = self.resources("AWS::Lambda::Function").values()
+        return {
+            body["Properties"]["FunctionName"].removeprefix("Timeball-"): body["Properties"] for body in named
+        }
+
+    def resolve(self, reference: Any) -> Any:
+        """Return the properties of the resource that a `Ref` or an `Fn::GetAtt` names."""
+        name = reference.get("Ref") or reference["Fn::GetAtt"][0]
+        return self.template["Resources"][name]["Properties"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep these tests in one worker: the stack takes longer to synthesize than to examine."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("stack"))
+
+
+def _synthesized(folder: Path, stage: str) -> Synthesized:
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    assembly = synthesize({**context, "timeball:stage": stage, "aws:cdk:bundling-stacks": []}, folder)
+    path = Path(assembly) / "Timeball.template.json"
+    return Synthesized(path, json.loads(path.read_text()))
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack as it is deployed to an account; it has passed cdk-nag, or this would have failed."""
+    return _synthesized(tmp_path_factory.mktemp("small"), "small")
+
+
+@pytest.fixture(scope="session")
+def local_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack as it is deployed to the emulator."""
+    return _synthesized(tmp_path_factory.mktemp("local"), "local")

@@ -1,0 +1,55 @@
+"""Settings are read from the CDK's context, and a wrong one is told."""
+
+import pytest
+
+from infra.settings import PREFIX, Settings, SettingsError, as_markdown
+
+
+def _read(**given: object) -> Settings:
+    return Settings.read({PREFIX + name: value for name, value in given.items()})
+
+
+def test_without_a_stage_it_is_the_small_one() -> None:
+    assert _read() == _read(stage="small")
+
+
+def test_a_setting_overrides_that_of_its_stage() -> None:
+    assert _read(stage="large").shards == 32
+    assert _read(stage="large", shards="48").shards == 48
+
+
+def test_private_networks_are_targets_in_the_local_stage_only() -> None:
+    assert _read(stage="local").private_targets == "127.0.0.0/8"
+    assert _read(stage="small").private_targets == _read(stage="large").private_targets == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"stage": "medium"}, "stage=medium must be one of local, small, large"),
+        ({"shard": 8}, "shard is no setting"),  # a slip of the pen is no silent default
+        ({"shards": "many"}, "shards=many must be a whole number from 1 to 256"),
+        ({"shards": -1}, "shards=-1 must be a whole number"),
+        ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
+        ({"lease_seconds": 30, "heartbeat_seconds": 15}, "a third of lease_seconds"),
+        ({"lookahead_seconds": 60}, "lookahead_seconds must be less than misfire_seconds"),
+        ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
+        ({"name": "time ball"}, "name=time ball must begin with a letter"),
+        ({"execute_concurrency": 1}, "must be 0 or a whole number from 2 to 1000"),  # as AWS has it
+        ({"writes": "transaction"}, "must be one of batch, single"),
+    ],
+)
+def test_a_setting_that_cannot_be_deployed_is_told_by_its_name(given: dict[str, object], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        _read(**given)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        _read(shards="many", writes="transaction", colour="red")
+    assert len(str(refusal.value).splitlines()) == 3
+
+
+def test_each_setting_has_a_row_in_the_documentation() -> None:
+    for name in Settings.__dataclass_fields__:
+        assert f"`{PREFIX}{name}`" in as_markdown()

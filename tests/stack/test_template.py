@@ -1,0 +1,215 @@
+"""What the template must hold, whatever else changes in it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.ticker import DEFINITION
+from tests.stack.conftest import Synthesized
+from timeball.aws import schema
+
+
+def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
+    tables = stack.resources("AWS::DynamoDB::GlobalTable").values()
+    assert len(tables) == len(schema.TABLES)
+    jobs = next(table["Properties"] for table in tables if "GlobalSecondaryIndexes" in table["Properties"])
+    assert [key["AttributeName"] for key in jobs["KeySchema"]] == ["pk", "sk"]
+    assert jobs["TimeToLiveSpecification"] == {"AttributeName": schema.JOBS.ttl, "Enabled": True}
+    for index, defined in zip(jobs["GlobalSecondaryIndexes"], schema.JOBS.indexes, strict=True):
+        assert index["IndexName"] == defined.name
+        assert [key["AttributeName"] for key in index["KeySchema"]] == [
+            defined.partition.name,
+            defined.sort.name,
+        ]
+        assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+
+
+def test_an_account_keeps_its_data_and_the_emulator_does_not(
+    stack: Synthesized, local_stack: Synthesized
+) -> None:
+    for synthesized, policy, kept in ((stack, "Retain", True), (local_stack, "Delete", False)):
+        for table in synthesized.resources("AWS::DynamoDB::GlobalTable").values():
+            assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == (policy, policy)
+            replica = table["Properties"]["Replicas"][0]
+            assert replica.get("DeletionProtectionEnabled", False) is kept
+            assert replica["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is kept
+
+
+def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> None:
+    queues = stack.resources("AWS::SQS::Queue").values()
+    assert {queue["Properties"]["MessageRetentionPeriod"] for queue in queues} == {14 * 24 * 3600}
+
+
+def test_each_priority_has_a_queue_of_its_own_dead_letters(stack: Synthesized) -> None:
+    queues = stack.resources("AWS::SQS::Queue").values()
+    redrives = [
+        queue["Properties"]["RedrivePolicy"] for queue in queues if "RedrivePolicy" in queue["Properties"]
+    ]
+    assert [redrive["maxReceiveCount"] for redrive in redrives] == [10, 10, 10]
+    assert len({json.dumps(redrive["deadLetterTargetArn"]) for redrive in redrives}) == 3
+
+
+def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
+    policies = json.dumps(stack.resources("AWS::SQS::QueuePolicy"))
+    assert policies.count('"aws:SecureTransport": "false"') == len(stack.resources("AWS::SQS::Queue"))
+
+
+def test_a_message_stays_invisible_for_as_long_as_its_function_may_run(stack: Synthesized) -> None:
+    mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
+    assert len(mappings) == 6
+    for mapping in mappings:
+        queue = stack.resolve(mapping["Properties"]["EventSourceArn"])
+        function = stack.resolve(mapping["Properties"]["FunctionName"])
+        assert queue["VisibilityTimeout"] >= function["Timeout"]
+
+
+def test_a_batch_returns_single_messages_and_is_not_waited_for(stack: Synthesized) -> None:
+    for mapping in stack.resources("AWS::Lambda::EventSourceMapping").values():
+        properties = mapping["Properties"]
+        assert properties["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert properties["BatchSize"] == 10
+        assert "MaximumBatchingWindowInSeconds" not in properties
+
+
+def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None:
+    functions = stack.functions()
+    assert {function["Runtime"] for function in functions.values()} == {"python3.13"}
+    assert {tuple(function["Architectures"]) for function in functions.values()} == {("arm64",)}
+    assert {function["LoggingConfig"]["LogFormat"] for function in functions.values()} == {"JSON"}
+    assert {name: (function["Handler"], function["Timeout"]) for name, function in functions.items()} == {
+        "api": ("api.handler", 29),
+        "authorize": ("authorize.handler", 10),
+        "scan": ("scan.handler", 30),
+        "execute-high": ("execute.handler", 900),
+        "execute-normal": ("execute.handler", 900),
+        "execute-low": ("execute.handler", 900),
+        "dead-letter": ("dead_letter.handler", 60),
+    }
+
+
+def test_each_route_but_that_of_health_is_behind_the_authorizer(stack: Synthesized) -> None:
+    routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
+    behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
+    assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM"}
+
+
+def test_the_authorizer_sees_every_request_and_nothing_it_said_is_kept(stack: Synthesized) -> None:
+    (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
+    properties = authorizer["Properties"]
+    assert properties.get("IdentitySource", []) == []
+    assert properties["AuthorizerResultTtlInSeconds"] == 0
+    assert properties["EnableSimpleResponses"] is True
+    assert properties["AuthorizerPayloadFormatVersion"] == "2.0"
+
+
+def test_the_ticker_runs_the_definition_in_the_repository(stack: Synthesized) -> None:
+    (machine,) = stack.resources("AWS::StepFunctions::StateMachine").values()
+    assert machine["Properties"]["DefinitionString"] == DEFINITION.read_text()
+    assert machine["Properties"]["StateMachineType"] == "EXPRESS"
+    scan = stack.resolve(machine["Properties"]["DefinitionSubstitutions"]["ScanArn"])
+    assert scan["Handler"] == "scan.handler"
+
+
+def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synthesized) -> None:
+    (rule,) = stack.resources("AWS::Events::Rule").values()
+    assert rule["Properties"]["ScheduleExpression"] == "rate(1 minute)"
+    (target,) = rule["Properties"]["Targets"]
+    start = json.loads(target["Input"])
+    assert start == {"partitions": 1, "seconds": 285}
+    assert start["seconds"] < json.loads(DEFINITION.read_text())["TimeoutSeconds"] < 300
+
+
+ROWS = {"BatchGetItem", "GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
+FIND = {"PartiQLSelect", "Query"}
+CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
+SEND = {"SendMessage"}
+FINDER = {
+    "Jobs": ROWS | FIND,
+    "Jobs/index/due": FIND,
+    "Jobs/index/listing": FIND,
+    "High": SEND,
+    "Normal": SEND,
+    "Low": SEND,
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "allowed"),
+    [
+        ("api", FINDER),
+        ("scan", FINDER),
+        ("execute-high", {"Jobs": ROWS, "High": CONSUME}),
+        ("execute-normal", {"Jobs": ROWS, "Normal": CONSUME}),
+        ("execute-low", {"Jobs": ROWS, "Low": CONSUME}),
+        ("dead-letter", {"Jobs": ROWS, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
+        ("authorize", {"Tenants": {"GetItem"}}),
+    ],
+)
+def test_a_function_may_do_what_it_does_and_no_more(
+    function: str, allowed: dict[str, set[str]], stack: Synthesized
+) -> None:
+    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
+    granted: dict[str, set[str]] = {}
+    for policy in stack.resources("AWS::IAM::Policy").values():
+        if {"Ref": role} in policy["Properties"]["Roles"]:
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+                for resource in _listed(statement["Resource"]):
+                    actions = {action.split(":")[1] for action in _listed(statement["Action"])}
+                    granted.setdefault(_short_name(resource), set()).update(actions)
+    assert granted == {**allowed, f"{function.replace('-', '')}log": {"CreateLogStream", "PutLogEvents"}}
+    assert "ManagedPolicyArns" not in stack.template["Resources"][role]["Properties"]
+
+
+def test_no_policy_has_a_wildcard(stack: Synthesized) -> None:
+    for policy in stack.resources("AWS::IAM::Policy").values():
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            assert "*" not in json.dumps([statement["Action"], statement["Resource"]])
+
+
+def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
+    stack: Synthesized, local_stack: Synthesized
+) -> None:
+    assert "SendMessageBatch" in json.dumps(local_stack.template)
+    assert "SendMessageBatch" not in json.dumps(stack.template)
+    assert "BatchExecuteStatement" not in json.dumps(stack.template)
+
+
+def test_each_function_is_told_every_setting_of_the_code(stack: Synthesized) -> None:
+    names = {
+        *("TIMEBALL_JOBS_TABLE", "TIMEBALL_TENANTS_TABLE"),
+        *("TIMEBALL_QUEUE_HIGH", "TIMEBALL_QUEUE_NORMAL", "TIMEBALL_QUEUE_LOW"),
+        *("TIMEBALL_SHARDS", "TIMEBALL_PARTITIONS", "TIMEBALL_LIST_SHARDS", "TIMEBALL_LOOKAHEAD_SECONDS"),
+        *("TIMEBALL_LEASE_SECONDS", "TIMEBALL_HEARTBEAT_SECONDS", "TIMEBALL_MISFIRE_SECONDS"),
+        *("TIMEBALL_RETENTION_DAYS", "TIMEBALL_PRIVATE_TARGETS", "TIMEBALL_WRITES"),
+    }
+    for function in stack.functions().values():
+        assert names <= function["Environment"]["Variables"].keys()
+
+
+def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
+    queues = {
+        f"{priority}{kind}" for priority in ("High", "Normal", "Low") for kind in ("Queue", "DeadLetters")
+    }
+    assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
+
+
+def test_the_fakes_and_compiled_files_are_not_deployed(stack: Synthesized) -> None:
+    deployed = [path for path in stack.path.parent.glob("asset.*/**/*") if path.is_file()]
+    assert any(path.match("python/timeball/aws/schema.py") for path in deployed)
+    assert not [path for path in deployed if "testing" in path.parts or path.suffix == ".pyc"]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _short_name(resource: Any) -> str:
+    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `HighDead`, `apilog`."""
+    if "Fn::Join" in resource:
+        reference, suffix = resource["Fn::Join"][1]
+        return _short_name(reference) + str(suffix)
+    logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
+    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "DeadLetters"):
+        logical_id = logical_id.removeprefix(group)
+    return str(logical_id)
