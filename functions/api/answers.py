@@ -56,9 +56,7 @@ class RunAnswer(_Answer):
     reason: Reason | None = Field(description="Why it did not execute, or did not succeed.")
     reason_text: str | None = Field(description="The reason as a sentence.")
     attempt: int = Field(description="Attempts so far; the newest one's number.")
-    next_attempt_at: Time | None = Field(
-        description="Before this no call leaves, while the run waits for one."
-    )
+    next_attempt_at: Time | None = Field(description="Before this no call leaves, while the run waits for one.")
     created_at: Time
     started_at: Time | None = Field(description="When the first attempt's call left.")
     finished_at: Time | None
@@ -127,12 +125,8 @@ class JobAnswer(_Answer):
     created_at: Time
     updated_at: Time
     version: int = Field(description="Counts the changes of users; the ETag.")
-    latest_run: RunAnswer | None = Field(
-        None, description="The newest row of the ledger; only where a job is read."
-    )
-    claimed_runs: list[str] = Field(
-        [], description="Runs that were already claimed; only in the answer to a cancel."
-    )
+    latest_run: RunAnswer | None = Field(None, description="The newest row of the ledger; only where a job is read.")
+    claimed_runs: list[str] = Field([], description="Runs that were already claimed; only in the answer to a cancel.")
 
 
 class HealthAnswer(_Answer):

@@ -114,9 +114,7 @@ def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str
         case _:
             log.error("unforeseen", exc_info=error, extra={"request_id": request_id})
             problem = _INTERNAL
-    return Response(
-        problem.problem.status, CONTENT_TYPE, problem_body(problem, request_id), dict(problem.headers)
-    )
+    return Response(problem.problem.status, CONTENT_TYPE, problem_body(problem, request_id), dict(problem.headers))
 
 
 def _no_route(path: str) -> ProblemError:

@@ -48,9 +48,7 @@ def compact(value: object) -> str:
 
 def canonical(value: object) -> bytes:
     """Return the one form of a JSON value that does not depend on blanks or on the order of keys."""
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
-    ).encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
 def _parse(text: str) -> object:
@@ -59,9 +57,7 @@ def _parse(text: str) -> object:
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
         )
     except json.JSONDecodeError as bad:
-        raise _malformed(
-            f"The body is no JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}."
-        ) from None
+        raise _malformed(f"The body is no JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}.") from None
     except _RefusedError as refused:
         raise _malformed(str(refused)) from None
     except RecursionError:
@@ -101,9 +97,7 @@ def _is_deeper(value: object, limit: int) -> bool:
         level = [
             child
             for parent in level
-            for child in (
-                parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ()
-            )
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
             if isinstance(child, dict | list)
         ]
         if not level:

@@ -95,15 +95,11 @@ def _url(url: str) -> str:
     except ValueError:
         raise ValueError("This is no URL; write one such as https://example.com/hook.") from None
     if "@" in parts.netloc:
-        raise ValueError(
-            "Put no user name and no password into the URL; send an Authorization header instead."
-        )
+        raise ValueError("Put no user name and no password into the URL; send an Authorization header instead.")
     bracketed, closing, _ = parts.netloc.rpartition("]")
     host = bracketed + closing if closing else parts.netloc.partition(":")[0]
     if port == 0 or len(host) > 253 or not _HOST.fullmatch(host):
-        raise ValueError(
-            "The URL names no host that can be called; write one such as https://example.com/hook."
-        )
+        raise ValueError("The URL names no host that can be called; write one such as https://example.com/hook.")
     return url
 
 
@@ -152,17 +148,11 @@ Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHE
 """An ISO 8601 time with an offset; here ms."""
 
 Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_DURATION_SCHEMA)]
-Period = Annotated[
-    int, BeforeValidator(_duration), Field(ge=1, le=TEN_YEARS_SECONDS), WithJsonSchema(_DURATION_SCHEMA)
-]
+Period = Annotated[int, BeforeValidator(_duration), Field(ge=1, le=TEN_YEARS_SECONDS), WithJsonSchema(_DURATION_SCHEMA)]
 """Whole seconds, also as an ISO 8601 duration."""
 
-Expression = Annotated[
-    str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})
-]
-ZoneName = Annotated[
-    str, AfterValidator(_zone), WithJsonSchema({"type": "string", "examples": ["Europe/Berlin"]})
-]
+Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})]
+ZoneName = Annotated[str, AfterValidator(_zone), WithJsonSchema({"type": "string", "examples": ["Europe/Berlin"]})]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
 Handler = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_handler)]
 Url = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_url)]

@@ -18,9 +18,7 @@ def job_id(bits: bytes) -> str:
 def job_id_of_key(tenant: str, idempotency_key: str) -> str:
     """Return the id of the job that a tenant creates under an Idempotency-Key."""
     # Neither part can hold the separator: a tenant's name is printable, a key is visible ASCII.
-    digest = hashlib.blake2b(
-        f"{tenant}\x1f{idempotency_key}".encode(), digest_size=ID_BYTES, person=b"timeball-job-id"
-    )
+    digest = hashlib.blake2b(f"{tenant}\x1f{idempotency_key}".encode(), digest_size=ID_BYTES, person=b"timeball-job-id")
     return job_id(digest.digest())
 
 

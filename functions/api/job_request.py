@@ -55,9 +55,7 @@ class Target(_Strict):
     type: Literal["http"]
     url: Url
     method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = "POST"
-    headers: Headers = Field(
-        default_factory=dict, description="Headers of the call, beside those that Timeball sets."
-    )
+    headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")
 
 
 class RetryPolicy(_Strict):
@@ -66,9 +64,7 @@ class RetryPolicy(_Strict):
     base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry.")
     factor: Factor = Field(2.0, description="What each wait grows by.")
     max_seconds: int = Field(3600, ge=0, le=86_400, description="No wait is longer.")
-    jitter: Literal["full", "none"] = Field(
-        "full", description="`full` spreads a wait over all of its length."
-    )
+    jitter: Literal["full", "none"] = Field("full", description="`full` spreads a wait over all of its length.")
     max_age_seconds: int | None = Field(
         None, ge=1, le=2_592_000, description="No retry begins longer after the fire time."
     )
@@ -78,9 +74,7 @@ class JobRequest(_Strict):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     name: Name | None = Field(None, description="What people call it.")
-    handler: Handler | None = Field(
-        None, description="The URL to call: short for an `http` target with a POST."
-    )
+    handler: Handler | None = Field(None, description="The URL to call: short for an `http` target with a POST.")
     target: Target | None = Field(None, description="What to call. Either this or `handler`.")
     payload: Payload = Field(None, description="Any JSON, at most 256 KB: the body of the call.")
     schedule_at: Instant | None = Field(None, description="Run once, at this time.")
@@ -89,9 +83,7 @@ class JobRequest(_Strict):
         description="What to do with a `scheduleAt` in the past: run at once (default), or refuse the job.",
     )
     delay_seconds: Delay | None = Field(None, description="Run once, so much later: seconds or `PT15M`.")
-    cron_expression: Expression | None = Field(
-        None, description="Run whenever a five-field expression matches."
-    )
+    cron_expression: Expression | None = Field(None, description="Run whenever a five-field expression matches.")
     timezone: ZoneName | None = Field(None, description="The IANA zone of `cronExpression`, default UTC.")
     every_seconds: Period | None = Field(None, description="Run at an interval: seconds or `PT15M`.")
     anchor_at: Instant | None = Field(
@@ -99,26 +91,18 @@ class JobRequest(_Strict):
     )
     start_at: Instant | None = Field(None, description="No fire before this time.")
     end_at: Instant | None = Field(None, description="No fire after this time.")
-    max_runs: int | None = Field(
-        None, ge=1, le=1_000_000_000, description="So many runs, then the job is completed."
-    )
+    max_runs: int | None = Field(None, ge=1, le=1_000_000_000, description="So many runs, then the job is completed.")
     priority: Literal["high", "normal", "low"] | None = Field(None, description="Default `normal`.")
     max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
     retry_policy: RetryPolicy | None = Field(None, description="How a failed attempt is tried again.")
-    timeout_seconds: int | None = Field(
-        None, ge=1, le=840, description="How long one attempt may take; default 300."
-    )
-    tags: Tags | None = Field(
-        None, description="At most 50; keys of 1 to 128, values of up to 256 characters."
-    )
+    timeout_seconds: int | None = Field(None, ge=1, le=840, description="How long one attempt may take; default 300.")
+    tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
 
 
 _ALIASES = {field.alias: name for name, field in JobRequest.model_fields.items()}
 
 
-def read_job_request(
-    body: Mapping[str, Any], now: int
-) -> tuple[JobRequest, list[FieldError], list[FieldError]]:
+def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError], list[FieldError]]:
     """Judge a body at an instant (ms).
 
     Returns what is good of it, what is wrong with it at any time, and what is wrong with it only now.
@@ -147,14 +131,10 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     forms = [form for form in SCHEDULE_FORMS if form in given]
     if len(forms) > 1:
         for form in forms:
-            yield FieldError(
-                form, f"Give only one of {', '.join(forms)}; with none of them the job runs now."
-            )
+            yield FieldError(form, f"Give only one of {', '.join(forms)}; with none of them the job runs now.")
     for name, partners in _NEEDS.items():
         if name in given and not given & set(partners):
-            yield FieldError(
-                name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out."
-            )
+            yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")
     if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
         yield FieldError("endAt", "This lies before startAt; give a later time.")
 
@@ -163,8 +143,6 @@ def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:
     if request.end_at is not None and request.end_at < now:
         yield FieldError("endAt", "This lies in the past; give a later time, or leave it out.")
     if request.past_schedule == "reject" and request.schedule_at is not None and request.schedule_at < now:
-        yield FieldError(
-            "scheduleAt", "This lies in the past, and pastSchedule is reject; give a later time."
-        )
+        yield FieldError("scheduleAt", "This lies in the past, and pastSchedule is reject; give a later time.")
     if request.delay_seconds is not None and now + request.delay_seconds * SECOND_MS >= LATEST:
         yield FieldError("delaySeconds", "This reaches beyond the year 2399; give a shorter delay.")

@@ -21,9 +21,7 @@ def _timing(request: JobRequest, now: int) -> Timing:
         return Cron(request.cron_expression, request.timezone or "UTC")
     if request.every_seconds is not None:
         anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at
-        return Every(
-            request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at
-        )
+        return Every(request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at)
     if request.schedule_at is not None:
         return At(request.schedule_at)
     return At(now + (request.delay_seconds or 0) * SECOND_MS)

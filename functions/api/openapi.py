@@ -96,9 +96,7 @@ def document() -> dict[str, Any]:
         "components": {
             "schemas": _schemas(),
             "responses": {problem.slug: _problem_response(problem) for problem in Problem},
-            "securitySchemes": {
-                "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}
-            },
+            "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}},
         },
     }
 

@@ -56,10 +56,8 @@ def create_job(edge: Edge, request: Request) -> Reply:
         if standing is None:
             raise invalid(errors_now)
         return _repeated(spec, standing)
-    submitted = submit(edge.world, [spec])[0]
-    return (
-        _created(submitted.job) if submitted.outcome is Submission.CREATED else _repeated(spec, submitted.job)
-    )
+    submitted = submit(edge.world, [spec], now)[0]
+    return _created(submitted.job) if submitted.outcome is Submission.CREATED else _repeated(spec, submitted.job)
 
 
 def _never_fires(wanted: JobRequest, spec: JobSpec, now: int) -> list[FieldError]:
@@ -110,9 +108,7 @@ def cancel_job(edge: Edge, request: Request) -> Reply:
             headers={"ETag": etag(done.job.version)},
         )
     if done.outcome is Cancellation.ENDED:
-        raise ProblemError(
-            Problem.JOB_ENDED, f"The job is {done.job.status} already; there is nothing to cancel."
-        )
+        raise ProblemError(Problem.JOB_ENDED, f"The job is {done.job.status} already; there is nothing to cancel.")
     with_work = edge.world.store.read_jobs([key], with_work=True)[0]
     job = replace(done.job, work=with_work.work if with_work else None)
     answer = job_answer(job, edge.world.clock.now(), claimed_runs=[str(run) for run in done.claimed])

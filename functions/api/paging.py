@@ -45,9 +45,7 @@ def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
         return asked
     before = _read_cursor(asked, query["cursor"])
     if before is None:
-        raise invalid(
-            [FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")]
-        )
+        raise invalid([FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")])
     return LedgerQuery(job, asked.limit, asked.from_at, asked.to_at, asked.states, before)
 
 
@@ -79,9 +77,7 @@ class _Reader:
         self.errors: list[FieldError] = []
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:
-        self.errors += [
-            FieldError(name, unknown_field(name, known)) for name in self._query if name not in known
-        ]
+        self.errors += [FieldError(name, unknown_field(name, known)) for name in self._query if name not in known]
 
     def limit(self) -> int:
         text = self._query.get("limit", str(DEFAULT_LIMIT))
@@ -107,8 +103,6 @@ class _Reader:
         known = {state.value: state for state in RunState}
         names = text.split(",")
         if any(name not in known for name in names):
-            self.errors.append(
-                FieldError("status", f"Give one or more of {', '.join(known)}, with commas between.")
-            )
+            self.errors.append(FieldError("status", f"Give one or more of {', '.join(known)}, with commas between."))
             return frozenset()
         return frozenset(known[name] for name in names)

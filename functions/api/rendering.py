@@ -97,9 +97,7 @@ def _work_fields(job: Job) -> dict[str, Any]:
 
 def _schedule_fields(job: Job) -> dict[str, Any]:
     schedule = job.schedule
-    fields: dict[str, Any] = dict.fromkeys(
-        ("schedule_at", "cron_expression", "timezone", "every_seconds", "anchor_at")
-    )
+    fields: dict[str, Any] = dict.fromkeys(("schedule_at", "cron_expression", "timezone", "every_seconds", "anchor_at"))
     match schedule.timing:
         case At(at):
             fields["schedule_at"] = format_instant(at)

@@ -50,9 +50,7 @@ def expected_version(request: Request) -> int | None:
     if header is None or header.strip() == "*":
         return ANY_VERSION
     if not _ETAG.fullmatch(header.strip()):
-        raise invalid(
-            [FieldError("If-Match", 'Give the ETag of one answer, such as "3" with its quotes, or *.')]
-        )
+        raise invalid([FieldError("If-Match", 'Give the ETag of one answer, such as "3" with its quotes, or *.')])
     own = _OWN_ETAG.fullmatch(header.strip())
     return int(own[1]) if own else NO_VERSION
 

@@ -40,9 +40,7 @@ def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list
 def unknown_field(name: str, known: Sequence[str]) -> str:
     """Return the sentence for a name that means nothing, with the known one that is probably meant."""
     meant = _nearest(name, known)
-    return (
-        f"There is no such field; did you mean {meant}?" if meant else "There is no such field; leave it out."
-    )
+    return f"There is no such field; did you mean {meant}?" if meant else "There is no such field; leave it out."
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

@@ -103,7 +103,7 @@ class Store(Protocol):
     """Jobs, runs, the due index, and the rows of partitions and shards. Reads are strong unless they say otherwise."""
 
     def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
-        """Insert each job with its work, atomically per job. None: created; a job: the row that already stands there."""
+        """Insert each job with its work, atomically per job. None: created; a job: the row that stood there."""
 
     def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
         """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""

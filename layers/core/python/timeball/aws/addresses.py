@@ -10,14 +10,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _NEVER: tuple[Network, ...] = (
-    ipaddress.ip_network(
-        "169.254.0.0/16"
-    ),  # link-local: instance metadata, container credentials, the Lambda runtime
+    ipaddress.ip_network("169.254.0.0/16"),  # link-local: instance metadata, container credentials, the Lambda runtime
     ipaddress.ip_network("fe80::/10"),  # link-local
     ipaddress.ip_network("fd00:ec2::/32"),  # instance metadata and its neighbours over IPv6
-    ipaddress.ip_network(
-        "64:ff9b:1::/48"
-    ),  # NAT64 of local use: where the inner address stands is anybody's choice
+    ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of local use: where the inner address stands is anybody's choice
 )
 """Closed whatever the setting says."""
 

@@ -107,15 +107,11 @@ class HttpCaller:
                 host = (url.host or host)[:253]
                 return await self._exchange(self._session, call, url, departure)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
-            if deadline.expired():
-                sentence = _late(host, call.timeout_seconds, departure)
-            else:
-                sentence = _sentence(error, host)
-            return Answer(departure.at, self._clock.now(), error=sentence, timed_out=deadline.expired())
+            late = deadline.expired()
+            sentence = _late(host, call.timeout_seconds, departure) if late else _sentence(error, host)
+            return Answer(departure.at, self._clock.now(), error=sentence, timed_out=late)
 
-    async def _exchange(
-        self, session: aiohttp.ClientSession, call: Call, url: URL, departure: _Departure
-    ) -> Answer:
+    async def _exchange(self, session: aiohttp.ClientSession, call: Call, url: URL, departure: _Departure) -> Answer:
         payload = call.work.payload
         request = session.request(
             parse_method(call.work.target.method),
@@ -185,9 +181,7 @@ def _look_up(host: str, port: int) -> Sequence[str]:
     return [str(info[4][0]) for info in infos]
 
 
-async def _send_once(
-    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
+async def _send_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     """Keep the session from sending an idempotent method again: only the engine decides on a retry."""
     try:
         return await send(request)

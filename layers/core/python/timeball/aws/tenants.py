@@ -61,18 +61,14 @@ class Tenants:
         from botocore.config import Config  # noqa: PLC0415
 
         # A caller waits behind every answer of the authorizer: better no answer soon than one after a minute.
-        config = Config(
-            connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 3}
-        )
+        config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 3})
         return cls(boto3.client("dynamodb", config=config), table)
 
     def create_tenant(self, tenant: str, now: int) -> bool:
         """Create a tenant; False if it is there already. Raises ValueError for an impossible name."""
         if not _TENANT.fullmatch(tenant):
             raise ValueError("A tenant's name has 1 to 64 letters, digits, hyphens and underscores.")
-        return self._insert(
-            f"TENANT#{tenant}", "TENANT", {"tenant": {"S": tenant}, "created_at": {"N": str(now)}}
-        )
+        return self._insert(f"TENANT#{tenant}", "TENANT", {"tenant": {"S": tenant}, "created_at": {"N": str(now)}})
 
     def create_key(
         self, tenant: str, now: int, random_bytes: Callable[[], bytes], expires_at: int | None = None
@@ -108,9 +104,7 @@ class Tenants:
         if row is None or row.get("disabled", {}).get("BOOL", False):
             return None
         expires_at = row.get("expires_at", {}).get("N")
-        return KeyHolder(
-            row["tenant"]["S"], row["key_id"]["S"], None if expires_at is None else int(expires_at)
-        )
+        return KeyHolder(row["tenant"]["S"], row["key_id"]["S"], None if expires_at is None else int(expires_at))
 
     def _insert(self, pk: str, sk: str, row: "dict[str, AttributeValueTypeDef]") -> bool:
         keys: dict[str, AttributeValueTypeDef] = {

@@ -35,8 +35,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """What the decision takes from the settings, in ms: how early a run may be claimed, when a fire counts as missed,
-    and how long after a lease's end it may be taken over.
+    """What the decision takes from the settings, in ms.
+
+    How early a run may be claimed, when a fire counts as missed, how long after a lease's end it may be taken over.
     """
 
     early_ms: int
@@ -57,6 +58,11 @@ def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) 
             return Decision(Action.DROP)
         case RunState.RETRYING if run.not_before > now + rules.early_ms:
             return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
+        case _:
+            return _of_waiting(run, job, now, rules)
+
+
+def _of_waiting(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
     if job is None:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested or job.status is JobStatus.CANCELLED:

@@ -54,15 +54,11 @@ def clock_change(
     period = zone.period_at(instant)
     local = instant + zone.offsets[period]
     if period + 1 < len(zone.starts) and zone.local_starts[period + 1] <= local:
-        return _note(
-            zone, period + 1, Effect.FIRST_OF_TWO, f"the first of two times that clocks show {_clock(local)}"
-        )
+        return _note(zone, period + 1, Effect.FIRST_OF_TWO, f"the first of two times that clocks show {_clock(local)}")
     if period == 0:
         return None
     if local < zone.reached[period]:
-        return _note(
-            zone, period, Effect.SECOND_OF_TWO, f"the second of two times that clocks show {_clock(local)}"
-        )
+        return _note(zone, period, Effect.SECOND_OF_TWO, f"the second of two times that clocks show {_clock(local)}")
     if fields is None:
         return None
     if instant == zone.starts[period] and fires_at_jump(fields, gap):

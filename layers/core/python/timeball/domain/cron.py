@@ -142,6 +142,5 @@ def _reject_count(fields: list[str]) -> NoReturn:
 def _ever_fires(months: int, days: tuple[int, ...]) -> bool:
     """Say whether any month of the set has a matching day, in any year."""
     return any(
-        months >> month & 1 and any(days[shape] for shape in calendar.shapes_of(month))
-        for month in range(1, 13)
+        months >> month & 1 and any(days[shape] for shape in calendar.shapes_of(month)) for month in range(1, 13)
     )

@@ -101,13 +101,9 @@ def _weekday(item: str) -> Selector:
         week = all_days(nth * 7) & ~all_days(nth * 7 - 7)
         return lambda length, first: weekday_days(length, first, wanted) & week
     if match := _LAST_WEEKDAY_REVERSED.fullmatch(item):
-        reject(
-            f'The day-of-week "{item}" is the wrong way round', f'"{match[1]}L" for the last one of the month'
-        )
+        reject(f'The day-of-week "{item}" is the wrong way round', f'"{match[1]}L" for the last one of the month')
     if item == "L":
-        reject(
-            'The day-of-week "L" does not say which day', '"6L" for the last Saturday of the month, or "SAT"'
-        )
+        reject('The day-of-week "L" does not say which day', '"6L" for the last Saturday of the month, or "SAT"')
     bits = read_item(item, DAY_OF_WEEK)
     wanted_days = [day for day in range(7) if bits >> day & 1]
     return lambda length, first: sum(weekday_days(length, first, day) for day in wanted_days)

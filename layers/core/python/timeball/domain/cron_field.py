@@ -142,6 +142,4 @@ def _reject_item(item: str, of: Field) -> NoReturn:
             f'The {of.name} "{item}" is not understood',
             "L, L-n, LW, nW or ? in day-of-month, and nL, n#k or ? in day-of-week, each between commas",
         )
-    reject(
-        f'The {of.name} "{item}" is not understood', f"{of.allowed}, a range a-b, a list a,b or a step */n"
-    )
+    reject(f'The {of.name} "{item}" is not understood', f"{of.allowed}, a range a-b, a list a,b or a step */n")

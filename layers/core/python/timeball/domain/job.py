@@ -72,11 +72,11 @@ class Intent:
 
 @dataclass(frozen=True)
 class Job:
-    """One row. `work` is None where it stands in a row of its own and was not read.
+    """One row. `work` is None where it was not read: it may stand in a row of its own.
 
     `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
-    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `version` counts users' changes,
-    `schedule_version` those that a planned fire must not survive, `revision` every write.
+    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `version` counts users'
+    changes, `schedule_version` those that a planned fire must not survive, `revision` every write.
     """
 
     key: JobKey
@@ -88,7 +88,7 @@ class Job:
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     priority: Priority = Priority.NORMAL
-    retry: RetryPolicy = RetryPolicy()
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
     status: JobStatus = JobStatus.PENDING
     next_fire_at: int | None = None

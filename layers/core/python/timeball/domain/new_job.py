@@ -21,7 +21,7 @@ class JobSpec:
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     priority: Priority = Priority.NORMAL
-    retry: RetryPolicy = RetryPolicy()
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
 
 

@@ -1,6 +1,6 @@
 """Whether a failed attempt is tried again, and when: a pure decision with its reason.
 
-Exponential backoff with full jitter; the jitter is a hash of the run and the attempt, so that a replay decides the same.
+Exponential backoff with full jitter; the jitter is a hash of run and attempt, so that a replay decides the same.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,12 @@ def is_retriable(status: int | None) -> bool:
 
 
 def decide_retry(
-    policy: RetryPolicy, run: RunId, attempt: int, status: int | None, now: int, retry_after_seconds: float | None = None
+    policy: RetryPolicy,
+    run: RunId,
+    attempt: int,
+    status: int | None,
+    now: int,
+    retry_after_seconds: float | None = None,
 ) -> RetryDecision:
     """Decide what follows a failed attempt of a run, at `now` (ms).
 

@@ -40,7 +40,7 @@ Timing = At | Every | Cron
 
 @dataclass(frozen=True)
 class Schedule:
-    """A timing within a window: no fire before `start_at` or after `end_at` (both may fire), at most `max_runs` runs."""
+    """A timing within a window: no fire before `start_at` or after `end_at` (both may fire), and `max_runs` runs."""
 
     timing: Timing
     start_at: int | None = None

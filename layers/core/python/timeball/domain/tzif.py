@@ -46,22 +46,16 @@ def read_changes(data: bytes) -> tuple[int, Changes]:
     types_at = kinds_at + change_count
     instants = struct.unpack_from(f">{change_count}q", data, instants_at)
     offsets = [_TYPE.unpack_from(data, types_at + _TYPE.size * index)[0] for index in range(type_count)]
-    changes = [
-        (instant, offsets[kind]) for instant, kind in zip(instants, data[kinds_at:types_at], strict=True)
-    ]
+    changes = [(instant, offsets[kind]) for instant, kind in zip(instants, data[kinds_at:types_at], strict=True)]
     footer = data[end:].decode("ascii").strip()
     if footer:
         last = instants[-1] if instants else day_number(1970, 1, 1) * _DAY_SECONDS
-        changes += [
-            change for change in _rule_changes(footer, civil(last // _DAY_SECONDS)[0]) if change[0] > last
-        ]
+        changes += [change for change in _rule_changes(footer, civil(last // _DAY_SECONDS)[0]) if change[0] > last]
     return offsets[0], _distinct(offsets[0], changes)
 
 
 def _block_end(data: bytes, start: int, time_size: int) -> int:
-    _, _, ut_count, standard_count, leap_count, change_count, type_count, name_size = _HEADER.unpack_from(
-        data, start
-    )
+    _, _, ut_count, standard_count, leap_count, change_count, type_count, name_size = _HEADER.unpack_from(data, start)
     return int(
         start
         + _HEADER.size

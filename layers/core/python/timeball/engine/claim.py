@@ -34,7 +34,7 @@ def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
     """
     now = world.clock.now()
     distinct = list(dict.fromkeys(ids))
-    jobs = {key: None for key in dict.fromkeys(run.job for run in distinct)}
+    jobs = dict.fromkeys(run.job for run in distinct)
     rows = world.store.read_runs(distinct)
     found = dict(zip(jobs, world.store.read_jobs(list(jobs), with_work=True), strict=True))
     decided = [

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Sequence
 
 from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
 from timeball.domain.run import Reason, Run, RunState, due_again, ended
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
@@ -40,7 +39,7 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
 
 
 def _judged(run: Run, now: int, world: World) -> Run | None:
-    """Return what becomes of the run, or None if nothing does: it is over, withdrawn, or already waits in the due index."""
+    """Return what becomes of the run, or None: it is over, withdrawn, or already waits in the due index."""
     match run.state:
         case RunState.RUNNING if run.due_at is None:
             return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))

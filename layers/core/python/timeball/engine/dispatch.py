@@ -24,7 +24,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Dispatched:
-    """What came of one job: the runs sent, the instants skipped, whether its ledger moved on, and if more is due now."""
+    """What came of one job: runs sent, instants skipped, whether its ledger moved on, and if more is due now."""
 
     job: Job
     sent: int = 0
@@ -76,7 +76,10 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
     changing = []
     for writing in writings:
         skip_through = writing.plan.skip.last_at if writing.plan.skip else None
-        if (skip_through, writing.plan.final_fire_at) != (writing.job.skip_through, writing.job.final_fire_at):
+        if (skip_through, writing.plan.final_fire_at) != (
+            writing.job.skip_through,
+            writing.job.final_fire_at,
+        ):
             changing.append((writing, fixed(writing.job, skip_through, writing.plan.final_fire_at)))
     if not changing:
         return
@@ -91,7 +94,9 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
 
 def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
     """Insert the runs; where one stands already and is queued, it is sent whatever the plan says: the claim decides."""
-    planned = [(writing, queued_run(writing.job, fire_at, now)) for writing in writings for fire_at in writing.plan.runs]
+    planned = [
+        (writing, queued_run(writing.job, fire_at, now)) for writing in writings for fire_at in writing.plan.runs
+    ]
     if not planned:
         return
     standing = world.store.insert_runs([run for _, run in planned], now)
@@ -114,7 +119,7 @@ def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:
 def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Run] | None:
     """Write a skipped range around the rows that stand in it; return those, or None if rows kept appearing.
 
-    A late insert by somebody with an older plan may still land inside the range. Its claim skips it for the same reason.
+    A late insert by somebody with an older plan may still land inside the range. Its claim skips it as well.
     """
     for _ in range(_TRIES):
         standing = world.store.runs_between(job.key, skip.first_at, skip.last_at)
@@ -123,7 +128,8 @@ def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Ru
             return standing
         if all(found is None for found in world.store.insert_runs(missing, now)):
             log.info(
-                "instants skipped", extra={"job_id": job.key.job_id, "count": skip.count, "reason": skip.reason.value}
+                "instants skipped",
+                extra={"job_id": job.key.job_id, "count": skip.count, "reason": skip.reason.value},
             )
             return standing
     return None

@@ -43,7 +43,7 @@ class _Cut:
 
 @dataclass
 class _Held:
-    """A run of this batch: its message, its row as last written, the call in flight, and why that was cut, if it was."""
+    """A run of this batch: its message, its row as last written, the call in flight, and why that was cut."""
 
     delivery: Delivery
     run: Run
@@ -138,9 +138,7 @@ class _Batch:
             return Answer(None, self.world.clock.now(), error="It was cancelled before the call.")
         if held.job.work is None:
             raise ValueError(f"job {held.job.key.job_id} was read without its work")
-        return await self.caller.call(
-            Call(held.run.id, held.run.attempt, held.job.work, held.job.timeout_seconds)
-        )
+        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, held.job.timeout_seconds))
 
     async def _finish_answered(self) -> None:
         """Write the finishes that came in while the last ones were written, all in one go."""

@@ -41,18 +41,23 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
     if telling:
         world.store.save_attempts(telling, now)
     rows = _write(world, results, attempts, now)
-    ended = [(row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal]
+    ended = [
+        (row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal
+    ]
     follow_up(world, ended)
     return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]
 
 
 def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt], now: int) -> list[Run | None]:
-    """Write each outcome, again if only the holder's own renewal or a cancel came between; return the rows as they stand."""
+    """Write each outcome, again if only a renewal or a cancel came between; return the rows as they stand."""
     rows: list[Run | None] = [result.run for result in results]
     waiting = list(range(len(results)))
     for _ in range(_TRIES):
         swaps = [
-            Swap(run, after_attempt(run, result.job.retry, _inline(attempt), now, result.answer.retry_after_seconds))
+            Swap(
+                run,
+                after_attempt(run, result.job.retry, _inline(attempt), now, result.answer.retry_after_seconds),
+            )
             for position in waiting
             if (run := rows[position]) is not None
             for result, attempt in [(results[position], attempts[position])]

@@ -37,7 +37,7 @@ class Scan:
 
 
 def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
-    """Scan the shards of a partition once, on behalf of `owner`; superseded, and nothing done, if a newer one owns it."""
+    """Scan the shards of a partition once, on behalf of `owner`; do nothing if a newer one owns it."""
     now = world.clock.now()
     horizon_at = now + world.rules.lookahead_ms
     shards = range(partition, world.rules.shards, world.rules.partitions)
@@ -60,7 +60,14 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
     progressed = done.sent + done.skipped + done.resent + done.settled > 0
-    return Scan(False, (full and progressed) or done.backlog, len(nominated), done.sent, done.skipped, done.resent, done.settled)
+    return Scan(
+        backlog=(full and progressed) or done.backlog,
+        candidates=len(nominated),
+        sent=done.sent,
+        skipped=done.skipped,
+        resent=done.resent,
+        settled=done.settled,
+    )
 
 
 def _move_on(world: World, nominated: Sequence[JobKey | RunId], horizon_at: int) -> Scan:

@@ -1,5 +1,6 @@
 """Submit jobs: stored before the answer, and what is due within the look-ahead dispatched at once."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,6 +9,9 @@ from timeball.domain.job import Job
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.engine.dispatch import dispatch
 from timeball.engine.world import World
+from timeball.ports import UnavailableError
+
+log = logging.getLogger(__name__)
 
 
 class Submission(StrEnum):
@@ -26,18 +30,22 @@ class Submitted:
     job: Job
 
 
-def submit(world: World, specs: Sequence[JobSpec]) -> list[Submitted]:
-    """Store each job, then dispatch those that are due within the look-ahead.
+def submit(world: World, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
+    """Store each job as submitted at `now`, then dispatch those that are due within the look-ahead.
 
     The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
     Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
     """
-    now = world.clock.now()
     jobs = [new_job(spec, now, world.rules.shards) for spec in specs]
-    submitted = [_submitted(job, standing) for job, standing in zip(jobs, world.store.create_jobs(jobs, now), strict=True)]
+    submitted = [
+        _submitted(job, standing) for job, standing in zip(jobs, world.store.create_jobs(jobs, now), strict=True)
+    ]
     horizon_at = now + world.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
-    dispatch(world, due)
+    try:
+        dispatch(world, due)
+    except UnavailableError as unavailable:
+        log.warning("submitted, and left to the scan: %s", unavailable)
     return submitted
 
 

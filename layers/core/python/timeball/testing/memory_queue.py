@@ -42,7 +42,8 @@ class MemoryQueue:
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
         """Deliver up to `limit` visible messages; one that was received too often is dead instead."""
-        now, deliveries = self._now(), []
+        now = self._now()
+        deliveries: list[Delivery] = []
         for message in list(self._messages.get(priority, [])):
             if message.visible_at > now or len(deliveries) == limit:
                 continue

@@ -6,6 +6,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from timeball.domain.ids import JobKey, Origin, RunId
@@ -38,7 +39,7 @@ class MemoryStore:
 
     def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that is not there."""
-        return [self._repeatedly(lambda job=job: self._create_job(job, now)) for job in jobs]
+        return [self._repeatedly(partial(self._create_job, job, now)) for job in jobs]
 
     def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
         """Return each job; its work only if that was asked for, so that nobody relies on it by chance."""
@@ -48,7 +49,7 @@ class MemoryStore:
 
     def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Replace each job that is as it was read."""
-        return [self._repeatedly(lambda swap=swap: self._swap_job(swap, now)) for swap in swaps]
+        return [self._repeatedly(partial(self._swap_job, swap, now)) for swap in swaps]
 
     def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
         """Give each job its final status where the conclusion's conditions hold."""
@@ -56,7 +57,7 @@ class MemoryStore:
 
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run that is not there."""
-        return [self._repeatedly(lambda run=run: self._insert_run(run, now)) for run in runs]
+        return [self._repeatedly(partial(self._insert_run, run, now)) for run in runs]
 
     def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
         """Return each run."""
@@ -65,7 +66,7 @@ class MemoryStore:
 
     def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         """Replace each run that is as it was read."""
-        return [self._repeatedly(lambda swap=swap: self._swap_run(swap, now)) for swap in swaps]
+        return [self._repeatedly(partial(self._swap_run, swap, now)) for swap in swaps]
 
     def runs_between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs whose fire time lies within."""
@@ -92,7 +93,7 @@ class MemoryStore:
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
-    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
         """Keep each attempt, unless it is kept already."""
         with self._lock:
             for run_id, attempt in attempts:
@@ -148,13 +149,13 @@ class MemoryStore:
     def _swap(self, rows: dict[_Key, Row], key: _Key, swap: Swap[Row], now: int) -> Swapped[Row]:
         standing = rows.get(key)
         if standing is None or standing == swap.after:
-            return Swapped(standing is not None, standing)
+            return Swapped(done=standing is not None, row=standing)
         if standing.revision != swap.before.revision:
-            return Swapped(False, standing)
+            return Swapped(done=False, row=standing)
         rows[key] = swap.after
         if standing.due_at != swap.after.due_at:
             self._index(key, swap.after.due_at, swap.after.shard, now)
-        return Swapped(True, swap.after)
+        return Swapped(done=True, row=swap.after)
 
     def _conclude(self, conclusion: Conclusion) -> bool:
         with self._lock:
@@ -197,7 +198,7 @@ class MemoryStore:
     def _due_page(self, query: DueQuery) -> DuePage:
         entries = self._buckets.get((query.shard, query.hour_at // HOUR_MS), {})
         ready = sorted((due_at, repr(key), key) for key, due_at in entries.items() if due_at <= query.through_at)
-        return DuePage(tuple(key for _, _, key in ready[: query.limit]), len(ready) > query.limit)
+        return DuePage(tuple(key for _, _, key in ready[: query.limit]), len(ready) >= query.limit)
 
 
 def _position(run: RunId) -> tuple[int, str]:

@@ -64,7 +64,9 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__(_JumpingSelector(clock))
         self._clock = clock
-        self._clock_resolution = 1e-5  # a float of seconds since 1970 is no finer; a timer that is due must be seen as due
+        self._clock_resolution = (
+            1e-5  # a float of seconds since 1970 is no finer; a timer that is due must be seen as due
+        )
 
     def time(self) -> float:
         return self._clock.now() / 1000

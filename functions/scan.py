@@ -1,0 +1,24 @@
+"""The scan function: the ticker calls it each second, for each partition."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from timeball.aws.wiring import world
+from timeball.engine.cursor import Sweeps
+from timeball.engine.scan import scan
+from timeball.ports import Owner
+
+log = logging.getLogger()
+log.setLevel(logging.INFO)
+
+_SWEEPS = Sweeps()
+
+
+def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+    """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
+    owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
+    done = scan(world(), event["partition"], owner, _SWEEPS)
+    log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
+    return {"backlog": done.backlog, "superseded": done.superseded}

@@ -1,0 +1,119 @@
+"""Queues over SQS: one for each priority. The message only names a run; whoever receives it reads the row.
+
+Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.writes import unknown_is_unavailable
+from timeball.domain.ids import RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.ports import Delivery, Dispatch, UnavailableError
+
+if TYPE_CHECKING:
+    from types_boto3_sqs import SQSClient
+    from types_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+log = logging.getLogger(__name__)
+
+BATCH = 10
+MAX_DELAY_SECONDS = 900
+
+
+class UnreadableMessageError(Exception):
+    """A message names no run."""
+
+
+def parse_message(record: Mapping[str, Any]) -> Delivery:
+    """Return the delivery in a record of a Lambda event. Raises UnreadableMessageError."""
+    try:
+        body = json.loads(record["body"])
+        run = RunId.parse(body["tenant"], body["run"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
+    if run is None:
+        raise UnreadableMessageError(f"message {record.get('messageId')} names no run")
+    return Delivery(run, record["receiptHandle"])
+
+
+def _body(run: RunId) -> str:
+    return json.dumps({"tenant": run.job.tenant, "run": str(run)}, separators=(",", ":"))
+
+
+class SqsQueue:
+    """The sender's side of the queues, by priority."""
+
+    def __init__(self, client: "SQSClient", urls: Mapping[str, str]) -> None:
+        self._client, self._urls = client, urls
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+        """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
+        order = sorted(range(len(dispatches)), key=lambda position: dispatches[position].priority)
+        sent = [False] * len(dispatches)
+        for priority, positions in groupby(order, key=lambda position: dispatches[position].priority):
+            group = list(positions)
+            for start in range(0, len(group), BATCH):
+                for position in self._send_batch(priority, group[start : start + BATCH], dispatches, now):
+                    sent[position] = True
+        return sent
+
+    def _send_batch(
+        self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch], now: int
+    ) -> list[int]:
+        entries: list[SendMessageBatchRequestEntryTypeDef] = [
+            {
+                "Id": str(position),
+                "MessageBody": _body(dispatches[position].run),
+                "DelaySeconds": min(max((dispatches[position].not_before - now) // SECOND_MS, 0), MAX_DELAY_SECONDS),
+            }
+            for position in positions
+        ]
+        try:
+            with unknown_is_unavailable():
+                answer = self._client.send_message_batch(QueueUrl=self._urls[priority], Entries=entries)
+        except UnavailableError as unavailable:
+            log.warning("messages not sent: %s", unavailable)
+            return []
+        return [int(entry["Id"]) for entry in answer.get("Successful", [])]
+
+
+class SqsInbox:
+    """The executor's side of one queue."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client, self._url = client, url
+
+    def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
+        """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
+        for start in range(0, len(deliveries), BATCH):
+            batch = deliveries[start : start + BATCH]
+            self._try(
+                "change_message_visibility_batch",
+                [
+                    {"Id": str(position), "ReceiptHandle": delivery.receipt, "VisibilityTimeout": seconds}
+                    for position, delivery in enumerate(batch)
+                ],
+            )
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove each message; one that cannot be removed comes again, and finds its run over."""
+        for start in range(0, len(deliveries), BATCH):
+            batch = deliveries[start : start + BATCH]
+            self._try(
+                "delete_message_batch",
+                [{"Id": str(position), "ReceiptHandle": delivery.receipt} for position, delivery in enumerate(batch)],
+            )
+
+    def _try(self, action: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            with unknown_is_unavailable():
+                answer = getattr(self._client, action)(QueueUrl=self._url, Entries=entries)
+        except UnavailableError as unavailable:
+            log.warning("%s failed: %s", action, unavailable)
+            return
+        for failure in answer.get("Failed", []):
+            log.warning("%s failed: %s", action, failure.get("Message"))
