@@ -205,15 +205,13 @@ class DynamoStore:
         mine = f"{owner.started_at}|{owner.name}"
         partition_row: Key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
         standing, *cursors = self._reader.get([partition_row, *map(_cursor_key, shards)])
-        if standing is None or standing["owner"] < mine:
-            if standing is None:
-                written = self._writer.write([Insert({**partition_row, "owner": mine})])[0]
-            else:
-                written = self._writer.write([Update(partition_row, {"owner": [standing["owner"]]}, {"owner": mine})])[
-                    0
-                ]
+        while standing is None or standing["owner"] < mine:
+            taking: Write = Insert({**partition_row, "owner": mine})
+            if standing is not None:
+                taking = Update(partition_row, {"owner": [standing["owner"]]}, {"owner": mine})
+            written = self._writer.write([taking])[0]
             standing = {"owner": mine} if written.done else written.row
-        if standing is None or standing["owner"] != mine:
+        if standing["owner"] != mine:
             return None
         return {shard: row["oldest_hour_at"] for shard, row in zip(shards, cursors, strict=True) if row}
 

@@ -44,10 +44,10 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
     if first_at is None:
         return Plan(final_fire_at=job.final_fire_at)
     if job.skip_through is not None:
-        return _skip(job.schedule, first_at, job.skip_through)
+        return _skip(job, first_at, job.skip_through)
     latest_missed_at = _last_missed(job.schedule, first_at, now - misfire_ms)
     if latest_missed_at is not None and latest_missed_at > first_at:
-        return _skip_before(job.schedule, first_at, latest_missed_at)
+        return _skip_before(job, first_at, latest_missed_at)
     return _run(job, first_at, horizon_at)
 
 
@@ -72,21 +72,21 @@ def _last_missed(schedule: Schedule, first_at: int, missed_before: int) -> int |
     return last_at
 
 
-def _skip_before(schedule: Schedule, first_at: int, kept_at: int) -> Plan:
-    count, last_at, at = 0, first_at, next_fire(schedule, first_at - 1)
+def _skip_before(job: Job, first_at: int, kept_at: int) -> Plan:
+    count, last_at, at = 0, first_at, next_fire(job.schedule, first_at - 1)
     while at is not None and at < kept_at:
-        count, last_at, at = count + 1, at, next_fire(schedule, at)
+        count, last_at, at = count + 1, at, next_fire(job.schedule, at)
     skip = SkippedRange(first_at, last_at, count, Reason.MISFIRED)
-    return Plan(skip=skip, next_fire_at=kept_at, more=True)
+    return Plan(skip=skip, next_fire_at=kept_at, final_fire_at=job.final_fire_at, more=True)
 
 
-def _skip(schedule: Schedule, first_at: int, through_at: int) -> Plan:
-    following_at = next_fire(schedule, through_at)
-    count, at = 0, next_fire(schedule, first_at - 1)
+def _skip(job: Job, first_at: int, through_at: int) -> Plan:
+    following_at = next_fire(job.schedule, through_at)
+    count, at = 0, next_fire(job.schedule, first_at - 1)
     while at is not None and at <= through_at:
-        count, at = count + 1, next_fire(schedule, at)
+        count, at = count + 1, next_fire(job.schedule, at)
     skip = SkippedRange(first_at, through_at, count, Reason.MISFIRED)
-    return Plan(skip=skip, next_fire_at=following_at, more=True)
+    return Plan(skip=skip, next_fire_at=following_at, final_fire_at=job.final_fire_at, more=True)
 
 
 def _run(job: Job, first_at: int, horizon_at: int) -> Plan:

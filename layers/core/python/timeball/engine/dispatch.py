@@ -13,6 +13,7 @@ from timeball.domain.job import Job, advanced, fixed, pushed_back
 from timeball.domain.ledger import queued_run, skipped_range
 from timeball.domain.planner import Plan, SkippedRange, plan
 from timeball.domain.run import Run, RunState
+from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
@@ -93,7 +94,10 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
 
 
 def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """Insert the runs; where one stands already and is queued, it is sent whatever the plan says: the claim decides."""
+    """Insert the runs; where one stands already and is queued, it is sent whatever the plan says: the claim decides.
+
+    Where one is over already, it may have ended before its job knew that it was the final one.
+    """
     planned = [
         (writing, queued_run(writing.job, fire_at, now)) for writing in writings for fire_at in writing.plan.runs
     ]
@@ -104,6 +108,12 @@ def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
         row = found or run
         if row.state is RunState.QUEUED:
             writing.to_send += (row,)
+    over = [
+        (found, writing.job)
+        for (writing, _), found in zip(planned, standing, strict=True)
+        if found is not None and found.is_terminal
+    ]
+    follow_up(world, over)
 
 
 def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:

@@ -17,7 +17,7 @@ from timeball.engine.claim import Claim, claim
 from timeball.engine.finish import Result, finish
 from timeball.engine.renew import renew
 from timeball.engine.world import World
-from timeball.ports import Answer, Call, Caller, Delivery, Inbox, UnavailableError
+from timeball.ports import Answer, Call, Caller, Delivery, Inbox
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +68,8 @@ async def execute(
     try:
         await batch.claim(deliveries)
         await batch.work()
-    except UnavailableError as unavailable:
-        log.warning("batch given back: %s", unavailable, extra={"owner": owner})
+    except Exception:
+        log.exception("batch given back", extra={"owner": owner})
     await batch.delete_settled()
     return [delivery for delivery in deliveries if delivery not in batch.deleted]
 
