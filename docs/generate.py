@@ -1,0 +1,72 @@
+"""Write the parts of the documentation that the code knows better: `python -m docs.generate`.
+
+A generated part stands in a page between `<!-- generated: name -->` and `<!-- end -->`; the rest is written by hand.
+"""
+
+# ruff: noqa: INP001 -- a folder of documents with one script, not a package
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from infra.settings import as_markdown
+from timeball.domain.run import MOVES, SENTENCES, TERMINAL, RunState
+
+DOCS = Path(__file__).parent
+
+_BORN = (RunState.QUEUED, RunState.SKIPPED)
+"""The states in which a row is inserted (`domain/ledger.py`)."""
+
+
+class NoSuchPartError(ValueError):
+    """A page has no place for a part that belongs there, or a place for a part that does not exist."""
+
+
+def states() -> str:
+    """Return the moves of a run as a Mermaid diagram."""
+    lines = ["```mermaid", "stateDiagram-v2", *(f"    [*] --> {state}" for state in _BORN)]
+    lines += [f"    {state} --> {after}" for state in RunState for after in RunState if after in MOVES[state]]
+    lines += [f"    {state} --> [*]" for state in RunState if state in TERMINAL]
+    return "\n".join([*lines, "```"])
+
+
+def reasons() -> str:
+    """Return the reasons of runs and their sentences as a table."""
+    rows = [f"| `{reason}` | {sentence} |" for reason, sentence in SENTENCES.items()]
+    return "\n".join(["| reason | what it says |", "|---|---|", *rows])
+
+
+PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "runs.md": {"states": states, "reasons": reasons},
+    "settings.md": {"settings": as_markdown},
+}
+"""The pages that have generated parts, and what makes each part."""
+
+
+def renewed(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
+    """Return a page with its generated parts as they are to be; raise `NoSuchPartError` if it has others."""
+    missing = set(parts)
+
+    def part(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in parts:
+            raise NoSuchPartError(f"nothing generates {name}")
+        missing.discard(name)
+        return f"<!-- generated: {name} -->\n{parts[name]()}\n<!-- end -->"
+
+    pattern = r"<!-- generated: ([a-z]+) -->\n.*?<!-- end -->"
+    renewed_text = re.sub(pattern, part, text, flags=re.DOTALL)
+    if missing:
+        raise NoSuchPartError(f"there is no place for {', '.join(sorted(missing))}")
+    return renewed_text
+
+
+def main() -> None:
+    """Write every page anew."""
+    for name, parts in PAGES.items():
+        page = DOCS / name
+        page.write_text(renewed(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

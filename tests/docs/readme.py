@@ -1,0 +1,34 @@
+"""The documents, as the tests read them."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+"""Every page that people read."""
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SESSION = re.compile(r"<!-- session -->\n```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def read(page: Path) -> str:
+    """Return the text of a page."""
+    return page.read_text(encoding="utf-8")
+
+
+def session() -> str:
+    """Return the README's session as one shell script, which finds `API` and `KEY` in its environment."""
+    blocks = _SESSION.findall(read(ROOT / "README.md"))
+    assert blocks, "the README has no block marked as a session"
+    return "\n".join(blocks)
+
+
+def prose(text: str) -> str:
+    """Return a page without its blocks of code."""
+    return _FENCE.sub("", text)
+
+
+def code(text: str) -> list[str]:
+    """Return what a page shows as code: the blocks of shell, and the spans in its prose."""
+    blocks = [body for language, body in _FENCE.findall(text) if language == "sh"]
+    return [*blocks, *re.findall(r"`([^`\n]+)`", prose(text))]

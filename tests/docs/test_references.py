@@ -1,0 +1,100 @@
+"""What the documents name exists: pages, headings, commands, files, tests."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.readme import PAGES, ROOT, code, prose, read
+
+LAYER = ROOT / "layers/core/python"
+FOLDERS = ("bench", "docs", "functions", "infra", "layers", "local", "tests")
+PARTS = ("aws", "domain", "engine", "testing")
+"""Folders of the package, which documents name without its path."""
+
+
+def _named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=_named)
+
+
+@every_page
+def test_every_relative_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
+    broken = [link for link in _links(page) if not _leads_somewhere(page, link)]
+    assert not broken
+
+
+def _links(page: Path) -> Iterator[str]:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(read(page))):
+        if not re.match(r"[a-z]+:", link):
+            yield link
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    path, _, heading = link.partition("#")
+    target = page.parent / path if path else page
+    return target.exists() and (not heading or heading in _headings(target))
+
+
+def _headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as its readers' hosts form them."""
+    titles = re.findall(r"^#+ (.+)$", prose(read(page)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@every_page
+def test_every_command_of_make_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    shown = {target for text in code(read(page)) for target in re.findall(r"\bmake ([a-z-]+)", text)}
+    assert shown <= targets
+
+
+def test_contributing_shows_every_everyday_command() -> None:
+    commands = set(re.findall(r"^([a-z-]+):.*## ", read(ROOT / "Makefile"), re.MULTILINE)) - {"help"}
+    shown = set(re.findall(r"`make ([a-z-]+)", read(ROOT / "CONTRIBUTING.md") + read(ROOT / "README.md")))
+    assert commands - shown <= {"clean"}
+
+
+@every_page
+def test_every_file_and_folder_that_is_named_exists(page: Path) -> None:
+    missing = [name for name in _paths(page) if not _candidates(name)]
+    assert not missing
+
+
+def _paths(page: Path) -> Iterator[str]:
+    for span in code(prose(read(page))):
+        if re.fullmatch(r"[\w./-]+/[\w.*-]*", span) and span.split("/")[0] in (*FOLDERS, *PARTS, "timeball"):
+            yield span
+
+
+def _candidates(name: str) -> list[Path]:
+    first = name.split("/", maxsplit=1)[0]
+    root = LAYER if first == "timeball" else LAYER / "timeball" if first in PARTS else ROOT
+    pattern = name.rstrip("/")
+    return [*root.glob(pattern), *([] if pattern.endswith(".py") else root.glob(f"{pattern}.py"))]
+
+
+@every_page
+def test_every_test_that_is_named_exists(page: Path) -> None:
+    named = re.findall(r"(tests/[\w/]+\.py)::(\w+)", read(page))
+    missing = [f"{path}::{name}" for path, name in named if not _has_test(ROOT / path, name)]
+    assert not missing
+
+
+def _has_test(path: Path, name: str) -> bool:
+    return path.exists() and re.search(rf"^\s*(async )?def {name}\(", read(path), re.MULTILINE) is not None
+
+
+def test_every_promise_names_a_test() -> None:
+    promises = re.findall(r"^\| \d \| (.+?) \| (.+?) \|$", read(ROOT / "README.md"), re.MULTILINE)
+    assert len(promises) == 7
+    for promise, tests in promises:
+        assert "::test_" in tests, promise
+
+
+def test_every_folder_of_tests_is_a_tier_that_contributing_names() -> None:
+    tiers = {f"tests/{folder.name}" for folder in (ROOT / "tests").iterdir() if any(folder.rglob("test_*.py"))}
+    assert tiers <= set(re.findall(r"`(tests/\w+)`", read(ROOT / "CONTRIBUTING.md")))
