@@ -22,7 +22,7 @@ export CDK_DISABLE_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
 
-SOURCES := $(wildcard layers/core/python/timeball functions infra local tests bench)
+SOURCES := $(wildcard layers/core/python/timeball functions infra local docs tests bench)
 
 ##@ Everyday
 

@@ -53,7 +53,8 @@ def _session(stage: Stage) -> Iterator[None]:
 
 
 def _welcome(stage: Stage) -> str:
-    job = json.dumps({"name": "hello", "handler": f"{stage.deployment.api_url}/healthz", "delaySeconds": 3})
+    page = {"type": "http", "method": "GET", "url": f"{stage.deployment.api_url}/healthz"}
+    job = json.dumps({"name": "hello", "target": page, "delaySeconds": 3})
     return f"""
 Timeball runs on this machine.
 
