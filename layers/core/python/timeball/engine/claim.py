@@ -10,6 +10,7 @@ from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.run import Run, RunState, claimed, ended
 from timeball.engine.follow_up import follow_up
+from timeball.engine.lost import keep_lost_attempts
 from timeball.engine.world import World
 from timeball.ports import Swap
 
@@ -57,10 +58,8 @@ def _apply(
         for position, (run, _, decision) in enumerate(decided)
         if run is not None and decision.action in (Action.CLAIM, Action.END)
     }
-    lost = [(swap.before.id, lost_attempt(swap.before)) for swap in swaps.values() if _takes_over(swap.before)]
+    keep_lost_attempts(world, [swap.before for swap in swaps.values()], now)
     outcomes = dict(zip(swaps, world.store.swap_runs(list(swaps.values()), now), strict=True))
-    if lost:
-        world.store.save_attempts(lost, now)
     claims: list[Claim] = []
     ended_runs: list[tuple[Run, Job | None]] = []
     for position, (run, job, decision) in enumerate(decided):

@@ -12,6 +12,7 @@ from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.engine.follow_up import follow_up
+from timeball.engine.lost import keep_lost_attempts
 from timeball.engine.renew import owns
 from timeball.engine.world import World
 from timeball.ports import Answer, Swap
@@ -37,6 +38,7 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
     """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
     now = world.clock.now()
     attempts = [_attempt(result) for result in results]
+    keep_lost_attempts(world, [result.run for result in results], now)
     telling = [(r.run.id, a) for r, a in zip(results, attempts, strict=True) if _needs_a_row(a)]
     if telling:
         world.store.save_attempts(telling, now)
