@@ -255,11 +255,19 @@ class DynamoStore:
 
 
 def _change(key: Key, before: Item, after: Item) -> Update:
-    """Return what turns one row into another, on condition that the stored one has the first one's revision."""
+    """Return what turns one row into another, on condition that the stored one has the first one's revision.
+
+    The stored bucket is that of its own time of writing, which nobody remembers: a moved due key brings its bucket.
+    """
+    moved = before.get("due_at") != after.get("due_at")
     return Update(
         key,
         where={"revision": [int(before["revision"])]},
-        set={name: value for name, value in after.items() if before.get(name) != value},
+        set={
+            name: value
+            for name, value in after.items()
+            if before.get(name) != value or (moved and name == "due_bucket")
+        },
         remove=tuple(name for name in before if name not in after),
     )
 
