@@ -31,9 +31,7 @@ class ChildFailedError(RuntimeError):
 class Child:
     """A running process, its output in a log file; leaving the context ends it."""
 
-    def __init__(
-        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path
-    ) -> None:
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path) -> None:
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(

@@ -34,9 +34,7 @@ class Deployment:
 class Deployer:
     """The CDK's command line, spoken to an emulator."""
 
-    def __init__(
-        self, emulator: Emulator, folder: Path, overrides: Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, emulator: Emulator, folder: Path, overrides: Mapping[str, object] | None = None) -> None:
         """Take a folder for logs and the assembly, and settings that differ from those of the local stage."""
         self._emulator = emulator
         self._folder = folder
@@ -45,12 +43,10 @@ class Deployer:
 
     def prepare(self) -> None:
         """Bootstrap the account and synthesize the app; raise `ChildFailedError` if one of them fails."""
-        context = [
-            part for name, value in self._context.items() for part in ("-c", f"{PREFIX}{name}={value}")
-        ]
+        context = [part for name, value in self._context.items() for part in ("-c", f"{PREFIX}{name}={value}")]
         synthesis = ("synth", "--quiet", "--app", _APP, "--output", str(self._assembly), *context)
         with (
-            self._start("bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}") as bootstrap,
+            self._start("bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}", folder=self._folder) as bootstrap,
             self._start("synth", *synthesis) as synth,
         ):
             synth.succeed("the synthesis of the app")
@@ -62,9 +58,7 @@ class Deployer:
         """Deploy what was prepared; raise `ChildFailedError` if that fails."""
         outputs_file = self._folder / "outputs.json"
         arguments = ("--app", str(self._assembly), "--method", "direct", "--require-approval", "never")
-        with self._start(
-            "deploy", "deploy", *arguments, "--outputs-file", str(outputs_file), "--all"
-        ) as deploy:
+        with self._start("deploy", "deploy", *arguments, "--outputs-file", str(outputs_file), "--all") as deploy:
             deploy.succeed("the deployment")
         outputs = json.loads(outputs_file.read_text())[self._settings.name]
         api_id = outputs["ApiUrl"].removeprefix("https://").removeprefix("http://").split(".")[0]
@@ -81,7 +75,8 @@ class Deployer:
     def _assembly(self) -> Path:
         return self._folder / "cdk.out"
 
-    def _start(self, name: str, *arguments: str) -> Child:
+    def _start(self, name: str, *arguments: str, folder: Path = ROOT) -> Child:
+        # Where there is a cdk.json, a bootstrap synthesizes the app too, into a folder that others may hold.
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "CDK_"))},
             **self._emulator.client_environment,
@@ -91,6 +86,4 @@ class Deployer:
             "CDK_VALIDATION": "false",
             "CDK_HOME": str(self._folder / "cdk-home"),
         }
-        return Child(
-            [*_CDK, *arguments], environment=environment, folder=ROOT, log=self._folder / f"{name}.log"
-        )
+        return Child([*_CDK, *arguments], environment=environment, folder=folder, log=self._folder / f"{name}.log")

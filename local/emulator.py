@@ -109,6 +109,8 @@ class Emulator:
             "GATEWAY_PORT": str(self._port),
             "AUTH": "true",
             "IOT_MTLS_ENABLED": "0",
+            # A process that once ran a function stays for the next burst.
+            "LAMBDA_WARM_TTL_SECONDS": "86400",
             "MINISTACK_REGION": REGION,
             "STATE_DIR": str(state / "persisted"),
         }

@@ -19,6 +19,9 @@ _NOTHING_TO_DO = {
     "execute-low": {"Records": []},
 }
 
+_AT_ONCE = {"execute-normal": 5}
+"""As many as the emulator gives batches to at a time: a process takes seconds to start, a burst cannot wait."""
+
 
 class FunctionFailedError(RuntimeError):
     """A function cannot do nothing."""
@@ -36,13 +39,11 @@ def warm(emulator: Emulator, deployment: Deployment) -> None:
         )
         if "FunctionError" in answer:
             log = base64.b64decode(answer.get("LogResult", "")).decode()
-            raise FunctionFailedError(
-                f"{log}\nthe function {name} fails: {answer['Payload'].read().decode()}"
-            )
+            raise FunctionFailedError(f"{log}\nthe function {name} fails: {answer['Payload'].read().decode()}")
 
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(max_workers=16) as pool:
         api = pool.submit(_ask_health, deployment.api_url)
-        list(pool.map(call, _NOTHING_TO_DO))
+        list(pool.map(call, [name for name in _NOTHING_TO_DO for _ in range(_AT_ONCE.get(name, 1))]))
         api.result()
 
 

@@ -1,0 +1,111 @@
+"""`make demo`: many jobs on a running Timeball, and what became of every one of them.
+
+It plays on what `make run` started, if that runs, and on a start of its own otherwise, which it ends.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from infra.settings import SettingsError
+from local.__main__ import SESSION
+from local.child import ChildFailedError
+from local.demo_client import ApiClient, UnexpectedAnswerError
+from local.demo_scenario import Outcome, run_scenario
+from local.demo_table import Display, each_lateness, table, verdict
+from local.emulator import NotInstalledError
+from local.receiver import Receiver
+from local.stage import run_stage
+from local.warm import FunctionFailedError
+
+_INTRODUCTION = """
+50 jobs are due in one and the same second, one fires every 2 seconds for half a minute, one on each whole
+minute, one at once, and the target of one fails twice. Each calls a receiver on this machine, which notes
+when. It takes about a minute.
+"""
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    started_at = time.monotonic()
+    print(f"{name} …", end=" ", flush=True)
+    yield
+    print(f"{time.monotonic() - started_at:.1f} s", flush=True)
+
+
+def running(session: Path) -> ApiClient | None:
+    """Return a client of the Timeball that a session's note speaks of, or None if none answers."""
+    try:
+        note = json.loads(session.read_text())
+        client = ApiClient(note["apiUrl"], note["apiKey"])
+        os.kill(int(note["pid"]), 0)
+        client.get("/healthz")
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException, UnexpectedAnswerError):
+        print("A Timeball that ran before has left its note, and does not answer: it is passed over.")
+        return None
+    return client
+
+
+@contextlib.contextmanager
+def _some_timeball() -> Iterator[ApiClient]:
+    client = running(SESSION)
+    if client is not None:
+        print(f"Timeball runs already, at {client.url}.")
+        yield client
+        return
+    with run_stage(_step) as stage:
+        yield ApiClient(stage.deployment.api_url, stage.key)
+
+
+def _play() -> Outcome:
+    with _some_timeball() as client, Receiver() as receiver:
+        print(_INTRODUCTION)
+        return run_scenario(client, receiver, Display().show, with_cron=True)
+
+
+def _report(outcome: Outcome) -> bool:
+    """Print what became of it all; return whether it is as it should be."""
+    tallies = outcome.progress.tallies
+    rows = sum(map(len, outcome.ledger.runs.values()))
+    print("\n".join(["", *table(tallies), "", *each_lateness(tallies), ""]))
+    print("\n".join(outcome.disagreements) or f"The ledger's {rows} rows agree with the receiver.")
+    print(verdict(tallies.values()))
+    return all(one.is_right for one in tallies.values()) and not outcome.disagreements
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Play the demo; return 0 if nothing was lost, doubled or early, and the ledger agrees."""
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        return 0 if _report(_play()) else 1
+    except KeyboardInterrupt:
+        print("\nEnded.")
+    except ChildFailedError as failure:
+        print(f"\n\n{failure.tail()}\n\n{failure}. The whole log: {failure.log}", file=sys.stderr)
+    except (
+        FunctionFailedError,
+        SettingsError,
+        NotInstalledError,
+        UnexpectedAnswerError,
+        OSError,
+        http.client.HTTPException,
+    ) as failure:
+        print(f"\n\n{failure}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The fire ledger as the API tells it, held against what the receiver saw.
+
+The two are written by different hands: where they agree, neither lost nor made up a run.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.demo_client import ApiClient
+from local.demo_tally import Due
+from local.receiver import Arrival
+from timeball.domain.instants import SECOND_MS, parse_instant
+
+_OVER = frozenset({"succeeded", "failed", "cancelled", "skipped"})
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Jobs and their runs by job id, as the API answers them; those tried again with their attempts."""
+
+    jobs: Mapping[str, Any]
+    runs: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether every job has runs, and every run is over."""
+        return all(self.is_settled_for(job_id) for job_id in self.jobs)
+
+    def is_settled_for(self, job_id: str) -> bool:
+        """Tell whether a job has runs, all of them over."""
+        runs = self.runs.get(job_id, [])
+        return bool(runs) and all(run["status"] in _OVER for run in runs)
+
+
+def read_ledger(client: ApiClient, jobs: Iterable[Any], known: Ledger | None = None) -> Ledger:
+    """Read the runs of jobs, but for those that are settled in the ledger that is known."""
+    by_id = {job["jobId"]: job for job in jobs}
+    settled = {} if known is None else {key: runs for key, runs in known.runs.items() if known.is_settled_for(key)}
+    wanted = [job_id for job_id in by_id if job_id not in settled]
+    return Ledger(by_id, settled | {job_id: _runs(client, job_id) for job_id in wanted})
+
+
+def _runs(client: ApiClient, job_id: str) -> list[Any]:
+    items = client.get(f"/v1/jobs/{job_id}/runs", limit=200)["items"]
+    return [client.get(f"/v1/runs/{run['runId']}") if run["attempt"] > 1 else run for run in items]
+
+
+def disagreements(ledger: Ledger, due: Iterable[Due], arrivals: Iterable[Arrival]) -> list[str]:
+    """Return a sentence for each instant at which the ledger and the receiver tell different stories."""
+    calls = Counter((arrival.job_id, arrival.fire_at) for arrival in arrivals)
+    rows = {(job_id, parse_instant(run["fireTime"])): run for job_id, runs in ledger.runs.items() for run in runs}
+    said = [
+        f"{instant.job_id} was due at {instant.fire_at}, and the ledger has no row of it"
+        for instant in due
+        if (instant.job_id, instant.fire_at) not in rows
+    ]
+    for (job_id, fire_at), run in rows.items():
+        seen = calls[job_id, fire_at]
+        if run["attempt"] != seen:
+            said.append(f"{run['runId']} has {run['attempt']} attempts, and {seen} calls arrived")
+        if (run["status"] == "succeeded") != bool(seen):
+            said.append(f"{run['runId']} is {run['status']}, and {seen} calls arrived")
+        if run["startedAt"] is not None and parse_instant(run["startedAt"]) < fire_at:
+            said.append(f"{run['runId']} was started at {run['startedAt']}, before its time")
+    return said + [
+        f"a call for {job_id} at {fire_at} arrived, and the ledger has no row of it"
+        for job_id, fire_at in calls
+        if job_id in ledger.jobs and (job_id, fire_at) not in rows
+    ]
+
+
+def earliest_retries(ledger: Ledger) -> dict[tuple[str, int], int]:
+    """Return the earliest instant (ms) of each retry (run id, attempt) of the jobs without jitter."""
+    earliest = {}
+    for job_id, runs in ledger.runs.items():
+        job = ledger.jobs[job_id]
+        for run in (run for run in runs if "attempts" in run and job["retryPolicy"]["jitter"] == "none"):
+            for attempt in run["attempts"][:-1]:
+                number = attempt["number"]
+                wait_ms = int(job["retryTimetable"][number - 1] * SECOND_MS)
+                earliest[run["runId"], number + 1] = parse_instant(attempt["finishedAt"]) + wait_ms
+    return earliest

@@ -1,0 +1,117 @@
+"""What was due against what arrived, as a pure reckoning: what was lost, doubled or early, and how late."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from local.receiver import Arrival
+
+_SUCCESS = 200
+
+
+@dataclass(frozen=True)
+class Due:
+    """One instant (ms) at which a job was due."""
+
+    job_id: str
+    fire_at: int
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A group of due instants and what became of them.
+
+    `arrived` counts those that were answered with success. `lateness` holds, for each first arrival in the
+    order of the fire times, its instant minus the fire time, in ms. `early` counts calls before their time,
+    `doubled` calls more than there should be, `lost` instants without success although their time is up.
+    """
+
+    due: int
+    arrived: int
+    early: int
+    doubled: int
+    lost: int
+    lateness: tuple[int, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether everything due has arrived."""
+        return self.arrived == self.due
+
+    @property
+    def is_right(self) -> bool:
+        """Tell whether nothing was lost, doubled or early."""
+        return not (self.lost or self.doubled or self.early)
+
+
+def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> Tally:
+    """Reckon a group; an instant before `lost_before` (ms) whose run did not succeed is lost.
+
+    Doubled is a call of an attempt that was called before, one after success, one for an instant that was not
+    due, and one of a second run for an instant.
+    """
+    wanted = {*due}
+    jobs = {instant.job_id for instant in wanted}
+    called: dict[Due, list[Arrival]] = {instant: [] for instant in wanted}
+    stray = 0
+    for arrival in sorted(arrivals, key=lambda arrival: arrival.at):
+        instant = Due(arrival.job_id, arrival.fire_at)
+        if instant in called:
+            called[instant].append(arrival)
+        elif arrival.job_id in jobs:
+            stray += 1
+    arrived = {instant for instant, calls in called.items() if any(map(_succeeded, calls))}
+    first = {instant: calls[0] for instant, calls in called.items() if calls}
+    return Tally(
+        due=len(wanted),
+        arrived=len(arrived),
+        early=sum(call.at < instant.fire_at for instant, calls in called.items() for call in calls),
+        doubled=stray + sum(map(_doubled, called.values())),
+        lost=sum(instant.fire_at < lost_before for instant in wanted - arrived),
+        lateness=tuple(
+            first[instant].at - instant.fire_at for instant in sorted(first, key=lambda one: (one.fire_at, one.job_id))
+        ),
+    )
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """Add tallies up."""
+    parts = list(tallies)
+    return Tally(
+        due=sum(part.due for part in parts),
+        arrived=sum(part.arrived for part in parts),
+        early=sum(part.early for part in parts),
+        doubled=sum(part.doubled for part in parts),
+        lost=sum(part.lost for part in parts),
+        lateness=tuple(late for part in parts for late in part.lateness),
+    )
+
+
+def early_retries(arrivals: Iterable[Arrival], earliest: Mapping[tuple[str, int], int]) -> int:
+    """Count the calls before the earliest instant (ms) that is documented for a (run id, attempt)."""
+    return sum(arrival.at < earliest.get((arrival.run_id, arrival.attempt), 0) for arrival in arrivals)
+
+
+def percentile(values: Sequence[int], share: float) -> int | None:
+    """Return the smallest value that at least this share of the values does not exceed; of nothing, None."""
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def _succeeded(arrival: Arrival) -> bool:
+    return arrival.status == _SUCCESS
+
+
+def _doubled(calls: Sequence[Arrival]) -> int:
+    """Count the calls for one instant, in the order of their arrival, beyond those that there should be."""
+    seen: Counter[int] = Counter()
+    doubled = 0
+    succeeded = False
+    for call in calls:
+        repeated = seen[call.attempt] > 0 or call.run_id != calls[0].run_id
+        doubled += succeeded or repeated
+        seen[call.attempt] += 1
+        succeeded = succeeded or _succeeded(call)
+    return doubled

@@ -1,0 +1,86 @@
+"""The stores and queues that the contract is asked of: memory, moto, and an endpoint that speaks DynamoDB and SQS."""
+
+import itertools
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import boto3
+from botocore.config import Config
+from moto import mock_aws
+from moto.dynamodb.responses import DynamoHandler
+
+from timeball.aws.schema import JOBS, Attribute, Table
+from timeball.aws.store import DynamoStore
+
+REGION = "us-east-1"
+DUMMY = {"region_name": REGION, "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+_numbers = itertools.count(1)
+
+
+def client(service: str, endpoint: str | None = None) -> Any:
+    """Return a client with dummy credentials, which repeats a request whose answer was lost at once."""
+    config = Config(retries={"mode": "standard", "max_attempts": 3}, max_pool_connections=32)
+    return boto3.client(service, endpoint_url=endpoint, config=config, **DUMMY)  # type: ignore[call-overload]
+
+
+def create_table(dynamodb: Any, table: Table, name: str) -> None:
+    """Create a table as the schema defines it."""
+    indexes = [
+        {
+            "IndexName": index.name,
+            "KeySchema": _keys(index.partition, index.sort),
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        }
+        for index in table.indexes
+    ]
+    attributes = {attribute.name: attribute.type for attribute in (table.partition, table.sort)}
+    for index in table.indexes:
+        attributes |= {index.partition.name: index.partition.type, index.sort.name: index.sort.type}
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=_keys(table.partition, table.sort),
+        AttributeDefinitions=[{"AttributeName": n, "AttributeType": t} for n, t in attributes.items()],
+        BillingMode="PAY_PER_REQUEST",
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+    )
+
+
+def new_table(dynamodb: Any) -> str:
+    """Create a jobs table under a name of its own, and wait until it can be written."""
+    name = f"contract-{uuid.uuid4().hex[:8]}-{next(_numbers)}"
+    create_table(dynamodb, JOBS, name)
+    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+    return name
+
+
+@contextmanager
+def moto() -> Iterator[None]:
+    """Mock AWS in this process, with one request at a time: moto's own conditions are not atomic under threads."""
+    one_at_a_time = threading.RLock()
+    handle = DynamoHandler.call_action
+
+    def locked(handler: DynamoHandler) -> Any:
+        with one_at_a_time:
+            return handle(handler)
+
+    with mock_aws(), mock.patch.object(DynamoHandler, "call_action", locked):
+        yield
+
+
+@contextmanager
+def moto_stores() -> Iterator[Callable[[], DynamoStore]]:
+    """Yield a function that makes a store on an empty table."""
+    with moto():
+        dynamodb = client("dynamodb")
+        yield lambda: DynamoStore(dynamodb, new_table(dynamodb), threads=2)
+
+
+def _keys(partition: Attribute, sort: Attribute) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": partition.name, "KeyType": "HASH"},
+        {"AttributeName": sort.name, "KeyType": "RANGE"},
+    ]

@@ -1,0 +1,102 @@
+"""One suite for every store. `TIMEBALL_CONTRACT_ENDPOINT` adds an endpoint, by both forms of write."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from botocore.exceptions import ConnectionClosedError
+
+from tests.contract.backends import client, moto, new_table
+from timeball.aws.store import DynamoStore
+from timeball.ports import Store
+from timeball.testing.memory_store import MemoryStore
+
+ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
+STORES = ["memory", "moto-single", *(["endpoint-single", "endpoint-batch"] if ENDPOINT else [])]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A store, and how to make it lose the answer to its next write, so that what lies below repeats the write."""
+
+    store: Store
+    lose_answer: Callable[[], None]
+    was_repeated: Callable[[], bool]
+
+
+@pytest.fixture(params=STORES)
+def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
+    """Make an empty store."""
+    place, _, writes = str(request.param).partition("-")
+    if place == "memory":
+        memory = MemoryStore()
+        yield Subject(memory, lambda: memory.lose_answers(1), lambda: True)
+    elif place == "moto":
+        with moto():
+            yield _dynamo(client("dynamodb"), writes)
+    else:
+        dynamodb = client("dynamodb", ENDPOINT)
+        found = _dynamo(dynamodb, writes)
+        yield found
+        for name in dynamodb.list_tables()["TableNames"]:
+            if name in _made:
+                dynamodb.delete_table(TableName=name)
+
+
+_made: set[str] = set()
+
+
+@pytest.fixture
+def store(subject: Subject) -> Store:
+    """The store alone."""
+    return subject.store
+
+
+def _dynamo(dynamodb: Any, writes: str) -> Subject:
+    table = new_table(dynamodb)
+    _made.add(table)
+    losing = LostAnswers(dynamodb)
+    store = DynamoStore(dynamodb, table, writes=writes)
+    return Subject(store, losing.lose_next, lambda: losing.repeated)
+
+
+class LostAnswers:
+    """Lets the next write happen, loses its answer, and sees whether the SDK repeated it."""
+
+    WRITES = ("PutItem", "UpdateItem", "BatchExecuteStatement", "BatchWriteItem", "DeleteItem")
+
+    def __init__(self, dynamodb: Any) -> None:
+        self._session = dynamodb._endpoint.http_session
+        self._losing = False
+        self._sent = 0
+        self.repeated = False
+        dynamodb.meta.events.register_first("before-send.dynamodb", self._before_send)
+        self._events = dynamodb.meta.events
+
+    def lose_next(self) -> None:
+        """Lose the answer to the next write."""
+        self._losing, self._sent, self.repeated = True, 0, False
+
+    def _before_send(self, request: Any, **_: Any) -> Any:
+        operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
+        if operation not in self.WRITES:
+            return None
+        self._sent += 1
+        self.repeated = self._sent > 1
+        if not self._losing:
+            return None
+        self._losing = False
+        self._answer(request)
+        raise ConnectionClosedError(endpoint_url=request.url)
+
+    def _answer(self, request: Any) -> None:
+        """Let whoever answers answer: moto's stub, which is another handler, or the endpoint."""
+        self._events.unregister("before-send.dynamodb", self._before_send)
+        try:
+            responses = self._events.emit("before-send.dynamodb.Lost", request=request)
+            if all(answer is None for _, answer in responses):
+                self._session.send(request)
+        finally:
+            self._events.register_first("before-send.dynamodb", self._before_send)

@@ -1,0 +1,156 @@
+"""The due index: where an entry stands, in which order, and when it is gone; the rows of partitions and shards."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.rows import KEY, NOW, job, one_off, run
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import HOUR_MS, MINUTE_MS
+from timeball.domain.job import JobStatus, advanced, pushed_back
+from timeball.domain.run import Attempt, Outcome, claimed, due_again, retrying
+from timeball.ports import Conclusion, DueQuery, Owner, Store, Swap
+
+THIS_HOUR = NOW - NOW % HOUR_MS
+
+
+def _due(store: Store, hour_at: int = THIS_HOUR, through_at: int = NOW, shard: int = 0) -> list[JobKey | RunId]:
+    (page,) = store.due([DueQuery(shard, hour_at, through_at, 100)])
+    assert not page.full
+    return list(page.candidates)
+
+
+def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) -> None:
+    store.create_jobs([job("late", due_at=NOW - 1), job("early", due_at=NOW - 9)], NOW - MINUTE_MS)
+    store.insert_runs([run(NOW - 60_000, due_at=NOW - 5)], NOW - MINUTE_MS)
+    store.create_jobs([job("not-yet", due_at=NOW + 1), job("elsewhere", due_at=NOW, shard=1)], NOW - MINUTE_MS)
+    assert _due(store) == [JobKey("acme", "early"), run(NOW - 60_000).id, JobKey("acme", "late")]
+    assert _due(store, through_at=NOW + 1)[-1] == JobKey("acme", "not-yet")
+    assert _due(store, shard=1) == [JobKey("acme", "elsewhere")]
+
+
+def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
+    store.create_jobs([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
+    few, all_of_them = store.due([DueQuery(0, THIS_HOUR, NOW, 3), DueQuery(0, THIS_HOUR, NOW, 8)])
+    assert few.full
+    assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (6, 5, 4))
+    assert not all_of_them.full
+    assert len(all_of_them.candidates) == 7
+
+
+def test_several_queries_are_answered_in_their_order(store: Store) -> None:
+    store.create_jobs([job("a", due_at=NOW), job("b", due_at=NOW + HOUR_MS), job("c", due_at=NOW, shard=3)], NOW)
+    queries = [DueQuery(shard, hour, NOW + HOUR_MS, 9) for shard, hour in ((3, 0), (0, 1), (1, 0), (0, 0))]
+    queries = [replace(query, hour_at=THIS_HOUR + query.hour_at * HOUR_MS) for query in queries]
+    answered = [[key.job_id for key in page.candidates if isinstance(key, JobKey)] for page in store.due(queries)]
+    assert answered == [["c"], ["b"], [], ["a"]]
+
+
+# Of each: when the entry is due, in hours from that of its writing; and the hour it stands in.
+BUCKETS = {
+    "due this hour": (0, 0),
+    "due in two hours": (2, 2),
+    "due two hours ago: born where scans still look": (-2, 0),
+}
+
+
+@pytest.mark.parametrize("case", BUCKETS)
+def test_an_entry_stands_in_the_hour_of_its_due_time_or_of_its_writing_if_that_is_later(
+    store: Store, case: str
+) -> None:
+    due_hour, stands_in = BUCKETS[case]
+    due_at = NOW + due_hour * HOUR_MS
+    store.create_jobs([job(due_at=due_at)], NOW)
+    store.insert_runs([run(due_at=due_at)], NOW)
+    for hour in range(-3, 4):
+        expected = {KEY, run().id} if hour == stands_in else set()
+        assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
+
+
+# Of each: hours from the first writing to the second, and the new due time's hours from the first writing.
+MOVES = {
+    "within the hour": (0, 0, 0),
+    "to a later hour": (0, 2, 2),
+    "to an earlier time": (0, -2, 0),
+    "two hours on, due in that hour: not left behind in the old one": (2, 2, 2),
+    "two hours on, due before: in the hour of the writing": (2, 1, 2),
+    "two hours on, due later": (2, 3, 3),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_an_entry_that_is_moved_leaves_its_old_hour_for_that_of_the_new_due_time_or_of_the_writing(
+    store: Store, case: str
+) -> None:
+    written, due_hour, stands_in = MOVES[case]
+    store.create_jobs([job()], NOW)
+    store.insert_runs([run(due_at=NOW)], NOW)
+    now, due_at = NOW + written * HOUR_MS, NOW + due_hour * HOUR_MS + MINUTE_MS
+    before = replace(job(), work=None)
+    store.swap_jobs([Swap(before, pushed_back(before, due_at))], now)
+    store.swap_runs([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
+    for hour in range(-3, 5):
+        expected = {KEY, run().id} if hour == stands_in else set()
+        assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
+
+
+def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
+    store.create_jobs([job()], NOW)
+    before = replace(job(), work=None)
+    store.swap_jobs([Swap(before, replace(before, revision=2, tags={"a": "b"}))], NOW + 2 * HOUR_MS)
+    assert _due(store) == [KEY]
+    assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
+
+
+def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
+    store.create_jobs([job()], NOW)
+    before = replace(job(), work=None)
+    gone = advanced(before, None, 1)
+    store.swap_jobs([Swap(before, gone)], NOW)
+    queued = run(due_at=NOW)
+    store.insert_runs([queued], NOW)
+    running = claimed(queued, "owner", NOW, 30_000)
+    store.swap_runs([Swap(queued, running)], NOW)
+    assert _due(store) == []
+    attempt = Attempt(1, Outcome.FAILED, NOW)
+    store.swap_runs([Swap(running, retrying(running, NOW, attempt))], NOW)
+    store.swap_jobs([Swap(gone, pushed_back(gone, NOW))], NOW)
+    assert set(_due(store)) == {KEY, queued.id}
+
+
+def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
+    store.create_jobs([one_off()], NOW)
+    assert _due(store) == [KEY]
+    store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)])
+    assert _due(store) == []
+
+
+def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
+    store.create_jobs([job()], NOW)
+    stale = replace(job(), work=None, revision=9)
+    store.swap_jobs([Swap(stale, pushed_back(stale, NOW + 2 * HOUR_MS))], NOW)
+    store.create_jobs([job(due_at=NOW + 2 * HOUR_MS)], NOW)
+    assert _due(store) == [KEY]
+    assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
+
+
+def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
+    first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
+    assert store.take_partition(0, first, [0, 1]) == {}
+    assert store.take_partition(0, first, [0, 1]) == {}
+    assert store.take_partition(0, second, [0, 1]) == {}
+    assert store.take_partition(0, first, [0, 1]) is None
+    assert store.take_partition(0, Owner(second.started_at, "0"), [0, 1]) is None
+    assert store.take_partition(0, Owner(second.started_at, "b"), [0, 1]) == {}
+    assert store.take_partition(1, first, [2, 3]) == {}
+
+
+def test_a_cursor_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
+    owner = Owner("2026", "a")
+    store.move_cursor(0, THIS_HOUR)
+    store.move_cursor(0, THIS_HOUR - HOUR_MS)
+    assert store.take_partition(0, owner, [0, 1]) == {0: THIS_HOUR}
+    store.move_cursor(0, THIS_HOUR + HOUR_MS)
+    store.move_cursor(1, THIS_HOUR)
+    assert store.take_partition(0, owner, [0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
+    assert store.take_partition(0, owner, [1]) == {1: THIS_HOUR}

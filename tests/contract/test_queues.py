@@ -1,0 +1,129 @@
+"""Queues and inboxes: what is sent comes, later if it was delayed, again if it is not deleted."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.contract.backends import client, moto
+from tests.contract.rows import NOW
+from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableMessageError, parse_message
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.ports import Delivery, Dispatch, Inbox, Queue
+from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.virtual_clock import VirtualClock
+
+ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
+
+
+@dataclass(frozen=True)
+class Queues:
+    """The sender's side, the receiver's side by priority, and how Lambda receives."""
+
+    queue: Queue
+    inbox: Callable[[str], Inbox]
+    receive: Callable[[str], Sequence[Delivery]]
+
+
+@pytest.fixture(params=["memory", "moto", *(["endpoint"] if ENDPOINT else [])])
+def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
+    if request.param == "memory":
+        memory = MemoryQueue(VirtualClock(NOW).now)
+        yield Queues(memory, memory.inbox, memory.receive)
+    elif request.param == "moto":
+        with moto():
+            yield _sqs(client("sqs"))
+    else:
+        yield _sqs(client("sqs", ENDPOINT))
+
+
+def _sqs(sqs: Any) -> Queues:
+    prefix = f"contract-{uuid.uuid4().hex[:8]}"
+    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in ("high", "normal")}
+
+    def receive(priority: str) -> list[Delivery]:
+        answer = sqs.receive_message(
+            QueueUrl=urls[priority], MaxNumberOfMessages=10, VisibilityTimeout=900, WaitTimeSeconds=0
+        )
+        return [
+            parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]})
+            for message in answer.get("Messages", [])
+        ]
+
+    return Queues(SqsQueue(sqs, urls), lambda priority: SqsInbox(sqs, urls[priority]), receive)
+
+
+def _run(step: int) -> RunId:
+    return RunId(JobKey("acme", "job_1-a"), NOW + step, Origin.SCHEDULE)
+
+
+def _receive_all(queues: Queues, priority: str) -> list[Delivery]:
+    deliveries: list[Delivery] = []
+    while more := queues.receive(priority):
+        deliveries += more
+    return deliveries
+
+
+def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None:
+    dispatches = [Dispatch(_run(step), ("high", "normal")[step % 2], NOW) for step in range(23)]
+    assert queues.queue.send(dispatches, NOW) == [True] * 23
+    for number, priority in enumerate(("high", "normal")):
+        runs = [delivery.run for delivery in _receive_all(queues, priority)]
+        assert sorted(runs) == [_run(step) for step in range(23) if step % 2 == number]
+    assert queues.queue.send([], NOW) == []
+
+
+def test_a_message_of_less_than_a_second_ahead_comes_at_once_and_a_later_one_does_not(queues: Queues) -> None:
+    ahead = {0: 0, 1: 999, 2: 60_000, 3: -5_000}
+    queues.queue.send([Dispatch(_run(step), "normal", NOW + ms) for step, ms in ahead.items()], NOW)
+    assert sorted(delivery.run for delivery in _receive_all(queues, "normal")) == [_run(0), _run(1), _run(3)]
+
+
+def test_a_message_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
+    assert queues.queue.send([Dispatch(_run(0), "normal", NOW + 10**8)], NOW) == [True]
+
+
+def test_a_hidden_message_stays_away_and_one_given_back_comes_again(queues: Queues) -> None:
+    queues.queue.send([Dispatch(_run(step), "normal", NOW) for step in range(12)], NOW)
+    deliveries = sorted(_receive_all(queues, "normal"), key=lambda delivery: delivery.run)
+    assert len(deliveries) == 12
+    inbox = queues.inbox("normal")
+    inbox.hide(deliveries[:11], 60)
+    inbox.hide(deliveries[11:], 0)
+    assert [delivery.run for delivery in _receive_all(queues, "normal")] == [_run(11)]
+    inbox.hide(deliveries[:11], 0)
+    again = _receive_all(queues, "normal")
+    assert sorted(delivery.run for delivery in again) == [_run(step) for step in range(11)]
+    inbox.delete(again)
+    inbox.hide(again, 0)
+    assert _receive_all(queues, "normal") == []
+
+
+def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
+    queues.queue.send([Dispatch(_run(0), "normal", NOW)], NOW)
+    (delivery,) = _receive_all(queues, "normal")
+    inbox = queues.inbox("normal")
+    inbox.delete([delivery])
+    inbox.delete([delivery])
+    inbox.hide([delivery], 5)
+    inbox.hide([], 5)
+    inbox.delete([])
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, origin: Origin) -> None:
+    run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin)
+    queues.queue.send([Dispatch(run, "high", 0)], NOW)
+    assert [delivery.run for delivery in _receive_all(queues, "high")] == [run]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "{", "[]", "{}", '"text"', '{"tenant":"acme"}', '{"tenant":"acme","run":"job.1"}', '{"tenant":1,"run":null}'],
+)
+def test_a_message_that_names_no_run_is_an_error_of_its_own(body: str) -> None:
+    with pytest.raises(UnreadableMessageError):
+        parse_message({"messageId": "m", "body": body, "receiptHandle": "r"})

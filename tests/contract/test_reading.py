@@ -1,0 +1,145 @@
+"""Reads of a job's item collection: the ledger and its pages, ranges, live runs, attempts, and work of any size."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.rows import KEY, NOW, job, run, run_id
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.job import advanced
+from timeball.domain.run import Attempt, Outcome, Reason, Run, RunState, claimed
+from timeball.ports import LedgerQuery, Store, Swap
+
+OTHERS = JobKey("acme", "job-2")
+
+
+def _ten_runs(store: Store) -> list[Run]:
+    states = [RunState.SUCCEEDED, RunState.QUEUED]
+    runs = [run(NOW + step * 1_000, states[step % 2]) for step in range(10)]
+    neighbour = replace(run(NOW), id=RunId(OTHERS, NOW, Origin.SCHEDULE))
+    store.create_jobs([job(characters=5_000)], NOW)
+    store.insert_runs([*runs, neighbour], NOW)
+    store.save_attempts([(runs[0].id, Attempt(1, Outcome.FAILED, NOW))], NOW)
+    return runs
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 10, 11])
+def test_the_ledger_is_paged_newest_first_and_its_end_is_told(store: Store, size: int) -> None:
+    runs = _ten_runs(store)
+    seen: list[Run] = []
+    before: RunId | None = None
+    for _ in range(11):
+        page = store.ledger(LedgerQuery(KEY, size, before=before))
+        assert len(page.runs) <= size
+        seen += page.runs
+        before = page.next_before
+        if before is None:
+            break
+        assert before == page.runs[-1].id
+    assert seen == list(reversed(runs))
+
+
+def test_a_full_last_page_has_no_next_one(store: Store) -> None:
+    _ten_runs(store)
+    assert store.ledger(LedgerQuery(KEY, 10)).next_before is None
+    assert store.ledger(LedgerQuery(JobKey("acme", "none"), 10)).runs == ()
+
+
+# Of each: from, to (seconds from NOW, both included), states, and the seconds of what is found.
+RANGES = {
+    "from": (7, None, (), [9, 8, 7]),
+    "to": (None, 2, (), [2, 1, 0]),
+    "both": (3, 5, (), [5, 4, 3]),
+    "nothing in between": (20, 30, (), []),
+    "one state": (None, None, (RunState.QUEUED,), [9, 7, 5, 3, 1]),
+    "two states": (8, None, (RunState.QUEUED, RunState.SUCCEEDED), [9, 8]),
+    "a state that no run has": (None, None, (RunState.FAILED,), []),
+}
+
+
+@pytest.mark.parametrize("case", RANGES)
+def test_the_ledger_is_filtered_by_time_and_state(store: Store, case: str) -> None:
+    first, last, states, found = RANGES[case]
+    _ten_runs(store)
+    query = LedgerQuery(
+        KEY,
+        10,
+        None if first is None else NOW + first * 1_000,
+        None if last is None else NOW + last * 1_000,
+        frozenset(states),
+    )
+    assert [(row.id.fire_at - NOW) // 1_000 for row in store.ledger(query).runs] == found
+
+
+def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store) -> None:
+    _ten_runs(store)
+    seen: list[int] = []
+    before: RunId | None = None
+    for _ in range(9):
+        page = store.ledger(LedgerQuery(KEY, 2, states=frozenset({RunState.QUEUED}), before=before))
+        seen += [(row.id.fire_at - NOW) // 1_000 for row in page.runs]
+        before = page.next_before
+        if before is None:
+            break
+    assert seen == [9, 7, 5, 3, 1]
+
+
+def test_runs_of_one_instant_and_several_origins_are_runs_of_their_own(store: Store) -> None:
+    rows = [run(NOW, origin=origin) for origin in Origin]
+    assert store.insert_runs(rows, NOW) == [None] * len(rows)
+    page = store.ledger(LedgerQuery(KEY, 2))
+    rest = store.ledger(LedgerQuery(KEY, 10, before=page.next_before))
+    assert set(page.runs) | set(rest.runs) == set(rows)
+    assert len(page.runs) + len(rest.runs) == len(rows)
+
+
+def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(store: Store) -> None:
+    runs = _ten_runs(store)
+    store.insert_runs([run(NOW + 3_000, origin=Origin.MANUAL)], NOW)
+    assert store.runs_between(KEY, NOW + 2_000, NOW + 4_000) == runs[2:5]
+    assert store.runs_between(KEY, NOW + 2_001, NOW + 2_999) == []
+    skipped = replace(run(NOW + 20_000, RunState.SKIPPED, last_fire_at=NOW + 90_000), count=8)
+    skipped = replace(skipped, reason=Reason.MISFIRED)
+    store.insert_runs([skipped], NOW)
+    assert store.runs_between(KEY, NOW + 20_000, NOW + 30_000) == [skipped]
+
+
+def test_live_runs_are_those_that_are_not_over_and_not_older(store: Store) -> None:
+    runs = _ten_runs(store)
+    store.swap_runs([Swap(runs[1], claimed(runs[1], "owner", NOW, 30_000))], NOW)
+    store.insert_runs([run(NOW + 3_000, RunState.WITHDRAWN, Origin.MANUAL)], NOW)
+    live = {(row.id.fire_at - NOW) // 1_000: row.state for row in store.live_runs(KEY, NOW + 2_000)}
+    assert sorted(live) == [3, 5, 7, 9]
+    assert len(store.live_runs(KEY, NOW + 2_000)) == 5
+    assert len(store.live_runs(KEY, 0)) == 6
+
+
+@pytest.mark.parametrize("characters", [0, 150, 100_000])
+def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: int) -> None:
+    row = job(characters=characters)
+    store.create_jobs([row, job("other")], NOW)
+    assert store.read_jobs([KEY], with_work=True) == [row]
+    bare = store.read_jobs([KEY])[0]
+    assert bare is not None
+    assert replace(bare, work=row.work) == row
+    moved = advanced(bare, NOW + 5, 1)
+    store.swap_jobs([Swap(bare, moved)], NOW)
+    assert store.read_jobs([KEY, JobKey("acme", "other")], with_work=True) == [
+        replace(moved, work=row.work),
+        job("other"),
+    ]
+
+
+def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store: Store) -> None:
+    attempts = [
+        Attempt(number, Outcome.FAILED, NOW, NOW + number, NOW + 9, 500, "Ein Fehler: ☹", "ä" * 4_000)
+        for number in (1, 2, 11)
+    ]
+    first = run_id()
+    neighbour = run_id(origin=Origin.MANUAL)
+    store.save_attempts([(first, attempts[2]), (first, attempts[0])], NOW)
+    store.save_attempts([(first, replace(attempts[0], status=200)), (first, attempts[1])], NOW)
+    store.save_attempts([(neighbour, Attempt(1, Outcome.LOST, NOW))], NOW)
+    assert store.read_attempts(first) == attempts
+    assert store.read_attempts(neighbour) == [Attempt(1, Outcome.LOST, NOW)]
+    assert store.read_attempts(run_id(NOW + 1)) == []

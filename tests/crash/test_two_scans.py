@@ -1,0 +1,98 @@
+"""Two scans at once over the same jobs: however their writes fall between each other, each fire is run once."""
+
+import threading
+
+from tests.crash.conftest import NewPlay
+from tests.crash.promises import (
+    assert_each_instant_has_one_row,
+    assert_each_run_was_called_once,
+    assert_nothing_is_both_run_and_skipped,
+    assert_nothing_is_stuck,
+)
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.instants import MINUTE_MS
+from timeball.domain.job import Job
+from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.testing.faults import Points
+
+TIMINGS: dict[str, Timing | Schedule] = {
+    "one-off": At(NOW + 1_000),
+    "every-five-seconds": Every(5, NOW),
+    "behind-an-outage": Every(120, NOW - 20 * MINUTE_MS),
+    "twice-in-all": Schedule(Every(3, NOW), max_runs=2),
+}
+
+
+def in_memory(at: int) -> Play:
+    return Play(at=at)
+
+
+def _due_jobs(new_play: NewPlay) -> tuple[Play, list[Job]]:
+    play = new_play(NOW - 20 * MINUTE_MS)
+    jobs = play.store_jobs(spec(name, timing) for name, timing in TIMINGS.items())
+    play.clock.advance(20 * MINUTE_MS)
+    return play, jobs
+
+
+def _points_of_a_scan(new_play: NewPlay) -> int:
+    play, _ = _due_jobs(new_play)
+    points = Points()
+    play.scan(points)
+    return points.reached
+
+
+def _assert_promises(play: Play, jobs: list[Job]) -> None:
+    scanned_through = play.clock.now() + play.rules.lookahead_ms
+    play.scan_all()
+    play.drain()
+    for job in jobs:
+        through_at = NOW + 3_000 if job.key.job_id == "twice-in-all" else scanned_through
+        assert_each_instant_has_one_row(play, job, through_at)
+        assert_nothing_is_both_run_and_skipped(play, job)
+        assert_nothing_is_stuck(play, job)
+        assert_each_run_was_called_once(play, job)
+
+
+def test_a_scan_between_any_two_writes_of_another_leaves_one_run_and_one_call_for_each_fire(
+    new_play: NewPlay,
+) -> None:
+    count = _points_of_a_scan(new_play)
+    assert count >= 30
+    for point in range(0, count, 2):  # before each write; the point after it is the one before the next
+        play, jobs = _due_jobs(new_play)
+        play.scan(Points(point, play.scan_all))
+        _assert_promises(play, jobs)
+
+
+def test_a_scan_that_stood_still_for_ten_minutes_runs_nothing_that_was_skipped_meanwhile() -> None:
+    for point in range(_points_of_a_scan(in_memory)):
+        play, jobs = _due_jobs(in_memory)
+
+        def ten_minutes_of_others(play: Play = play) -> None:
+            play.clock.advance(10 * MINUTE_MS)
+            play.scan_all()
+
+        play.scan(Points(point, ten_minutes_of_others))
+        play.scan_all()
+        play.drain()
+        for job in jobs:
+            assert_nothing_is_both_run_and_skipped(play, job)
+            assert_nothing_is_stuck(play, job)
+            assert_each_run_was_called_once(play, job)
+
+
+def test_two_threads_that_scan_at_once_leave_one_run_and_one_call_for_each_fire() -> None:
+    for _ in range(20):
+        play, jobs = _due_jobs(in_memory)
+        together = threading.Barrier(2)
+
+        def scan(play: Play = play, together: threading.Barrier = together) -> None:
+            together.wait()
+            play.scan()
+
+        threads = [threading.Thread(target=scan) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        _assert_promises(play, jobs)

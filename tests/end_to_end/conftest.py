@@ -1,0 +1,26 @@
+"""One Timeball for all tests of this folder: the real template on the embedded AWS, spoken to over HTTP."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Receiver
+from local.stage import Stage, run_stage
+
+
+@pytest.fixture(scope="session")
+def stage() -> Iterator[Stage]:
+    with run_stage() as stage:
+        yield stage
+
+
+@pytest.fixture
+def client(stage: Stage) -> ApiClient:
+    return ApiClient(stage.deployment.api_url, stage.key)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver

@@ -1,0 +1,125 @@
+"""What the gateway lets through and the API refuses: the documented problem each time, and nothing stored."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from local.demo_client import ApiAnswer, ApiClient
+from local.stage import Stage
+from local.tenant import create_key
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+CAREFUL, OTHER = "careful", "other"
+OK = {"handler": "https://example.com/hook"}
+FAR = {**OK, "scheduleAt": "2099-01-01T00:00:00Z"}
+
+# What is wrong, the body, the type and status of the problem, the bad fields.
+BAD_BODIES: list[tuple[str, bytes, str, int, list[str]]] = [
+    ("no JSON", b'{"handler": ', "malformed-body", 400, []),
+    ("no object", b"[]", "malformed-body", 400, []),
+    ("a key twice", b'{"handler": "a", "handler": "b"}', "malformed-body", 400, []),
+    *(
+        (what, json.dumps(body).encode(), "invalid-request", 400, fields)
+        for what, body, fields in [
+            ("an unknown field", {**OK, "colour": "blue"}, ["colour"]),
+            ("a bad cron", {**OK, "cronExpression": "61 * * * *"}, ["cronExpression"]),
+            ("a bad zone", {**OK, "cronExpression": "* * * * *", "timezone": "Mars/Olympus"}, ["timezone"]),
+            ("an end that is past", {**OK, "everySeconds": 5, "endAt": "2020-01-01T00:00:00Z"}, ["endAt"]),
+            ("300 KB of payload", {**OK, "payload": "x" * 300 * 1024}, ["payload"]),
+            ("two faults at once", {"payload": 1, "maxRetries": -1}, ["handler", "maxRetries"]),
+        ]
+    ),
+]
+
+
+def problem_of(answer: ApiAnswer) -> tuple[int, str, list[str]]:
+    """Return status, type and bad fields, having seen that it is a problem as documented."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    body: Any = answer.body
+    assert body["status"] == answer.status
+    assert body["title"]
+    assert body["detail"]
+    assert body["instance"] == answer.headers["x-request-id"]
+    kind = body["type"].removeprefix("urn:timeball:problem:")
+    return answer.status, kind, sorted(error["field"] for error in body.get("errors", []))
+
+
+def stored(stage: Stage, tenant: str) -> set[tuple[str, str]]:
+    """Return the keys of all rows that belong to a tenant."""
+    pages = stage.emulator.client("dynamodb").get_paginator("scan")
+    rows = pages.paginate(TableName=stage.deployment.outputs["JobsTable"], ConsistentRead=True)
+    keys = {(row["pk"]["S"], row["sk"]["S"]) for page in rows for row in page["Items"]}
+    return {key for key in keys if key[0].startswith(f"{tenant}#")}
+
+
+@pytest.fixture(scope="module")
+def careful(stage: Stage) -> ApiClient:
+    """A tenant that has no job."""
+    return _tenant(stage, CAREFUL)
+
+
+@pytest.fixture(scope="module")
+def other(stage: Stage) -> ApiClient:
+    return _tenant(stage, OTHER)
+
+
+def _tenant(stage: Stage, name: str) -> ApiClient:
+    key = create_key(stage.emulator, stage.deployment.outputs["TenantsTable"], name)
+    return ApiClient(stage.deployment.api_url, key)
+
+
+def test_a_job_that_can_be_stored_is_seen_where_the_others_look_for_what_was_not(
+    stage: Stage, other: ApiClient
+) -> None:
+    before = stored(stage, OTHER)
+    other.create(FAR)
+    assert stored(stage, OTHER) > before
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "status", "fields"), [row[1:] for row in BAD_BODIES], ids=[row[0] for row in BAD_BODIES]
+)
+def test_a_bad_job_is_answered_with_its_problem_and_not_stored(
+    stage: Stage, careful: ApiClient, raw: bytes, kind: str, status: int, fields: list[str]
+) -> None:
+    answer = careful.send("POST", "/v1/jobs", raw)
+    assert problem_of(answer) == (status, kind, fields)
+    assert stored(stage, CAREFUL) == set()
+
+
+@pytest.mark.parametrize(
+    "key", [None, "tb_wrong", "wrong", "tb_" + "x" * 300], ids=["none", "unknown", "no key", "long"]
+)
+def test_nobody_gets_in_without_a_valid_key(stage: Stage, careful: ApiClient, key: str | None) -> None:
+    stranger = replace(careful, key=key)
+    before = stored(stage, "")
+    for method, path, raw in [
+        ("POST", "/v1/jobs", json.dumps(FAR).encode()),
+        ("GET", "/v1/jobs/job_1", None),
+        ("DELETE", "/v1/jobs/job_1", None),
+    ]:
+        assert problem_of(stranger.send(method, path, raw)) == (401, "unauthenticated", [])
+    assert stored(stage, "") == before
+
+
+def test_another_tenants_job_is_not_there(careful: ApiClient, other: ApiClient) -> None:
+    job = other.create(FAR)
+    path = f"/v1/jobs/{job['jobId']}"
+    for method, of in [("GET", path), ("GET", f"{path}/runs"), ("DELETE", path)]:
+        assert problem_of(careful.send(method, of)) == (404, "not-found", [])
+    assert other.get(path)["status"] == "pending"
+
+
+def test_another_tenants_run_is_not_there(careful: ApiClient, other: ApiClient) -> None:
+    job = other.create({**OK, "delaySeconds": 3})
+    (run,) = other.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
+    assert problem_of(careful.send("GET", f"/v1/runs/{run['runId']}")) == (404, "not-found", [])
+    assert other.cancel(job["jobId"]).status == 200
+
+
+def test_a_path_or_a_method_that_is_not_there_is_a_problem_too(careful: ApiClient) -> None:
+    assert problem_of(careful.send("GET", "/v2/jobs")) == (404, "not-found", [])
+    assert problem_of(careful.send("PUT", "/v1/jobs/job_1", b"{}")) == (405, "method-not-allowed", [])

@@ -1,0 +1,36 @@
+"""The session in the README, run as it stands there against a Timeball that runs."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from local.stage import Stage
+from tests.docs.readme import session
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+
+def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
+    ran = subprocess.run(
+        ["bash", "-eu", "-c", session()],  # noqa: S607 -- a reader runs it with the bash that they have
+        env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    lines = ran.stdout.splitlines()
+    assert lines[1::2] == ["201", "200", "200", "201", "200"], ran.stdout
+    created, over, ledger, report, cancelled = (json.loads(answer) for answer in lines[::2])
+    assert (created["status"], created["name"]) == ("pending", "hello")
+    assert (over["jobId"], over["status"]) == (created["jobId"], "completed")
+    (run,) = ledger["items"]
+    assert (run["jobId"], run["status"], run["attempt"]) == (created["jobId"], "succeeded", 1)
+    assert run["latenessSeconds"] >= 0
+    assert len(report["nextRuns"]) == 5
+    assert (cancelled["jobId"], cancelled["status"]) == (report["jobId"], "cancelled")
+    assert cancelled["claimedRuns"] == []
