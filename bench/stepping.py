@@ -59,9 +59,7 @@ def timeball_steps(expression: str, zone: str) -> Callable[[], object]:
 
 def croniter_steps(expression: str, zone: str) -> Callable[[], object]:
     """Step with croniter."""
-    clock = import_module("croniter").croniter(
-        expression, START.astimezone(ZoneInfo(zone)), ret_type=datetime
-    )
+    clock = import_module("croniter").croniter(expression, START.astimezone(ZoneInfo(zone)), ret_type=datetime)
     return lambda: clock.get_next(datetime)
 
 

@@ -6,6 +6,4 @@ from constructs import IConstruct
 
 def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
     """Accept what a rule of AWS's solutions pack (`APIG4`) finds at a construct, and below it."""
-    Validations.of(construct).acknowledge(
-        Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
-    )
+    Validations.of(construct).acknowledge(Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason))

@@ -65,12 +65,8 @@ class Api(Construct):
         )
 
         integration = integrations.HttpLambdaIntegration("Integration", self.function)
-        health = http.add_routes(
-            path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration
-        )
-        acknowledge(
-            health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more"
-        )
+        health = http.add_routes(path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration)
+        acknowledge(health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more")
         http.add_routes(path="/{proxy+}", integration=integration, authorizer=_authorizer(authorize))
 
 

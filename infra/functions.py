@@ -69,9 +69,7 @@ class FunctionMaker:
                 "PYTHONTZPATH": "",
             },
         )
-        acknowledge(
-            function, "L1", "The newest runtime is adopted when every pinned package has wheels for it"
-        )
+        acknowledge(function, "L1", "The newest runtime is adopted when every pinned package has wheels for it")
         return function
 
 
@@ -88,6 +86,4 @@ def make_log(scope: Construct, construct_id: str, name: str, settings: Settings)
 
 def allow(principal: iam.IGrantable, actions: Sequence[str], resources: Sequence[str]) -> None:
     """Let a function or a role do these actions on these resources, each by its full name."""
-    principal.grant_principal.add_to_principal_policy(
-        iam.PolicyStatement(actions=[*actions], resources=[*resources])
-    )
+    principal.grant_principal.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))

@@ -67,9 +67,7 @@ def install(target: Target, folder: Path) -> None:
     """Install the locked dependencies for the target into a folder; raise `BundlingError` if that fails."""
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
     if uv is None:
-        raise BundlingError(
-            "uv is missing: run `make setup`, or install uv, to build the layer of dependencies"
-        )
+        raise BundlingError("uv is missing: run `make setup`, or install uv, to build the layer of dependencies")
     options = [
         "--quiet",
         "--no-progress",
@@ -87,9 +85,7 @@ def install(target: Target, folder: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise BundlingError(
-            f"uv could not install {LOCK.relative_to(ROOT)} for Python {target.python}:\n{done.stderr}"
-        )
+        raise BundlingError(f"uv could not install {LOCK.relative_to(ROOT)} for Python {target.python}:\n{done.stderr}")
     for description in (folder / "botocore/data").iterdir():
         if description.is_dir() and description.name not in SERVICES:
             shutil.rmtree(description)

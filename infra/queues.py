@@ -44,9 +44,7 @@ class Feed:
         """Let a function consume the queue, in batches of which it may return single messages as failed."""
         timeout = function.timeout
         if timeout is None or self.visibility.to_seconds() < timeout.to_seconds():
-            raise ValueError(
-                f"{self.queue.node.path}: visibility is shorter than the timeout of its function"
-            )
+            raise ValueError(f"{self.queue.node.path}: visibility is shorter than the timeout of its function")
         allow(function, _CONSUME, [self.queue.queue_arn])
         lambda_.EventSourceMapping(
             function,
@@ -88,9 +86,7 @@ class Queues(Construct):
         redrive = sqs.DeadLetterQueue(queue=dead.queue, max_receive_count=DELIVERIES)
         return PriorityQueue(main=self._queue(priority, EXECUTE_TIMEOUT, redrive), dead=dead)
 
-    def _queue(
-        self, construct_id: str, visibility: Duration, redrive: sqs.DeadLetterQueue | None = None
-    ) -> Feed:
+    def _queue(self, construct_id: str, visibility: Duration, redrive: sqs.DeadLetterQueue | None = None) -> Feed:
         queue = sqs.Queue(
             self,
             construct_id,

@@ -66,9 +66,7 @@ def _stack_name(text: str) -> str:
     return text
 
 
-def _setting(
-    meaning: str, parse: Callable[[str], int] | Callable[[str], str], *stages: int | str
-) -> dict[str, object]:
+def _setting(meaning: str, parse: Callable[[str], int] | Callable[[str], str], *stages: int | str) -> dict[str, object]:
     """Describe a setting; one default for all stages, or one for each."""
     defaults = stages if len(stages) == len(STAGES) else stages * len(STAGES)
     return {"meaning": meaning, "parse": parse, "defaults": dict(zip(STAGES, defaults, strict=True))}
@@ -85,9 +83,7 @@ class Settings:
             *STAGES,
         )
     )
-    name: str = field(
-        metadata=_setting("Name of the stack; another name is another Timeball", _stack_name, "Timeball")
-    )
+    name: str = field(metadata=_setting("Name of the stack; another name is another Timeball", _stack_name, "Timeball"))
     shards: int = field(
         metadata=_setting("Shards of the due index; may be raised, never lowered", _whole(1, 256), 4, 4, 32)
     )
@@ -98,18 +94,12 @@ class Settings:
     lookahead_seconds: int = field(
         metadata=_setting("How long before its time a run is sent to its queue", _whole(1, 60), 5)
     )
-    lease_seconds: int = field(
-        metadata=_setting("How long a claim holds unless it is renewed", _whole(10, 300), 30)
-    )
-    heartbeat_seconds: int = field(
-        metadata=_setting("How often an executor renews its claims", _whole(2, 100), 10)
-    )
+    lease_seconds: int = field(metadata=_setting("How long a claim holds unless it is renewed", _whole(10, 300), 30))
+    heartbeat_seconds: int = field(metadata=_setting("How often an executor renews its claims", _whole(2, 100), 10))
     misfire_seconds: int = field(
         metadata=_setting("How late a run may start without being a misfire", _whole(5, 3600), 60)
     )
-    retention_days: int = field(
-        metadata=_setting("How long finished jobs and runs are kept", _whole(1, 3650), 90)
-    )
+    retention_days: int = field(metadata=_setting("How long finished jobs and runs are kept", _whole(1, 3650), 90))
     private_targets: str = field(
         metadata=_setting(
             "Networks that webhooks may call although they are not public", _networks, "127.0.0.0/8", "", ""
@@ -126,9 +116,7 @@ class Settings:
         metadata=_setting("Memory of an executor, in MB", _whole(128, 10240), 512, 512, 1024)
     )
     execute_concurrency: int = field(
-        metadata=_setting(
-            "Most executors at a time for each priority; 0 sets no bound", _whole(2, 1000, 0), 0
-        )
+        metadata=_setting("Most executors at a time for each priority; 0 sets no bound", _whole(2, 1000, 0), 0)
     )
     log_retention_days: int = field(
         metadata=_setting("How long logs are kept", _number_of(1, 7, 14, 30, 90, 180, 365), 1, 30, 90)
@@ -148,15 +136,11 @@ class Settings:
     @classmethod
     def read(cls, context: Mapping[str, object]) -> "Settings":
         """Read the settings of a CDK context; raise `SettingsError` with a line for each wrong one."""
-        given = {
-            key.removeprefix(PREFIX): str(value) for key, value in context.items() if key.startswith(PREFIX)
-        }
+        given = {key.removeprefix(PREFIX): str(value) for key, value in context.items() if key.startswith(PREFIX)}
         stage = given.get("stage", "small")
         known = {setting.name: setting.metadata for setting in fields(cls)}
         problems = [
-            f"{PREFIX}{name} is no setting; there are {', '.join(known)}"
-            for name in given
-            if name not in known
+            f"{PREFIX}{name} is no setting; there are {', '.join(known)}" for name in given if name not in known
         ]
         values = {}
         for name, about in known.items():
@@ -174,13 +158,9 @@ class Settings:
     def _refuse_contradictions(self) -> None:
         problems = []
         if self.partitions > self.shards:
-            problems.append(
-                "partitions must not exceed shards: a scan loop without a shard has nothing to do"
-            )
+            problems.append("partitions must not exceed shards: a scan loop without a shard has nothing to do")
         if self.heartbeat_seconds * 3 > self.lease_seconds:
-            problems.append(
-                "heartbeat_seconds must be at most a third of lease_seconds, so that a lost one is made up"
-            )
+            problems.append("heartbeat_seconds must be at most a third of lease_seconds, so that a lost one is made up")
         if self.lookahead_seconds >= self.misfire_seconds:
             problems.append("lookahead_seconds must be less than misfire_seconds")
         if problems:
@@ -191,9 +171,7 @@ def as_markdown() -> str:
     """Render the settings as a table, one a row."""
     rows = [f"| setting | {' | '.join(STAGES)} | meaning |", "|---|---|---|---|---|"]
     for setting in fields(Settings):
-        defaults = " | ".join(
-            f"`{value}`" if value != "" else "" for value in setting.metadata["defaults"].values()
-        )
+        defaults = " | ".join(f"`{value}`" if value != "" else "" for value in setting.metadata["defaults"].values())
         rows.append(f"| `{PREFIX}{setting.name}` | {defaults} | {setting.metadata['meaning']} |")
     return "\n".join(rows)
 

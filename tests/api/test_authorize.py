@@ -88,9 +88,7 @@ def test_known_and_unknown_keys_are_remembered_for_a_minute(
     assert CACHE_MS <= 60_000
 
 
-def test_a_key_that_expires_while_it_is_remembered_opens_nothing(
-    authorizer: Authorizer, clock: VirtualClock
-) -> None:
+def test_a_key_that_expires_while_it_is_remembered_opens_nothing(authorizer: Authorizer, clock: VirtualClock) -> None:
     assert authorizer(event("Bearer tb_short"))["context"]["keyId"] == "key_2"
     clock.advance(30_000)
     assert authorizer(event("Bearer tb_short")) == UNKNOWN

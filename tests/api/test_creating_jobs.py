@@ -228,9 +228,7 @@ class TestIdempotency:
             {"cronExpression": "* * * * *", "endAt": "2026-11-21T09:31:00Z"},
         ],
     )
-    def test_the_first_answer_stands_when_its_times_have_passed(
-        self, api: Api, times: dict[str, Any]
-    ) -> None:
+    def test_the_first_answer_stands_when_its_times_have_passed(self, api: Api, times: dict[str, Any]) -> None:
         first = self.post(api, times)
         api.clock.advance(3_600_000)
         assert (first.status, self.post(api, times).text) == (201, first.text)
@@ -255,9 +253,7 @@ class TestIdempotency:
         assert "Idempotency-Replayed" not in answer.headers
 
 
-def test_a_job_that_is_stored_is_a_201_though_its_dispatch_failed(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_is_stored_is_a_201_though_its_dispatch_failed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_queue(*_: object) -> list[bool]:
         raise UnavailableError("no answer")
 

@@ -80,9 +80,7 @@ def test_an_authorizer_that_names_no_tenant_lets_nobody_in(api: Api, authorizer:
     assert api.answer(event).status == 401
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"]
-)
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"])
 def test_a_path_that_is_none_is_not_found(api: Api, path: str) -> None:
     answer = api.call("GET", path)
     assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
@@ -131,9 +129,7 @@ def broken_api(error: Exception) -> Api:
 def call_all(api: Api) -> list[Any]:
     body = {"handler": "https://example.com"}
     return [
-        api.call(route.method, path_of(route), body if route.body else None)
-        for route in ROUTES
-        if not route.is_public
+        api.call(route.method, path_of(route), body if route.body else None) for route in ROUTES if not route.is_public
     ]
 
 
@@ -181,9 +177,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
 
 def test_two_requests_do_not_see_each_other(api: Api) -> None:
     first = api.create(name="one")
-    second = json.loads(
-        api.call("POST", "/v1/jobs", {"handler": "https://example.com"}, tenant="globex").text
-    )
+    second = json.loads(api.call("POST", "/v1/jobs", {"handler": "https://example.com"}, tenant="globex").text)
     assert first["jobId"] != second["jobId"]
     assert api.call("GET", f"/v1/jobs/{second['jobId']}").status == 404
 

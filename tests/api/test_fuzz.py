@@ -11,9 +11,7 @@ from functions.api.paging import RUN_PARAMETERS
 from tests.api.client import Api
 from timeball.aws.http_request import parse_url
 
-SETTINGS = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 ALIASES = [field.alias or "" for field in JobRequest.model_fields.values()]
 TELLING: st.SearchStrategy[Any] = st.sampled_from(
@@ -54,12 +52,7 @@ TELLING: st.SearchStrategy[Any] = st.sampled_from(
     ]
 )
 ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text()
-    | TELLING,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text() | TELLING,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
@@ -67,9 +60,7 @@ TARGETS = st.dictionaries(st.sampled_from(["type", "url", "method", "headers", "
 POLICIES = st.dictionaries(
     st.sampled_from(["baseSeconds", "factor", "maxSeconds", "jitter", "maxAgeSeconds"]), TELLING | ANYTHING
 )
-JOBS = st.dictionaries(
-    st.sampled_from(ALIASES) | st.text(max_size=10), TELLING | ANYTHING | TARGETS | POLICIES
-)
+JOBS = st.dictionaries(st.sampled_from(ALIASES) | st.text(max_size=10), TELLING | ANYTHING | TARGETS | POLICIES)
 GOOD_JOBS = st.fixed_dictionaries(
     {"handler": st.just("https://example.com")},
     optional={
@@ -117,9 +108,7 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
     @given(
         st.text(max_size=20),
         st.dictionaries(st.sampled_from(RUN_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
-        st.dictionaries(
-            st.sampled_from(["if-match", "idempotency-key", "content-type", "authorization"]), st.text()
-        ),
+        st.dictionaries(st.sampled_from(["if-match", "idempotency-key", "content-type", "authorization"]), st.text()),
     )
     def try_it(name: str, query: dict[str, str], headers: dict[str, str]) -> None:
         api = Api()
@@ -140,9 +129,7 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
 
 def test_every_url_that_is_accepted_can_be_read_by_the_caller() -> None:
     @SETTINGS
-    @given(
-        st.sampled_from(["http://", "https://", "HTTPS://"]), st.text("a1.-_:[]@?/%\\+~|{}^`\"'", max_size=20)
-    )
+    @given(st.sampled_from(["http://", "https://", "HTTPS://"]), st.text("a1.-_:[]@?/%\\+~|{}^`\"'", max_size=20))
     def try_it(scheme: str, rest: str) -> None:
         answer = Api().call("POST", "/v1/jobs", {"handler": scheme + rest})
         assert answer.status in STATUSES

@@ -10,9 +10,7 @@ from timeball.domain.run import Attempt, Outcome, RunState, claimed, retrying
 LEASE_MS = 30_000
 
 
-FAILED_ATTEMPT = Attempt(
-    1, Outcome.FAILED, NOW + 10, NOW + 20, NOW + 80, 503, "The target answered with status 503."
-)
+FAILED_ATTEMPT = Attempt(1, Outcome.FAILED, NOW + 10, NOW + 20, NOW + 80, 503, "The target answered with status 503.")
 
 
 class TestReading:
@@ -43,11 +41,7 @@ class TestReading:
         job = api.create(everySeconds=2, maxRuns=4)
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
         assert len(api.store.runs) == 3
-        assert (
-            read["nextRuns"]
-            == job["nextRuns"]
-            == [f"2026-11-21T09:30:0{second}.000Z" for second in (1, 3, 5, 7)]
-        )
+        assert read["nextRuns"] == job["nextRuns"] == [f"2026-11-21T09:30:0{second}.000Z" for second in (1, 3, 5, 7)]
         api.clock.advance(2_000)
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRuns"] == job["nextRuns"][1:]
         api.clock.advance(20_000)

@@ -25,9 +25,7 @@ class TestRuns:
         api.put(run)
         body = api.call("GET", f"/v1/runs/{run.id}").body
         fire = job["nextRunAt"]
-        assert {
-            name: body[name] for name in ("runId", "jobId", "fireTime", "origin", "status", "attempt")
-        } == {
+        assert {name: body[name] for name in ("runId", "jobId", "fireTime", "origin", "status", "attempt")} == {
             "runId": str(run.id),
             "jobId": job["jobId"],
             "fireTime": fire,
@@ -86,9 +84,7 @@ class TestRuns:
         assert body["reason"] == reason.value
         assert body["reasonText"].endswith(".")
 
-    @pytest.mark.parametrize(
-        "run_id", ["nope", "job_1.5.x", "job_1.05.s", "job_1.1.s", "..", "a.b.c.d", "job_1.-1.s"]
-    )
+    @pytest.mark.parametrize("run_id", ["nope", "job_1.5.x", "job_1.05.s", "job_1.1.s", "..", "a.b.c.d", "job_1.-1.s"])
     def test_an_id_that_no_run_has_is_not_found(self, api: Api, run_id: str) -> None:
         assert api.call("GET", f"/v1/runs/{run_id}").status == 404
 
@@ -174,9 +170,7 @@ class TestLedger:
             ({"cursor": "A"}, ["cursor"]),
         ],
     )
-    def test_bad_parameters_are_all_named(
-        self, api: Api, path: str, query: dict[str, str], fields: list[str]
-    ) -> None:
+    def test_bad_parameters_are_all_named(self, api: Api, path: str, query: dict[str, str], fields: list[str]) -> None:
         answer = api.call("GET", path, query=query)
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
         assert answer.bad_fields() == fields

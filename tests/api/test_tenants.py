@@ -42,9 +42,7 @@ def tenants(client: "DynamoDBClient") -> Tenants:
     return Tenants(client, "tenants")
 
 
-def test_a_key_is_found_by_its_text_alone_and_stored_as_a_hash(
-    client: "DynamoDBClient", tenants: Tenants
-) -> None:
+def test_a_key_is_found_by_its_text_alone_and_stored_as_a_hash(client: "DynamoDBClient", tenants: Tenants) -> None:
     issued = tenants.create_key("acme", 1000, lambda: SECRET)
     assert issued.key == KEY_PREFIX + SECRET.hex()
     assert tenants.find_key(issued.key) == KeyHolder("acme", issued.key_id)

@@ -25,9 +25,7 @@ class Synthesized:
     def functions(self) -> dict[str, dict[str, Any]]:
         """Return the functions by their names without that of the stack."""
         named = self.resources("AWS::Lambda::Function").values()
-        return {
-            body["Properties"]["FunctionName"].removeprefix("Timeball-"): body["Properties"] for body in named
-        }
+        return {body["Properties"]["FunctionName"].removeprefix("Timeball-"): body["Properties"] for body in named}
 
     def resolve(self, reference: Any) -> Any:
         """Return the properties of the resource that a `Ref` or an `Fn::GetAtt` names."""

@@ -25,9 +25,7 @@ def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
         assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
-def test_an_account_keeps_its_data_and_the_emulator_does_not(
-    stack: Synthesized, local_stack: Synthesized
-) -> None:
+def test_an_account_keeps_its_data_and_the_emulator_does_not(stack: Synthesized, local_stack: Synthesized) -> None:
     for synthesized, policy, kept in ((stack, "Retain", True), (local_stack, "Delete", False)):
         for table in synthesized.resources("AWS::DynamoDB::GlobalTable").values():
             assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == (policy, policy)
@@ -43,9 +41,7 @@ def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> 
 
 def test_each_priority_has_a_queue_of_its_own_dead_letters(stack: Synthesized) -> None:
     queues = stack.resources("AWS::SQS::Queue").values()
-    redrives = [
-        queue["Properties"]["RedrivePolicy"] for queue in queues if "RedrivePolicy" in queue["Properties"]
-    ]
+    redrives = [queue["Properties"]["RedrivePolicy"] for queue in queues if "RedrivePolicy" in queue["Properties"]]
     assert [redrive["maxReceiveCount"] for redrive in redrives] == [10, 10, 10]
     assert len({json.dumps(redrive["deadLetterTargetArn"]) for redrive in redrives}) == 3
 
@@ -188,9 +184,7 @@ def test_each_function_is_told_every_setting_of_the_code(stack: Synthesized) -> 
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
-    queues = {
-        f"{priority}{kind}" for priority in ("High", "Normal", "Low") for kind in ("Queue", "DeadLetters")
-    }
+    queues = {f"{priority}{kind}" for priority in ("High", "Normal", "Low") for kind in ("Queue", "DeadLetters")}
     assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
 
 

@@ -119,9 +119,7 @@ def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | No
     return Call(RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout)
 
 
-def call_url(
-    url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0
-) -> Answer:
+def call_url(url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0) -> Answer:
     """Call a url once."""
 
     async def main() -> Answer:

@@ -93,9 +93,7 @@ def test_a_user_may_set_headers_but_not_forge_ours(header: str, given: str, sent
         ("X-Ä", "s3cret"),
     ],
 )
-def test_a_header_that_would_break_the_request_is_an_answer_and_nothing_leaves(
-    header: str, value: str
-) -> None:
+def test_a_header_that_would_break_the_request_is_an_answer_and_nothing_leaves(header: str, value: str) -> None:
     answer, target = call_target(answering(OK), headers={header: value})
     assert target.connections == 0
     assert (answer.called_at, answer.status) == (None, None)
@@ -162,9 +160,7 @@ def test_fifty_calls_are_under_way_at_once() -> None:
     async def main() -> tuple[list[int | None], int]:
         full = asyncio.Event()
 
-        async def wait_for_all(
-            target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-        ) -> None:
+        async def wait_for_all(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await receive(target, reader)
             if len(target.requests) == everyone:
                 full.set()

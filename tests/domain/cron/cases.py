@@ -59,18 +59,14 @@ def times(random: Random) -> str:
         )
     )
     near_change = ("0", "1", "2", "3", "23", "0,1,2,3", "22-23,0-4", "1-3", "2,14", "0/3", "1-23/2", "*/2")
-    hour = random.choice(
-        (*near_change, *near_change, "*", "*", "12", "*/3", "*/6", str(random.randrange(24)))
-    )
+    hour = random.choice((*near_change, *near_change, "*", "*", "12", "*/3", "*/6", str(random.randrange(24))))
     return f"{minute} {hour}"
 
 
 def days(random: Random) -> str:
     """Write the three fields of the date, most of them without restriction."""
     day_of_month = random.choice((*["*"] * 6, "?", "*/2", "1-31", "L", "25-31", "1-7", "LW", "L-2"))
-    day_of_week = random.choice(
-        (*["*"] * 6, "?", "0", "SUN", "5-7", "MON-FRI", "SUNL", "6", "0#2", "4L", "*/2")
-    )
+    day_of_week = random.choice((*["*"] * 6, "?", "0", "SUN", "5-7", "MON-FRI", "SUNL", "6", "0#2", "4L", "*/2"))
     month = random.choice((*["*"] * 6, "MAR,OCT", "2-4,9-11", "*/3"))
     return f"{day_of_month} {month} {day_of_week}"
 

@@ -105,12 +105,8 @@ class Expression:
     def has_day(self, day: date) -> bool:
         if day.month not in _values(self.month, 1, 12):
             return False
-        by_date = self.day_of_month == "?" or any(
-            _is_date(item, day) for item in self.day_of_month.split(",")
-        )
-        by_weekday = self.day_of_week == "?" or any(
-            _is_weekday(item, day) for item in self.day_of_week.split(",")
-        )
+        by_date = self.day_of_month == "?" or any(_is_date(item, day) for item in self.day_of_month.split(","))
+        by_weekday = self.day_of_week == "?" or any(_is_weekday(item, day) for item in self.day_of_week.split(","))
         if self.day_of_month[0] in "*?" or self.day_of_week[0] in "*?":
             return by_date and by_weekday
         return by_date or by_weekday
@@ -147,8 +143,7 @@ class Window:
     def goes_back_at_midnight(self) -> bool:
         """Whether the repeated local times begin or end with a day."""
         return any(
-            now <= before
-            and (0, 0) in {(now.hour, now.minute), ((before.hour + 1) % 24, (before.minute + 1) % 60)}
+            now <= before and (0, 0) in {(now.hour, now.minute), ((before.hour + 1) % 24, (before.minute + 1) % 60)}
             for (_, before), (_, now) in zip(self.shown, self.shown[1:], strict=False)
         )
 
@@ -165,9 +160,7 @@ def window(name: str, middle: datetime, hours: int) -> Window:
     tz = zone(name)
     start = middle - timedelta(hours=hours)
     minutes = (start + timedelta(minutes=m) for m in range(2 * hours * 60))
-    return Window(
-        name, tuple((int(m.timestamp()) * 1000, m.astimezone(tz).replace(tzinfo=None)) for m in minutes)
-    )
+    return Window(name, tuple((int(m.timestamp()) * 1000, m.astimezone(tz).replace(tzinfo=None)) for m in minutes))
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,7 @@ def test_no_day_differs_from_a_search_through_the_dates(block: int) -> None:
         expected = [instant(day) for day in days if read.has_day(day)]
         found = list(islice(fires(fields, utc, instant(start) - 1), len(expected) + 1))
         assert found[: len(expected)] == expected, f"{text!r} after {instant(start) - 1} in UTC"
-        assert all(at >= instant(end) for at in found[len(expected) :]), (
-            f"{text!r} before {instant(end)} in UTC"
-        )
+        assert all(at >= instant(end) for at in found[len(expected) :]), f"{text!r} before {instant(end)} in UTC"
 
 
 TABLE = (

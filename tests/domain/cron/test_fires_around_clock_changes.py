@@ -57,9 +57,7 @@ def check(expression: str, window: oracle.Window) -> int:
 
 @pytest.mark.parametrize("zone", cases.ZONES)
 def test_no_fire_differs_from_brute_force_around_any_clock_change(zone: str) -> None:
-    compared = sum(
-        check(expression, window) for window in windows(zone) for expression in expressions(window)
-    )
+    compared = sum(check(expression, window) for window in windows(zone) for expression in expressions(window))
     assert compared == len(windows(zone)) * EXPRESSIONS_PER_CHANGE * len(POLICIES)
 
 

@@ -52,14 +52,11 @@ EXPRESSIONS = (
 
 
 @pytest.mark.parametrize(("name", "day", "step_seconds"), CHANGES)
-def test_no_fire_differs_from_brute_force_around_a_historic_change(
-    name: str, day: str, step_seconds: int
-) -> None:
+def test_no_fire_differs_from_brute_force_around_a_historic_change(name: str, day: str, step_seconds: int) -> None:
     around = datetime.fromisoformat(f"{day}T12:00+00:00")
     (change,) = oracle.clock_changes(name, around - 40 * HOUR, around + 40 * HOUR)
     offset_before, offset_after = (
-        at.astimezone(oracle.zone(name)).utcoffset() or timedelta()
-        for at in (change - timedelta(seconds=1), change)
+        at.astimezone(oracle.zone(name)).utcoffset() or timedelta() for at in (change - timedelta(seconds=1), change)
     )
     assert (offset_after - offset_before).total_seconds() == step_seconds
 
@@ -71,9 +68,7 @@ def test_no_fire_differs_from_brute_force_around_a_historic_change(
     for expression in EXPRESSIONS:
         read = oracle.read(expression)
         times = read.times()
-        matching = [
-            local for local in locals_ if (local.hour, local.minute) in times and read.has_day(local.date())
-        ]
+        matching = [local for local in locals_ if (local.hour, local.minute) in times and read.has_day(local.date())]
         for gap, overlap in product((None, *Gap), (None, *Overlap)):
             at_jump = read.fixed if gap is None else gap is Gap.NEXT
             both = not read.fixed if overlap is None else overlap is Overlap.BOTH
@@ -110,7 +105,4 @@ def test_an_instant_long_before_time_zones_or_after_the_rules_is_answered() -> N
     in_year_one = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1000
     assert next_fire(fields, berlin, in_year_one) == in_year_one + (2 * 3600 + 1800 - 3208) * 1000
     assert next_fire(fields, berlin, int(datetime(2400, 1, 1, tzinfo=UTC).timestamp()) * 1000) is None
-    assert (
-        next_fire(parse_cron("0 0 29 2 *"), berlin, int(datetime(2396, 3, 1, tzinfo=UTC).timestamp()) * 1000)
-        is None
-    )
+    assert next_fire(parse_cron("0 0 29 2 *"), berlin, int(datetime(2396, 3, 1, tzinfo=UTC).timestamp()) * 1000) is None

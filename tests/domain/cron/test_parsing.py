@@ -60,9 +60,7 @@ FIXED = (
 
 
 @pytest.mark.parametrize(("expression", "fixed"), FIXED)
-def test_an_expression_is_fixed_unless_its_time_of_day_has_a_star_or_a_step(
-    expression: str, *, fixed: bool
-) -> None:
+def test_an_expression_is_fixed_unless_its_time_of_day_has_a_star_or_a_step(expression: str, *, fixed: bool) -> None:
     assert parse_cron(expression).fixed is fixed
 
 
@@ -90,8 +88,7 @@ HOURS = "write a number from 0 to 23"
 ITEMS = "a range a-b, a list a,b or a step */n."
 SPECIALS = "write L, L-n, LW, nW or ? in day-of-month, and nL, n#k or ? in day-of-week, each between commas."
 NO_SUCH_DAY = (
-    "never fires, because its months have no such day; "
-    "write a day that they have, or L for the last day of the month."
+    "never fires, because its months have no such day; write a day that they have, or L for the last day of the month."
 )
 YEAR_LAST = "The cron expression has six fields, the last of them a year; write"
 BOUND_IT = "with weekdays by name, and bound it with startAt and endAt."
@@ -133,10 +130,7 @@ REFUSED = (
     ),
     (
         "@reboot",
-        (
-            "@reboot names no instant, because nothing here boots; "
-            "write @hourly or @daily, or trigger the job by hand."
-        ),
+        ("@reboot names no instant, because nothing here boots; write @hourly or @daily, or trigger the job by hand."),
     ),
     (
         "@fortnightly",
@@ -211,10 +205,7 @@ REFUSED = (
     ),
     (
         "0 0 * * L",
-        (
-            'The day-of-week "L" does not say which day; '
-            'write "6L" for the last Saturday of the month, or "SAT".'
-        ),
+        ('The day-of-week "L" does not say which day; write "6L" for the last Saturday of the month, or "SAT".'),
     ),
     ("0 0 * * L5", 'The day-of-week "L5" is the wrong way round; write "5L" for the last one of the month.'),
     ("0 0 1-5W * *", f'The day-of-month "1-5W" is not understood; {SPECIALS}'),
@@ -235,10 +226,7 @@ REFUSED = (
     ("MON * * * *", f'The minute "MON" is not understood; {MINUTES}, {ITEMS}'),
     (
         "0 0 * MONDAY *",
-        (
-            'The month "MONDAY" is not understood; '
-            f"write a number from 1 to 12 or a name from JAN to DEC, {ITEMS}"
-        ),
+        (f'The month "MONDAY" is not understood; write a number from 1 to 12 or a name from JAN to DEC, {ITEMS}'),
     ),
     (
         "1,,2 * * * *",
@@ -260,9 +248,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("expression", "sentence"), REFUSED)
-def test_what_cannot_be_kept_is_refused_with_a_sentence_that_says_what_to_write(
-    expression: str, sentence: str
-) -> None:
+def test_what_cannot_be_kept_is_refused_with_a_sentence_that_says_what_to_write(expression: str, sentence: str) -> None:
     with pytest.raises(InvalidSchedule) as refusal:
         parse_cron(expression)
     assert str(refusal.value) == sentence

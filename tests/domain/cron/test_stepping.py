@@ -88,8 +88,6 @@ def test_importing_the_stepper_loads_nothing_heavy() -> None:
         "tzdata",
         "zoneinfo",
     }
-    code = (
-        "import sys; old = set(sys.modules); import timeball.domain.stepper; print(*set(sys.modules) - old)"
-    )
+    code = "import sys; old = set(sys.modules); import timeball.domain.stepper; print(*set(sys.modules) - old)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(loaded.stdout.split())

@@ -27,7 +27,7 @@ def parse_instant(text: str) -> int:
     if "T" not in text.upper():
         raise ValueError("Write a time as 2026-11-21T09:30:00Z.")
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
     except ValueError:
         raise ValueError("Write a time as 2026-11-21T09:30:00Z.") from None
     if moment.tzinfo is None:

@@ -1,0 +1,99 @@
+"""What an executor does with a run that a message names, as a table over the rows as they were read."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.instants import MINUTE_MS, parse_instant
+from timeball.domain.job import HttpTarget, Job, JobStatus, Work
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.schedule import At, Every, Schedule
+
+NOW = parse_instant("2026-11-21T09:30:00Z")
+RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000)
+KEY = JobKey("acme", "job")
+JOB = Job(
+    KEY,
+    Schedule(Every(60, NOW - 600 * MINUTE_MS)),
+    Work(HttpTarget("https://x.example")),
+    0,
+    0,
+    0,
+    retry=RetryPolicy(max_retries=2),
+)
+RUN = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
+LEASED = {"state": RunState.RUNNING, "attempt": 1, "owner": "a", "lease_until": NOW - 5_000}
+STARTED = {"state": RunState.RETRYING, "attempt": 1}
+ONE_OFF = Schedule(At(NOW - 600 * MINUTE_MS))
+CANCELLED = Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+GONE = Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+CLAIM = Decision(Action.CLAIM)
+DROP = Decision(Action.DROP)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What differs from a queued run, due now, of a pending job that fires each minute; and the decision."""
+
+    decision: Decision
+    run: dict[str, Any] | None
+    job: dict[str, Any] | None
+
+
+def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
+    fire_at = NOW + int(minutes * MINUTE_MS)
+    return {"id": RunId(KEY, fire_at, origin), "not_before": fire_at}
+
+
+CASES = {
+    "queued and due": Case(CLAIM, {}, {}),
+    "no such run": Case(DROP, None, {}),
+    "over: its follow-ups may be missing": Case(Decision(Action.FOLLOW_UP), {"state": RunState.SUCCEEDED}, {}),
+    "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
+    "the job is gone": Case(GONE, {}, None),
+    "the job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),
+    "the job was cancelled between attempts": Case(CANCELLED, STARTED, {"status": JobStatus.CANCELLED}),
+    "the run was asked to stop": Case(CANCELLED, {"cancel_requested": True}, {}),
+    "a little early: it is held": Case(CLAIM, {"not_before": NOW + 10_000}, {}),
+    "too early": Case(Decision(Action.WAIT, wait_until=NOW + 10_001), {"not_before": NOW + 10_001}, {}),
+    "no occurrence of the schedule any more": Case(
+        Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED), fire(0.5), {}
+    ),
+    "missed, with later ones missed too": Case(Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {}),
+    "the latest that was missed": Case(CLAIM, fire(-2), {}),
+    "late, but not missed": Case(CLAIM, fire(-1), {}),
+    "a one-off is never missed": Case(CLAIM, fire(-600), {"schedule": ONE_OFF}),
+    "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
+    "a retry is never missed": Case(CLAIM, {**STARTED, **fire(-3)}, {}),
+    "the job is paused": Case(Decision(Action.WAIT, wait_until=NOW + 60_000), {}, {"status": JobStatus.PAUSED}),
+    "a started run goes on in a paused job": Case(CLAIM, STARTED, {"status": JobStatus.PAUSED}),
+    "a retry that is due": Case(CLAIM, STARTED, {}),
+    "a retry whose message is early: its due entry stands": Case(DROP, {**STARTED, "not_before": NOW + 10_001}, {}),
+    "running under a lease": Case(
+        Decision(Action.WAIT, wait_until=NOW + 1), {**LEASED, "lease_until": NOW - 4_999}, {}
+    ),
+    "running, its lease and the margin are out": Case(CLAIM, LEASED, {}),
+    "running, out, and no attempt is left": Case(
+        Decision(Action.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED), {**LEASED, "attempt": 3}, {}
+    ),
+    "running, out, and asked to stop": Case(CANCELLED, {**LEASED, "cancel_requested": True}, {}),
+    "running, out, and the job was cancelled": Case(CANCELLED, LEASED, {"status": JobStatus.CANCELLED}),
+    "running, out, and the job is gone": Case(GONE, LEASED, None),
+    "running under a lease in a cancelled job: its holder is asked": Case(
+        Decision(Action.WAIT, wait_until=NOW + 35_000),
+        {**LEASED, "lease_until": NOW + 30_000},
+        {"status": JobStatus.CANCELLED},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_leads_to_what_the_rows_say(name: str) -> None:
+    case = CASES[name]
+    run = None if case.run is None else replace(RUN, **case.run)
+    job = None if case.job is None else replace(JOB, **case.job)
+    assert decide_claim(run, job, NOW, RULES) == case.decision

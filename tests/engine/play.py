@@ -1,0 +1,155 @@
+"""A whole Timeball in one process: any store, queues in memory, a clock to be moved, a target that notes calls."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
+
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.job import HttpTarget, Job, Work
+from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.retry import Jitter, RetryPolicy
+from timeball.domain.run import Run
+from timeball.domain.schedule import Schedule, Timing
+from timeball.engine.cursor import Sweeps
+from timeball.engine.execute import execute
+from timeball.engine.scan import Scan, scan
+from timeball.engine.world import Rules, World
+from timeball.ports import Answer, Call, Delivery, LedgerQuery, Owner, Queue, Store
+from timeball.testing.faults import Points, with_faults
+from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+NOW = parse_instant("2026-11-21T09:30:00.250Z")
+"""Half past an hour: a test that moves by minutes asks one hour of the due index."""
+
+WORK = Work(HttpTarget("https://target.example/hook"), '{"n": 1}')
+PLAIN_RETRY = RetryPolicy(max_retries=3, base_seconds=5, jitter=Jitter.NONE)
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+async def inline(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Do blocking work where it stands: under a virtual clock it takes no time."""
+    return work(*args, **kwargs)
+
+
+def spec(name: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY, timeout_seconds: int = 300) -> JobSpec:
+    schedule = timing if isinstance(timing, Schedule) else Schedule(timing)
+    return JobSpec(JobKey("acme", name), schedule, WORK, f"print-{name}", retry=retry, timeout_seconds=timeout_seconds)
+
+
+@dataclass
+class NotingCaller:
+    """A target that answers each call with the next status of its list (200 when that is used up), after a while."""
+
+    clock: VirtualClock
+    statuses: list[int] = field(default_factory=list)
+    takes_ms: int = 0
+    meanwhile: Callable[[], object] | None = None
+    """What somebody else does during the first call."""
+    calls: list[tuple[int, Call]] = field(default_factory=list)
+
+    async def call(self, call: Call) -> Answer:
+        called_at = self.clock.now()
+        self.calls.append((called_at, call))
+        if self.meanwhile is not None and len(self.calls) == 1:
+            self.meanwhile()
+        status = self.statuses.pop(0) if self.statuses else 200
+        await self.clock.sleep_until(called_at + self.takes_ms)
+        return Answer(called_at, self.clock.now(), status)
+
+    def attempts(self) -> list[tuple[int, int]]:
+        """Return (fire time, attempt) of each call, in order."""
+        return [(call.run.fire_at, call.attempt) for _, call in self.calls]
+
+
+class Play:
+    """One shard, one partition, one priority."""
+
+    def __init__(self, store: Store | None = None, at: int = NOW, rules: Rules | None = None) -> None:
+        self.clock = VirtualClock(at)
+        self.store: Store = store or MemoryStore()
+        self.queue = MemoryQueue(self.clock.now)
+        self.rules = rules or Rules(shards=1)
+        self.caller = NotingCaller(self.clock)
+        self._invocations = 0
+
+    def world(self, points: Points | None = None) -> World:
+        """Return the world as a process sees it that stops, if at all, at the given points."""
+        queue: Queue = self.queue
+        if points is None:
+            return World(self.store, queue, self.clock, self.rules)
+        return World(with_faults(self.store, points), with_faults(queue, points), self.clock, self.rules)
+
+    def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
+        """Store jobs as submitted at an instant, and leave the rest to the scan."""
+        now = self.clock.now() if at is None else at
+        jobs = [new_job(one, now, self.rules.shards) for one in specs]
+        assert self.store.create_jobs(jobs, now) == [None] * len(jobs)
+        return jobs
+
+    def scan(self, points: Points | None = None) -> Scan:
+        """Scan once, the open hours only."""
+        return scan(self.world(points), 0, Owner("2026", "a"), Sweeps(closed_at={0: LATEST}))
+
+    def scan_all(self) -> None:
+        """Scan until nothing more is due."""
+        for _ in range(100):
+            if not self.scan().backlog:
+                return
+        raise AssertionError("a hundred scans left a backlog")
+
+    def execute(self, deliveries: Sequence[Delivery], points: Points | None = None) -> list[Delivery]:
+        """Let one invocation of an executor work through deliveries; return what it gives back."""
+        self._invocations += 1
+        inbox = self.queue.inbox("normal")
+        if points is not None:
+            inbox = with_faults(inbox, points)
+        owner = f"invocation-{self._invocations}"
+        return self.clock.run(execute(self.world(points), inbox, self.caller, deliveries, owner, inline))
+
+    def drain(self) -> None:
+        """Execute, and wait where there is nothing to execute, until no message is left."""
+        for _ in range(1000):
+            deliveries = self.queue.receive("normal")
+            if deliveries:
+                self.execute(deliveries)
+                continue
+            waiting = self.queue.waiting("normal")
+            if not waiting:
+                return
+            self.clock.advance(max(1, min(visible_at for _, visible_at in waiting) - self.clock.now()))
+        raise AssertionError("the queue is never empty")
+
+    def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS) -> None:
+        """Scan and execute, from one possible moment to the next, until each run of a job is over."""
+        until = self.clock.now() + for_ms
+        while self.clock.now() < until:
+            self.scan_all()
+            deliveries = self.queue.receive("normal")
+            if deliveries:
+                self.execute(deliveries)
+                continue
+            live = self.store.live_runs(job, 0)
+            moments = [at for _, at in self.queue.waiting("normal")]
+            moments += [run.due_at - self.rules.lookahead_ms for run in live if run.due_at is not None]
+            if not live and not moments:
+                return
+            assert moments, f"a run waits for nothing: {live}"
+            self.clock.advance(max(SECOND_MS, min(moments) - self.clock.now()))
+        raise AssertionError("the runs are never over")
+
+    def job(self, key: JobKey) -> Job:
+        """Return a job's row."""
+        row = self.store.read_jobs([key])[0]
+        assert row is not None
+        return row
+
+    def runs(self, key: JobKey) -> list[Run]:
+        """Return a job's whole ledger, oldest first."""
+        page = self.store.ledger(LedgerQuery(key, 1000))
+        assert page.next_before is None
+        return list(reversed(page.runs))

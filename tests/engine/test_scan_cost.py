@@ -1,0 +1,36 @@
+"""What a scan asks for does not grow with what it has no business with; what a run writes stays within its budget."""
+
+import pytest
+
+from bench.scan_cost import requests_of_a_scan, write_units, write_units_of_a_run
+
+
+def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_as_beside_ten() -> None:
+    assert requests_of_a_scan(10) == requests_of_a_scan(1_000) < 70
+
+
+def test_a_run_stays_within_its_budget_of_write_units() -> None:
+    units = write_units_of_a_run()
+    assert units["recurring"] <= 6
+    assert units["one-off"] <= 11
+
+
+BARE = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+DUE = {**BARE, "due_bucket": {"S": "1"}, "due_at": {"N": "1"}}
+LATER = {**DUE, "due_at": {"N": "2"}}
+
+# Of each: the row before, the row after, and the units by DynamoDB's published rules.
+UNITS = {
+    "a row appears": (None, BARE, 1),
+    "a row appears in an index": (None, DUE, 2),
+    "a row changes, its index key does not": (DUE, {**DUE, "state": {"S": "x"}}, 1),
+    "an index key changes": (DUE, LATER, 3),
+    "an index key goes": (DUE, BARE, 2),
+    "a row of more than a KB": (None, {**BARE, "body": {"S": "x" * 1_100}}, 2),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_write_units_are_computed_by_the_published_rules(case: str) -> None:
+    before, after, units = UNITS[case]
+    assert write_units(before, after) == units
