@@ -1,6 +1,7 @@
 """The stores and queues that the contract is asked of: memory, moto, and an endpoint that speaks DynamoDB and SQS."""
 
 import itertools
+import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,14 +18,22 @@ from timeball.aws.schema import JOBS, Attribute, Table
 from timeball.aws.store import DynamoStore
 
 REGION = "us-east-1"
-DUMMY = {"region_name": REGION, "aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+DUMMY = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
 _numbers = itertools.count(1)
 
 
 def client(service: str, endpoint: str | None = None) -> Any:
-    """Return a client with dummy credentials, which repeats a request whose answer was lost at once."""
-    config = Config(retries={"mode": "standard", "max_attempts": 3}, max_pool_connections=32)
-    return boto3.client(service, endpoint_url=endpoint, config=config, **DUMMY)  # type: ignore[call-overload]
+    """Return a client which repeats a request whose answer was lost at once.
+
+    Its credentials are dummies, unless an endpoint is given and the environment has some for it.
+    """
+    config = Config(
+        retries={"mode": "standard", "max_attempts": 3},
+        max_pool_connections=32,
+        ignore_configured_endpoint_urls=True,
+    )
+    credentials = {} if endpoint and "AWS_ACCESS_KEY_ID" in os.environ else DUMMY
+    return boto3.client(service, endpoint_url=endpoint, config=config, region_name=REGION, **credentials)  # type: ignore[call-overload]
 
 
 def create_table(dynamodb: Any, table: Table, name: str) -> None:
