@@ -68,7 +68,7 @@ contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB an
 	@TIMEBALL_CONTRACT_ENDPOINT="$(ENDPOINT)" $(BIN)/pytest tests/contract
 
 .PHONY: bench
-bench: setup ## Measure throughput, lateness and cost per run
+bench: setup ## Count the requests of a scan, the write units of a run, the time of a cron step
 	@$(BIN)/python -m bench
 
 .PHONY: synth

@@ -30,7 +30,7 @@ def client(service: str, endpoint: str | None = None) -> Any:
     config = Config(
         retries={"mode": "standard", "max_attempts": 3},
         max_pool_connections=32,
-        ignore_configured_endpoint_urls=True,
+        ignore_configured_endpoint_urls=True,  # type: ignore[call-arg]  # the stubs do not know it
     )
     credentials = {} if endpoint and "AWS_ACCESS_KEY_ID" in os.environ else DUMMY
     return boto3.client(service, endpoint_url=endpoint, config=config, region_name=REGION, **credentials)  # type: ignore[call-overload]
