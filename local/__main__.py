@@ -78,7 +78,9 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run with settings such as `partitions=2` until Ctrl-C, SIGTERM or a failure; return the exit code."""
-    signal.signal(signal.SIGTERM, _end)
+    # SIGINT too: a shell that starts this in the background has it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     overrides = dict(argument.split("=", 1) for argument in arguments)
     started_at = time.monotonic()
     try:
