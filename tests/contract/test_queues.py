@@ -53,7 +53,7 @@ def _sqs(sqs: Any) -> Queues:
             for message in answer.get("Messages", [])
         ]
 
-    return Queues(SqsQueue(sqs, urls), lambda priority: SqsInbox(sqs, urls[priority]), receive)
+    return Queues(SqsQueue(sqs, urls, VirtualClock(NOW)), lambda priority: SqsInbox(sqs, urls[priority]), receive)
 
 
 def _run(step: int) -> RunId:

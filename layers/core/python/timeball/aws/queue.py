@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.writes import unknown_is_unavailable
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Delivery, Dispatch, UnavailableError
+from timeball.ports import Clock, Delivery, Dispatch, UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
@@ -47,23 +47,22 @@ def _body(run: RunId) -> str:
 class SqsQueue:
     """The sender's side of the queues, by priority."""
 
-    def __init__(self, client: "SQSClient", urls: Mapping[str, str]) -> None:
-        self._client, self._urls = client, urls
+    def __init__(self, client: "SQSClient", urls: Mapping[str, str], clock: Clock) -> None:
+        self._client, self._urls, self._clock = client, urls, clock
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
         order = sorted(range(len(dispatches)), key=lambda position: dispatches[position].priority)
         sent = [False] * len(dispatches)
         for priority, positions in groupby(order, key=lambda position: dispatches[position].priority):
             group = list(positions)
             for start in range(0, len(group), BATCH):
-                for position in self._send_batch(priority, group[start : start + BATCH], dispatches, now):
+                for position in self._send_batch(priority, group[start : start + BATCH], dispatches):
                     sent[position] = True
         return sent
 
-    def _send_batch(
-        self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch], now: int
-    ) -> list[int]:
+    def _send_batch(self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch]) -> list[int]:
+        now = self._clock.now()
         entries: list[SendMessageBatchRequestEntryTypeDef] = [
             {
                 "Id": str(position),

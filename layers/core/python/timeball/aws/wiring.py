@@ -27,7 +27,7 @@ def settings() -> Settings:
 @cache
 def world() -> World:
     """Return the engine's world over AWS."""
-    found = settings()
+    found, clock = settings(), SystemClock()
     store = DynamoStore(
         _dynamodb(),
         found.jobs_table,
@@ -36,7 +36,7 @@ def world() -> World:
         writes="batch" if found.writes_in_batches else "single",
         threads=_THREADS,
     )
-    return World(store, SqsQueue(_sqs(), found.queues), SystemClock(), found.rules)
+    return World(store, SqsQueue(_sqs(), found.queues, clock), clock, found.rules)
 
 
 def api_world() -> World:

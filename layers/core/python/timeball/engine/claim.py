@@ -39,7 +39,7 @@ def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
     rows = world.store.read_runs(distinct)
     found = dict(zip(jobs, world.store.read_jobs(list(jobs), with_work=True), strict=True))
     decided = [
-        (run, found[run_id.job], decide_claim(run, found[run_id.job], now, world.rules.claim))
+        (run, found[run_id.job], _decide(world, run, found[run_id.job], now))
         for run_id, run in zip(distinct, rows, strict=True)
     ]
     claims = dict(zip(distinct, _apply(world, decided, owner, now), strict=True))
@@ -74,6 +74,15 @@ def _apply(
         _log(row, decision)
     follow_up(world, ended_runs)
     return claims
+
+
+def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decision:
+    """Decide about one run; one that cannot be decided about waits, and stops no other of its batch."""
+    try:
+        return decide_claim(run, job, now, world.rules.claim)
+    except Exception:
+        log.exception("run cannot be decided about", extra={"run_id": str(run.id) if run else None})
+        return Decision(Action.WAIT, wait_until=now + world.rules.misfire_ms)
 
 
 def _takes_over(run: Run) -> bool:

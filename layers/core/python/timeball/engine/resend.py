@@ -25,7 +25,9 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     swaps += [
         Swap(run, due_again(run, (run.lease_until or now) + world.rules.margin_ms))
         for run in runs
-        if run.state is RunState.RUNNING and run not in carried
+        if run.state is RunState.RUNNING
+        and run not in carried
+        and run.due_at != (run.lease_until or now) + world.rules.margin_ms
     ]
     over = [run for run in runs if run.is_terminal]
     if over:

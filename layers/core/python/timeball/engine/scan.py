@@ -16,11 +16,15 @@ from timeball.engine.dispatch import dispatch
 from timeball.engine.resend import resend
 from timeball.engine.settle import settle
 from timeball.engine.world import World
-from timeball.ports import Owner, UnavailableError
+from timeball.ports import Owner
 
 log = logging.getLogger(__name__)
 
 _ROUNDS = 4
+_CHUNK = 100
+"""Jobs that are planned, sent and advanced together: what a cut-off scan has advanced stays advanced."""
+_WORK_MS = 15_000
+"""How long a scan begins new chunks; the rest is backlog."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +98,23 @@ def _settle(world: World, jobs: Sequence[Job]) -> int:
         try:
             settle(world, [job])
             done += 1
-        except UnavailableError as unsettled:
-            log.warning("job not settled yet: %s", unsettled, extra={"job_id": job.key.job_id})
+        except Exception:
+            log.exception("job not settled yet", extra={"job_id": job.key.job_id})
     return done
 
 
 def _dispatch(world: World, jobs: Sequence[Job]) -> tuple[int, int, bool]:
+    """Dispatch chunk by chunk, and what has more to come in further rounds; True if jobs are left over."""
     sent = skipped = 0
+    stop_at = world.clock.now() + _WORK_MS
     for _ in range(_ROUNDS):
-        if not jobs:
-            break
-        reports = dispatch(world, jobs)
-        sent += sum(report.sent for report in reports)
-        skipped += sum(report.skipped for report in reports)
-        jobs = [report.job for report in reports if report.more]
+        following: list[Job] = []
+        for start in range(0, len(jobs), _CHUNK):
+            if world.clock.now() >= stop_at:
+                return sent, skipped, True
+            reports = dispatch(world, jobs[start : start + _CHUNK])
+            sent += sum(report.sent for report in reports)
+            skipped += sum(report.skipped for report in reports)
+            following += [report.job for report in reports if report.more]
+        jobs = following
     return sent, skipped, bool(jobs)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from timeball.domain.ids import RunId
+from timeball.domain.instants import DAY_MS
 from timeball.domain.job import Intent, Job, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.planner import MAX_STEPS, SkippedRange
@@ -20,6 +21,8 @@ from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
 
 _TRIES = 5
+_LATEST_START_MS = DAY_MS
+"""How late after its fire time a run that is live may have started; the claim ends what waits from even earlier."""
 _CHUNKS = 20
 
 
@@ -78,7 +81,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> Jo
 
 def _stop_live_runs(world: World, job: Job, now: int) -> tuple[RunId, ...]:
     """End the runs that wait, ask the running ones to stop; return the latter. A run that moved is looked at again."""
-    since_at = now - longest_life_ms(job.retry, job.timeout_seconds) - 2 * world.rules.misfire_ms
+    since_at = now - longest_life_ms(job.retry, job.timeout_seconds) - _LATEST_START_MS
     if job.schedule.is_one_off:
         since_at = 0
     for _ in range(_TRIES):
