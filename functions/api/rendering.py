@@ -101,7 +101,7 @@ def _schedule_fields(job: Job) -> dict[str, Any]:
     match schedule.timing:
         case At(at):
             fields["schedule_at"] = format_instant(at)
-        case Cron(expression, timezone):
+        case Cron(expression, timezone, _, _):
             fields |= {"cron_expression": expression, "timezone": timezone}
         case Every(seconds, anchor_at):
             fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}

@@ -16,6 +16,7 @@ from timeball.domain.job import HttpTarget, Intent, Job, JobStatus, Priority, Ve
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Attempt, Outcome, Reason, Run, RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
+from timeball.domain.stepper import Gap, Overlap
 
 Item = dict[str, str | int | bool]
 Key = dict[str, str]
@@ -259,11 +260,15 @@ _TIMINGS: dict[str, type[Timing]] = {"at": At, "every": Every, "cron": Cron}
 def _schedule_text(schedule: Schedule) -> str:
     kind = next(name for name, timing in _TIMINGS.items() if isinstance(schedule.timing, timing))
     found = {name: value for name, value in asdict(schedule).items() if value is not None}
-    return encode({**found, "timing": {"kind": kind, **asdict(schedule.timing)}})
+    timing = {name: value for name, value in asdict(schedule.timing).items() if value is not None}
+    return encode({**found, "timing": {"kind": kind, **timing}})
 
 
 def _to_schedule(found: dict[str, Any]) -> Schedule:
     timing = dict(found.pop("timing"))
+    for name, policy in (("gap", Gap), ("overlap", Overlap)):
+        if name in timing:
+            timing[name] = policy(timing[name])
     return Schedule(_TIMINGS[timing.pop("kind")](**timing), **found)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from timeball.domain.cron import parse_cron
 from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.domain.stepper import Gap, Overlap
 from timeball.domain.stepper import next_fire as next_cron_fire
 from timeball.domain.zones import load_zone
 
@@ -29,10 +30,15 @@ class Every:
 
 @dataclass(frozen=True)
 class Cron:
-    """A cron expression of five fields, read in a time zone."""
+    """A cron expression of five fields, read in a time zone.
+
+    `gap` and `overlap` say what becomes of local times that clocks skip or show twice; None takes cronie's way.
+    """
 
     expression: str
     timezone: str = "UTC"
+    gap: Gap | None = None
+    overlap: Overlap | None = None
 
 
 Timing = At | Every | Cron
@@ -63,8 +69,8 @@ def next_fire(schedule: Schedule, after_at: int) -> int | None:
         case Every(seconds, anchor_at):
             period = seconds * SECOND_MS
             fire_at = max(anchor_at, anchor_at + ((after_at - anchor_at) // period + 1) * period)
-        case Cron(expression, timezone):
-            fire_at = next_cron_fire(parse_cron(expression), load_zone(timezone), after_at)
+        case Cron(expression, timezone, gap, overlap):
+            fire_at = next_cron_fire(parse_cron(expression), load_zone(timezone), after_at, gap, overlap)
     end_at = LATEST - 1 if schedule.end_at is None else schedule.end_at
     return fire_at if fire_at is not None and fire_at <= end_at else None
 
