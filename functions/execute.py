@@ -4,23 +4,29 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
 from timeball.aws.queue import UnreadableMessageError, parse_message
-from timeball.aws.wiring import inbox, settings, world
+from timeball.aws.wiring import executor_inbox, executor_world, settings
 from timeball.engine.execute import execute
 from timeball.ports import Delivery
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
+_THREADS = 32
+
 
 class Context(Protocol):
     """What the function takes from Lambda's context."""
 
     aws_request_id: str
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long the function has before it is ended."""
 
 
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
@@ -38,17 +44,20 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         else:
             message_ids[delivery.receipt] = record["messageId"]
             deliveries.append(delivery)
-    world()
+    deadline_at = executor_world().clock.now() + context.get_remaining_time_in_millis()
     if deliveries:
-        unsettled = asyncio.run(_execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id))
+        unsettled = asyncio.run(_execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at))
         failed += [message_ids[delivery.receipt] for delivery in unsettled]
     log.info("executed", extra={"messages": len(records), "returned": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str) -> list[Delivery]:
-    async with HttpCaller(world().clock, _address_rules()) as caller:
-        return await execute(world(), inbox(queue_arn), caller, deliveries, owner)
+async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
+    world, inbox = executor_world(), executor_inbox(queue_arn)
+    # So many that a renewal never waits for a thread behind writes that hang.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
+    async with HttpCaller(world.clock, _address_rules()) as caller:
+        return await execute(world, inbox, caller, deliveries, owner, deadline_at=deadline_at)
 
 
 def _address_rules() -> AddressRules:

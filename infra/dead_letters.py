@@ -23,5 +23,7 @@ class DeadLetters(Construct):
             memory_mb=512,
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
+        # The end of a run sends the one that is parked behind it.
+        allow(self.function, ["sqs:SendMessage"], queues.arns)
         for pair in queues.by_priority.values():
             pair.dead.into(self.function)

@@ -26,5 +26,7 @@ class Executors(Construct):
                 memory_mb=maker.settings.execute_memory_mb,
             )
             allow(function, ROWS, [storage.jobs.table_arn])
+            # The end of a run sends the one that is parked behind it.
+            allow(function, ["sqs:SendMessage"], queues.arns)
             pair.main.into(function, most_at_once=maker.settings.execute_concurrency)
             self.by_priority[priority] = function

@@ -22,7 +22,14 @@ from infra.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "layers/deps/requirements.txt"
-NOT_DEPLOYED = ["**/__pycache__", "**/*.pyc", "**/py.typed", "python/timeball/testing"]
+NOT_DEPLOYED = [
+    "**/__pycache__",
+    "**/*.pyc",
+    "**/py.typed",
+    "python/timeball/__main__.py",
+    "python/timeball/cli",
+    "python/timeball/testing",
+]
 
 
 SERVICES = ("dynamodb", "events", "lambda", "secretsmanager", "sqs", "stepfunctions", "sts")

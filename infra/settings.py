@@ -92,9 +92,9 @@ class Settings:
         metadata=_setting("Shards of the listing of one tenant's jobs in one state", _whole(1, 64), 4, 4, 32)
     )
     lookahead_seconds: int = field(
-        metadata=_setting("How long before its time a run is sent to its queue", _whole(1, 60), 5)
+        metadata=_setting("How long before its time a run is sent to its queue", _whole(1, 20), 5)
     )
-    lease_seconds: int = field(metadata=_setting("How long a claim holds unless it is renewed", _whole(10, 300), 30))
+    lease_seconds: int = field(metadata=_setting("How long a claim holds unless it is renewed", _whole(20, 300), 30))
     heartbeat_seconds: int = field(metadata=_setting("How often an executor renews its claims", _whole(2, 100), 10))
     misfire_seconds: int = field(
         metadata=_setting("How late a run may start without being a misfire", _whole(5, 3600), 60)

@@ -14,6 +14,7 @@ from timeball.domain.ids import Origin
 from timeball.domain.job import JobStatus, Priority
 from timeball.domain.retry import Jitter
 from timeball.domain.run import Outcome, Reason, RunState
+from timeball.domain.stepper import Gap, Overlap
 
 Time = Annotated[
     str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})
@@ -41,6 +42,13 @@ class RetryPolicyAnswer(_Answer):
     max_seconds: int
     jitter: Jitter
     max_age_seconds: int | None
+
+
+class DstPolicyAnswer(_Answer):
+    """What becomes of local times that clocks skip or show twice; where none was given, what follows from the cron."""
+
+    gap: Gap
+    overlap: Overlap
 
 
 class RunAnswer(_Answer):
@@ -111,6 +119,7 @@ class JobAnswer(_Answer):
     schedule_at: Time | None
     cron_expression: str | None
     timezone: str | None
+    dst_policy: DstPolicyAnswer | None = Field(description="The policies that hold for the cron.")
     every_seconds: int | None
     anchor_at: Time | None
     start_at: Time | None
@@ -127,6 +136,29 @@ class JobAnswer(_Answer):
     version: int = Field(description="Counts the changes of users; the ETag.")
     latest_run: RunAnswer | None = Field(None, description="The newest row of the ledger; only where a job is read.")
     claimed_runs: list[str] = Field([], description="Runs that were already claimed; only in the answer to a cancel.")
+
+
+class FireAnswer(_Answer):
+    """One fire time of a preview."""
+
+    fire_time: Time
+    local_time: str = Field(description="What clocks show then, without an offset: `2026-10-25T02:30:00`.")
+    utc_offset: str = Field(description="Local time minus UTC: `+02:00`.")
+    note: str | None = Field(description="What a clock change does to this fire, if anything.")
+
+
+class RulesAnswer(_Answer):
+    """What fire times depend on besides the schedule."""
+
+    version: int = Field(description="Raised when the same schedule may give other instants than before.")
+    tzdata: str = Field(description="The release of the time zone database: `2026a`.")
+
+
+class PreviewAnswer(_Answer):
+    """The next fire times of a schedule."""
+
+    items: list[FireAnswer]
+    rules: RulesAnswer
 
 
 class HealthAnswer(_Answer):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.domain.cron import parse_cron
+from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.instants import parse_instant
 from timeball.domain.zones import load_zone
 
@@ -16,14 +17,7 @@ MAX_PAYLOAD_BYTES: Final = 256 * 1024
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
-TEN_YEARS_SECONDS: Final = 10 * 366 * 86_400
 
-_DURATION: Final = re.compile(
-    r"P(?:(?P<weeks>\d{1,9})W|(?:(?P<days>\d{1,9})D)?"
-    r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?)",
-    re.ASCII,
-)
-_UNITS: Final = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _URL: Final = re.compile(r"[!-~]+", re.ASCII)
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -58,13 +52,7 @@ def _instant(value: object) -> int:
 
 def _duration(value: object) -> object:
     """Turn an ISO 8601 duration into whole seconds; leave anything but text to the next check."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value)
-    parts = {unit: int(count) for unit, count in match.groupdict().items() if count} if match else {}
-    if not parts:
-        raise ValueError("Give whole seconds, such as 900, or a duration such as PT15M or P1DT12H.")
-    return sum(_UNITS[unit] * count for unit, count in parts.items())
+    return parse_duration(value) if isinstance(value, str) else value
 
 
 def _cron(expression: str) -> str:
@@ -148,7 +136,9 @@ Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHE
 """An ISO 8601 time with an offset; here ms."""
 
 Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_DURATION_SCHEMA)]
-Period = Annotated[int, BeforeValidator(_duration), Field(ge=1, le=TEN_YEARS_SECONDS), WithJsonSchema(_DURATION_SCHEMA)]
+Period = Annotated[
+    int, BeforeValidator(_duration), Field(ge=1, le=LONGEST_PERIOD_SECONDS), WithJsonSchema(_DURATION_SCHEMA)
+]
 """Whole seconds, also as an ISO 8601 duration."""
 
 Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})]

@@ -6,50 +6,26 @@ Fields are judged one by one, then those that are good together: one mistake nev
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from timeball.domain.instants import LATEST, SECOND_MS
 
-from .fields import (
-    Delay,
-    Expression,
-    Factor,
-    Handler,
-    Headers,
-    Instant,
-    Name,
-    Payload,
-    Period,
-    Tags,
-    Url,
-    ZoneName,
-)
+from .fields import Delay, Factor, Handler, Headers, Name, Payload, Tags, Url
 from .problems import FieldError
-from .sentences import field_errors
+from .schedule_request import NEEDS, RECURRING, ScheduleFields, Strict, bad_window, misplaced, read_fields
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
 """Of these a job has at most one; with none it runs now."""
 
-_RECURRING = ("cronExpression", "everySeconds")
 _NEEDS = {
+    **NEEDS,
     "timezone": ("cronExpression",),
-    "anchorAt": ("everySeconds",),
     "pastSchedule": ("scheduleAt",),
-    "startAt": _RECURRING,
-    "endAt": _RECURRING,
-    "maxRuns": _RECURRING,
+    "maxRuns": RECURRING,
 }
-"""Fields that mean something only beside one of others."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid", strict=True
-    )
-
-
-class Target(_Strict):
+class Target(Strict):
     """What to call."""
 
     type: Literal["http"]
@@ -58,7 +34,7 @@ class Target(_Strict):
     headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")
 
 
-class RetryPolicy(_Strict):
+class RetryPolicy(Strict):
     """How a failed attempt is tried again: exponential backoff, whichever limit comes first."""
 
     base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry.")
@@ -70,27 +46,18 @@ class RetryPolicy(_Strict):
     )
 
 
-class JobRequest(_Strict):
+class JobRequest(ScheduleFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     name: Name | None = Field(None, description="What people call it.")
     handler: Handler | None = Field(None, description="The URL to call: short for an `http` target with a POST.")
     target: Target | None = Field(None, description="What to call. Either this or `handler`.")
     payload: Payload = Field(None, description="Any JSON, at most 256 KB: the body of the call.")
-    schedule_at: Instant | None = Field(None, description="Run once, at this time.")
     past_schedule: Literal["run", "reject"] | None = Field(
         None,
         description="What to do with a `scheduleAt` in the past: run at once (default), or refuse the job.",
     )
     delay_seconds: Delay | None = Field(None, description="Run once, so much later: seconds or `PT15M`.")
-    cron_expression: Expression | None = Field(None, description="Run whenever a five-field expression matches.")
-    timezone: ZoneName | None = Field(None, description="The IANA zone of `cronExpression`, default UTC.")
-    every_seconds: Period | None = Field(None, description="Run at an interval: seconds or `PT15M`.")
-    anchor_at: Instant | None = Field(
-        None, description="An instant of the interval; default `startAt`, else the next whole second."
-    )
-    start_at: Instant | None = Field(None, description="No fire before this time.")
-    end_at: Instant | None = Field(None, description="No fire after this time.")
     max_runs: int | None = Field(None, ge=1, le=1_000_000_000, description="So many runs, then the job is completed.")
     priority: Literal["high", "normal", "low"] | None = Field(None, description="Default `normal`.")
     max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
@@ -99,28 +66,14 @@ class JobRequest(_Strict):
     tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
 
 
-_ALIASES = {field.alias: name for name, field in JobRequest.model_fields.items()}
-
-
 def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError], list[FieldError]]:
     """Judge a body at an instant (ms).
 
     Returns what is good of it, what is wrong with it at any time, and what is wrong with it only now.
     """
-    request, errors = _single_fields(body)
-    given = {name for name, value in body.items() if value is not None and name in _ALIASES}
+    request, given, errors = read_fields(JobRequest, body)
     errors += _together(request, given)
     return request, errors, list(_in_time(request, now))
-
-
-def _single_fields(body: Mapping[str, Any]) -> tuple[JobRequest, list[FieldError]]:
-    try:
-        return JobRequest.model_validate(body), []
-    except ValidationError as bad:
-        errors = bad.errors(include_url=False, include_context=True, include_input=False)
-    spoilt = {error["loc"][0] for error in errors}
-    good = {name: value for name, value in body.items() if name not in spoilt}
-    return JobRequest.model_validate(good), field_errors(JobRequest, errors)
 
 
 def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
@@ -132,11 +85,8 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if len(forms) > 1:
         for form in forms:
             yield FieldError(form, f"Give only one of {', '.join(forms)}; with none of them the job runs now.")
-    for name, partners in _NEEDS.items():
-        if name in given and not given & set(partners):
-            yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")
-    if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
-        yield FieldError("endAt", "This lies before startAt; give a later time.")
+    yield from misplaced(given, _NEEDS)
+    yield from bad_window(request)
 
 
 def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:

@@ -5,10 +5,11 @@ from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import HttpTarget, Priority, Work
 from timeball.domain.new_job import JobSpec
-from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
+from timeball.domain.schedule import At, Schedule, Timing
 
 from .body import compact
 from .job_request import JobRequest, RetryPolicy
+from .schedule_request import recurring_of
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
@@ -17,11 +18,9 @@ def schedule_of(request: JobRequest, now: int) -> Schedule:
 
 
 def _timing(request: JobRequest, now: int) -> Timing:
-    if request.cron_expression is not None:
-        return Cron(request.cron_expression, request.timezone or "UTC")
-    if request.every_seconds is not None:
-        anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at
-        return Every(request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at)
+    recurring = recurring_of(request, now)
+    if recurring is not None:
+        return recurring
     if request.schedule_at is not None:
         return At(request.schedule_at)
     return At(now + (request.delay_seconds or 0) * SECOND_MS)

@@ -9,7 +9,7 @@ from timeball.domain.ids import JOB_ID, JobKey, RunId
 from timeball.domain.job import Job
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.schedule import first_fire
-from timeball.engine.cancel import Cancellation, cancel
+from timeball.engine.change import Outcome, cancel
 from timeball.engine.submit import Submission, submit
 from timeball.engine.world import World
 from timeball.ports import LedgerQuery
@@ -99,15 +99,15 @@ def cancel_job(edge: Edge, request: Request) -> Reply:
     version = expected_version(request)
     key = _job_key(request)
     done = cancel(edge.world, [(key, version)])[0]
-    if done.outcome is Cancellation.NOT_FOUND or done.job is None:
+    if done.outcome is Outcome.NOT_FOUND or done.job is None:
         raise _no_job()
-    if done.outcome is Cancellation.STALE:
+    if done.outcome is Outcome.STALE:
         raise ProblemError(
             Problem.STALE_VERSION,
             f"The job is at version {done.job.version} by now; read it again before you cancel it.",
             headers={"ETag": etag(done.job.version)},
         )
-    if done.outcome is Cancellation.ENDED:
+    if done.outcome is Outcome.ENDED:
         raise ProblemError(Problem.JOB_ENDED, f"The job is {done.job.status} already; there is nothing to cancel.")
     with_work = edge.world.store.read_jobs([key], with_work=True)[0]
     job = replace(done.job, work=with_work.work if with_work else None)

@@ -8,11 +8,13 @@ from pydantic import BaseModel
 
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import Job, JobStatus
+from timeball.domain.preview import clock_policies
 from timeball.domain.run import SENTENCES, Attempt, Outcome, Run, RunState
 from timeball.domain.schedule import At, Cron, Every
 
 from .answers import (
     AttemptAnswer,
+    DstPolicyAnswer,
     JobAnswer,
     ResultAnswer,
     RetryPolicyAnswer,
@@ -22,6 +24,7 @@ from .answers import (
 )
 from .upcoming import upcoming
 
+_WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
 _UNDER_WAY = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.RETRYING})
 
 
@@ -97,12 +100,17 @@ def _work_fields(job: Job) -> dict[str, Any]:
 
 def _schedule_fields(job: Job) -> dict[str, Any]:
     schedule = job.schedule
-    fields: dict[str, Any] = dict.fromkeys(("schedule_at", "cron_expression", "timezone", "every_seconds", "anchor_at"))
+    fields: dict[str, Any] = dict.fromkeys(_WHEN)
     match schedule.timing:
         case At(at):
             fields["schedule_at"] = format_instant(at)
-        case Cron(expression, timezone, _, _):
-            fields |= {"cron_expression": expression, "timezone": timezone}
+        case Cron(expression, timezone) as cron:
+            policies = clock_policies(cron)
+            fields |= {
+                "cron_expression": expression,
+                "timezone": timezone,
+                "dst_policy": DstPolicyAnswer(gap=policies.gap, overlap=policies.overlap),
+            }
         case Every(seconds, anchor_at):
             fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}
     return fields | {

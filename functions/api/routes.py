@@ -8,9 +8,10 @@ from functools import cached_property
 from pydantic import BaseModel
 
 from . import operations
-from .answers import HealthAnswer, JobAnswer, RunDetailAnswer, RunPageAnswer
+from .answers import HealthAnswer, JobAnswer, PreviewAnswer, RunDetailAnswer, RunPageAnswer
 from .job_request import JobRequest
 from .operations import Edge
+from .preview import PreviewRequest, preview_schedule
 from .problems import Problem
 from .requests import Reply, Request
 
@@ -106,6 +107,15 @@ ROUTES: tuple[Route, ...] = (
         "Read a run with every attempt",
         RunDetailAnswer,
         problems=(Problem.NOT_FOUND,),
+    ),
+    Route(
+        "POST",
+        "/v1/schedules:preview",
+        preview_schedule,
+        "Show the next fire times of a schedule; nothing is stored",
+        PreviewAnswer,
+        body=PreviewRequest,
+        problems=(Problem.MALFORMED_BODY, Problem.INVALID_REQUEST, Problem.UNSUPPORTED_MEDIA_TYPE),
     ),
     Route("GET", "/healthz", operations.healthz, "Say that the API is up", HealthAnswer, is_public=True),
     Route("GET", "/openapi.json", operations.openapi, "Describe the API", None, is_public=True),

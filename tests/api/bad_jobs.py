@@ -165,6 +165,25 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
         ["timezone"],
         "IANA",
     ),
+    (
+        "a policy that is none",
+        {**OK, "cronExpression": "* * * * *", "dstPolicy": {"gap": "first"}},
+        ["dstPolicy.gap"],
+        "'next'",
+    ),
+    (
+        "a policy that is a string",
+        {**OK, "cronExpression": "* * * * *", "dstPolicy": "skip"},
+        ["dstPolicy"],
+        "object",
+    ),
+    (
+        "an unknown clock change",
+        {**OK, "cronExpression": "* * * * *", "dstPolicy": {"gaps": "skip"}},
+        ["dstPolicy.gaps"],
+        "did you mean gap",
+    ),
+    ("clock changes without a cron", {**OK, "everySeconds": 5, "dstPolicy": {}}, ["dstPolicy"], "cronExpression"),
     ("a zone without a cron", {**OK, "timezone": "UTC"}, ["timezone"], "cronExpression"),
     ("an end in the past", {**OK, "everySeconds": 5, "endAt": "2026-11-21T09:30:00Z"}, ["endAt"], "past"),
     (

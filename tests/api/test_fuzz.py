@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from functions.api.job_request import JobRequest
 from functions.api.paging import RUN_PARAMETERS
+from functions.api.preview import PreviewRequest
 from tests.api.client import Api
 from timeball.aws.http_request import parse_url
 
@@ -64,6 +65,9 @@ JOBS = st.dictionaries(st.sampled_from(ALIASES) | st.text(max_size=10), TELLING 
 GOOD_JOBS = st.fixed_dictionaries(
     {"handler": st.just("https://example.com")},
     optional={
+        "dstPolicy": st.dictionaries(
+            st.sampled_from(["gap", "overlap"]), st.sampled_from(["next", "skip", "first", "both", None])
+        ),
         "scheduleAt": st.datetimes().map(lambda at: f"{at.isoformat(timespec='milliseconds')}Z"),
         "delaySeconds": st.integers(-1, 2**40),
         "everySeconds": st.integers(0, 2**33),
@@ -76,6 +80,7 @@ GOOD_JOBS = st.fixed_dictionaries(
     },
 )
 STATUSES = {201, 400}
+SCHEDULES = {field.alias for field in PreviewRequest.model_fields.values()}
 
 
 def test_random_jobs_are_created_or_refused() -> None:
@@ -89,6 +94,20 @@ def test_random_jobs_are_created_or_refused() -> None:
         if answer.status == 201:
             assert api.call("GET", answer.headers["Location"]).status == 200
             assert api.call("DELETE", answer.headers["Location"]).status == 200
+
+    try_it()
+
+
+def test_random_schedules_are_shown_or_refused() -> None:
+    @SETTINGS
+    @given(JOBS | GOOD_JOBS, st.dictionaries(st.sampled_from(["from", "count"]), TELLING))
+    def try_it(job: dict[str, Any], extent: dict[str, Any]) -> None:
+        body = {name: value for name, value in job.items() if name in SCHEDULES} | extent
+        api = Api()
+        answer = api.call("POST", "/v1/schedules:preview", body)
+        assert answer.status in {200, 400}, answer.text
+        assert answer.status == 400 or len(answer.body["items"]) <= (body.get("count") or 5)
+        assert not api.store.jobs
 
     try_it()
 

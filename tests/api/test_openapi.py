@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from functions.api.job_request import JobRequest, Target
 from functions.api.openapi import document, document_text
+from functions.api.preview import PreviewRequest
 from functions.api.problems import Problem
 from functions.api.routes import ROUTES
 from tests.api.client import Api
@@ -67,9 +69,10 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
     assert set(described["components"]["schemas"]) <= used
 
 
-def test_every_field_of_a_job_is_described_and_none_is_needed_but_a_handler() -> None:
-    schema = document()["components"]["schemas"]["JobRequest"]
-    assert set(schema["properties"]) == {field.alias for field in JobRequest.model_fields.values()}
+@pytest.mark.parametrize("model", [JobRequest, PreviewRequest])
+def test_every_field_of_a_body_is_described_and_none_is_needed_by_itself(model: type[BaseModel]) -> None:
+    schema = document()["components"]["schemas"][model.__name__]
+    assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
     assert "required" not in schema
     assert schema["additionalProperties"] is False
     assert all("description" in field for field in schema["properties"].values())
@@ -86,9 +89,10 @@ def test_the_manual_names_every_problem_with_its_status(problem: Problem) -> Non
     assert re.search(row, (DOCS / "api.md").read_text(encoding="utf-8"))
 
 
-def test_the_manual_names_every_field_of_a_job() -> None:
+@pytest.mark.parametrize("model", [JobRequest, PreviewRequest])
+def test_the_manual_names_every_field_of_a_body(model: type[BaseModel]) -> None:
     manual = (DOCS / "api.md").read_text(encoding="utf-8")
-    for field in JobRequest.model_fields.values():
+    for field in model.model_fields.values():
         assert f"`{field.alias}" in manual
 
 

@@ -1,11 +1,16 @@
 """The jobs and runs that the contract's cases write."""
 
-from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.backfill import Backfill
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
+from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
-from timeball.domain.job import HttpTarget, Job, Priority, Work
+from timeball.domain.job import HttpTarget, Job, Priority, RuleSet, Work
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every, Schedule
+from timeball.domain.schedule import At, Cron, Every, Schedule
+from timeball.domain.stepper import Gap, Overlap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 KEY = JobKey("acme", "job")
@@ -27,9 +32,37 @@ def job(name: str = "job", *, due_at: int | None = NOW, characters: int = 20, sh
         tags={"città": "Forlì", "empty": ""},
         priority=Priority.NORMAL,
         retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600),
+        catch_up=CatchUp(CatchUpPolicy.ALL, 5, 900),
+        overlap=OverlapPolicy.QUEUE_ONE,
+        jitter_seconds=30,
+        rules=RuleSet(3, "2027z"),
         next_fire_at=due_at,
         due_at=due_at,
         fingerprint="print",
+    )
+
+
+def other_spec() -> JobSpec:
+    """What a user wants instead of `job`: another schedule, other policies, the same work."""
+    cron = Cron("30 2 * * *", "Europe/Berlin", Gap.SKIP, Overlap.BOTH)
+    return JobSpec(KEY, Schedule(cron, max_runs=9), work(), "other print", name="other", tags={"a": "b"})
+
+
+def backfill(name: str = "bf1") -> Backfill:
+    return Backfill(
+        key=BackfillKey(KEY, name),
+        schedule=Schedule(Every(60, 250)),
+        first_at=NOW - 600_000,
+        last_at=NOW - 60_000,
+        total=10,
+        pace_seconds=2,
+        overlap=OverlapPolicy.QUEUE_ONE,
+        shard=0,
+        created_at=NOW,
+        updated_at=NOW,
+        next_fire_at=NOW - 600_000,
+        due_at=NOW,
+        rules=RuleSet(3, "2027z"),
     )
 
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.conftest import Subject
-from tests.contract.rows import KEY, NOW, job, one_off, run, run_id
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Job, JobStatus, advanced, cancelled, fixed, pushed_back, settled
+from tests.contract.rows import KEY, NOW, backfill, job, one_off, other_spec, run, run_id, work
+from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill
+from timeball.domain.change import cancelled, paused, resumed, revised
+from timeball.domain.ids import BackfillKey, JobKey, Origin
+from timeball.domain.job import Job, JobStatus, advanced, fixed, guarded, pushed_back, settled
 from timeball.domain.run import (
     Attempt,
     Outcome,
@@ -20,9 +22,11 @@ from timeball.domain.run import (
     claimed,
     due_again,
     ended,
+    put_off,
     renewed,
     requeued,
     retrying,
+    withdrawn,
 )
 from timeball.ports import Conclusion, Owner, Store, Swap, Swapped
 
@@ -36,17 +40,25 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
     "cancelled": lambda row: cancelled(row, NOW + 5),
     "cancelled and settled": lambda row: settled(cancelled(row, NOW + 5)),
+    "paused": lambda row: paused(row, NOW + 5),
+    "paused and settled": lambda row: settled(paused(row, NOW + 5)),
+    "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
+    "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
+    "its guard held, another parked": lambda row: guarded(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
+    "its guard free again": lambda row: guarded(guarded(row, run_id(), run_id(NOW + 1)), None, None),
 }
 
 RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "claimed": (run(), RUNNING),
     "claimed from the due index": (run(due_at=NOW), claimed(run(due_at=NOW), "owner", NOW, 30_000)),
     "renewed": (RUNNING, renewed(RUNNING, NOW + 10_000, 30_000)),
-    "asked to stop": (RUNNING, asked_to_stop(RUNNING)),
+    "asked to stop": (RUNNING, asked_to_stop(RUNNING, Reason.JOB_CANCELLED)),
     "succeeded": (RUNNING, ended(RUNNING, RunState.SUCCEEDED, NOW + 9, last=replace(FAILED, status=200))),
     "failed": (RUNNING, ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)),
     "retrying": (RUNNING, retrying(RUNNING, NOW + 5_000, FAILED)),
     "queued again": (retrying(RUNNING, NOW, FAILED), requeued(retrying(RUNNING, NOW, FAILED))),
+    "withdrawn": (run(due_at=NOW), withdrawn(run(due_at=NOW))),
+    "let go": (withdrawn(run()), put_off(withdrawn(run()), NOW + 7_000, NOW + 7_000, 2)),
     "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
 }
@@ -100,6 +112,11 @@ def test_nothing_asked_is_nothing_answered(store: Store) -> None:
     assert store.read_runs([]) == []
     assert store.swap_runs([], NOW) == []
     assert store.due([]) == []
+    assert store.create_backfills([], NOW) == []
+    assert store.read_backfills([]) == []
+    assert store.swap_backfills([], NOW) == []
+    assert store.save_works([], NOW) == []
+    assert store.read_works([]) == []
     store.save_attempts([], NOW)
 
 
@@ -123,6 +140,74 @@ def test_a_run_is_swapped_if_it_is_as_it_was_read(store: Store, move: str) -> No
     assert store.read_runs([before.id]) == [after]
     late = replace(after, owner="late")
     assert store.swap_runs([Swap(before, late)], NOW) == [Swapped(done=False, row=after)]
+
+
+def _advanced(row: Backfill) -> Backfill:
+    after = plan_backfill(row, None, NOW).after
+    assert after is not None
+    return after
+
+
+BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
+    "advanced": _advanced,
+    "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
+    "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
+    "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),
+}
+
+
+@pytest.mark.parametrize("move", BACKFILL_MOVES)
+def test_a_backfill_is_created_once_and_swapped_if_it_is_as_it_was_read(subject: Subject, move: str) -> None:
+    store, before = subject.store, backfill()
+    subject.lose_answer()
+    assert store.create_backfills([before], NOW) == [None]
+    assert subject.was_repeated()
+    assert store.create_backfills([replace(before, pace_seconds=9), backfill("other")], NOW) == [before, None]
+    after = BACKFILL_MOVES[move](before)
+    subject.lose_answer()
+    assert store.swap_backfills([Swap(before, after)], NOW) == [Swapped(done=True, row=after)]
+    assert subject.was_repeated()
+    late = replace(after, pace_seconds=8)
+    assert store.swap_backfills([Swap(before, late)], NOW) == [Swapped(done=False, row=after)]
+    absent = BackfillKey(KEY, "absent")
+    assert store.read_backfills([absent, before.key]) == [None, after]
+    assert store.backfills_of(KEY) == [after, backfill("other")]
+    assert store.backfills_of(JobKey("acme", "another")) == []
+
+
+@pytest.mark.parametrize("characters", [20, 5_000])
+@pytest.mark.parametrize("characters_before", [20, 5_001])
+def test_a_swap_with_work_replaces_the_work_and_one_without_leaves_it(
+    subject: Subject, characters_before: int, characters: int
+) -> None:
+    store, before = subject.store, job(characters=characters_before)
+    store.create_jobs([before], NOW)
+    after = replace(before, work=work(characters), name="other", revision=2)
+    if characters == 20:
+        subject.lose_answer()
+    assert store.swap_jobs([Swap(before, after, with_work=True)], NOW)[0].done
+    assert store.read_jobs([KEY], with_work=True) == [after]
+    later = replace(after, work=None, name="third", revision=3)
+    assert store.swap_jobs([Swap(replace(after, work=None), later)], NOW)[0].done
+    assert store.read_jobs([KEY], with_work=True) == [replace(later, work=work(characters))]
+    stale = replace(before, work=work(7), revision=2)
+    assert not store.swap_jobs([Swap(before, stale, with_work=True)], NOW)[0].done
+    assert store.read_jobs([KEY], with_work=True) == [replace(later, work=work(characters))]
+
+
+def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:
+    names = store.save_works([(KEY, work(10)), (KEY, work(9_000))], NOW)
+    assert store.save_works([(KEY, work(10))], NOW) == names[:1]
+    assert store.read_works([(KEY, names[1]), (KEY, "none"), (KEY, names[0])]) == [work(9_000), None, work(10)]
+    assert store.read_works([(JobKey("other", "job"), names[0])]) == [None]
+
+
+def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject) -> None:
+    subject.lose_answer()
+    assert subject.store.remember(KEY, "request", NOW, NOW) == NOW
+    assert subject.store.remember(KEY, "request", NOW + 9, NOW + 9) == NOW
+    assert subject.store.remember(KEY, "another", NOW + 9, NOW + 9) == NOW + 9
+    assert subject.store.remember(JobKey("other", "job"), "request", NOW + 1, NOW + 1) == NOW + 1
 
 
 def test_a_swap_of_no_row_is_refused_without_one(store: Store) -> None:

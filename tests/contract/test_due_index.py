@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, one_off, run
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.ids import JobKey
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.job import JobStatus, advanced, pushed_back
 from timeball.domain.run import Attempt, Outcome, claimed, due_again, retrying
-from timeball.ports import Conclusion, DueQuery, Owner, Store, Swap
+from timeball.ports import Conclusion, DueQuery, Owned, Owner, Store, Swap
 
 THIS_HOUR = NOW - NOW % HOUR_MS
 
 
-def _due(store: Store, hour_at: int = THIS_HOUR, through_at: int = NOW, shard: int = 0) -> list[JobKey | RunId]:
+def _due(store: Store, hour_at: int = THIS_HOUR, through_at: int = NOW, shard: int = 0) -> list[Owned]:
     (page,) = store.due([DueQuery(shard, hour_at, through_at, 100)])
     assert not page.full
     return list(page.candidates)

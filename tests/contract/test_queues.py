@@ -3,6 +3,7 @@
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
+PRIORITIES = ("high", "normal", "low")
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,18 @@ def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
     if request.param == "memory":
         memory = MemoryQueue(VirtualClock(NOW).now)
         yield Queues(memory, memory.inbox, memory.receive)
-    elif request.param == "moto":
-        with moto():
-            yield _sqs(client("sqs"))
-    else:
-        yield _sqs(client("sqs", ENDPOINT))
+        return
+    with ThreadPoolExecutor(4) as threads:
+        if request.param == "moto":
+            with moto():
+                yield _sqs(client("sqs"), threads)
+        else:
+            yield _sqs(client("sqs", ENDPOINT), threads)
 
 
-def _sqs(sqs: Any) -> Queues:
+def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
     prefix = f"contract-{uuid.uuid4().hex[:8]}"
-    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in ("high", "normal")}
+    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in PRIORITIES}
 
     def receive(priority: str) -> list[Delivery]:
         answer = sqs.receive_message(
@@ -53,7 +57,11 @@ def _sqs(sqs: Any) -> Queues:
             for message in answer.get("Messages", [])
         ]
 
-    return Queues(SqsQueue(sqs, urls, VirtualClock(NOW)), lambda priority: SqsInbox(sqs, urls[priority]), receive)
+    return Queues(
+        SqsQueue(sqs, urls, VirtualClock(NOW), threads),
+        lambda priority: SqsInbox(sqs, urls[priority], threads),
+        receive,
+    )
 
 
 def _run(step: int) -> RunId:
@@ -74,6 +82,26 @@ def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None
         runs = [delivery.run for delivery in _receive_all(queues, priority)]
         assert sorted(runs) == [_run(step) for step in range(23) if step % 2 == number]
     assert queues.queue.send([], NOW) == []
+
+
+def test_a_send_of_many_batches_over_all_priorities_answers_in_order_and_brings_each_once(queues: Queues) -> None:
+    dispatches = [Dispatch(_run(step), PRIORITIES[step % 3], NOW) for step in range(35)]
+    assert queues.queue.send(dispatches, NOW) == [True] * 35
+    for number, priority in enumerate(PRIORITIES):
+        deliveries = _receive_all(queues, priority)
+        assert sorted(delivery.run for delivery in deliveries) == [_run(step) for step in range(number, 35, 3)]
+        inbox = queues.inbox(priority)
+        inbox.hide(deliveries, 0)
+        again = _receive_all(queues, priority)
+        assert len(again) == len(deliveries)
+        inbox.delete(again)
+        inbox.hide(again, 0)
+        assert _receive_all(queues, priority) == []
+
+
+def test_a_delay_counts_from_the_moment_of_sending_and_not_from_an_older_now(queues: Queues) -> None:
+    queues.queue.send([Dispatch(_run(0), "normal", NOW)], NOW - 60_000)
+    assert [delivery.run for delivery in _receive_all(queues, "normal")] == [_run(0)]
 
 
 def test_a_message_of_less_than_a_second_ahead_comes_at_once_and_a_later_one_does_not(queues: Queues) -> None:
@@ -115,7 +143,7 @@ def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
 
 @pytest.mark.parametrize("origin", Origin)
 def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, origin: Origin) -> None:
-    run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin)
+    run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin, "9" * 26 if origin is Origin.BACKFILL else "")
     queues.queue.send([Dispatch(run, "high", 0)], NOW)
     assert [delivery.run for delivery in _receive_all(queues, "high")] == [run]
 

@@ -17,7 +17,7 @@ from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import At, Every, Timing
-from timeball.engine.cancel import cancel
+from timeball.engine.change import cancel
 from timeball.testing.faults import Crash, Points
 
 LATER_MS = {"at once": 0, "ten minutes later": 10 * MINUTE_MS}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, parse_instant
@@ -66,11 +67,38 @@ CASES = {
     "missed, with later ones missed too": Case(Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {}),
     "the latest that was missed": Case(CLAIM, fire(-2), {}),
     "late, but not missed": Case(CLAIM, fire(-1), {}),
+    "the latest that was missed, but it is too old": Case(
+        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), {"catch_up": CatchUp(max_age_seconds=60)}
+    ),
+    "missed, under a policy that skips": Case(
+        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), {"catch_up": CatchUp(CatchUpPolicy.SKIP)}
+    ),
+    "the oldest of those that are caught up": Case(CLAIM, fire(-3), {"catch_up": CatchUp(CatchUpPolicy.ALL, 2)}),
+    "the second of those that are caught up: a second later": Case(
+        Decision(Action.PUT_OFF, wait_until=NOW + 1_000), fire(-2), {"catch_up": CatchUp(CatchUpPolicy.ALL, 2)}
+    ),
+    "missed, but its start was moved by jitter": Case(
+        CLAIM, {**fire(-3), "not_before": NOW - 60_000}, {"jitter_seconds": 300}
+    ),
+    "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
+    "missed, but it was handed the guard": Case(CLAIM, fire(-3), {"holder": fire(-3)["id"]}),
     "a one-off is never missed": Case(CLAIM, fire(-600), {"schedule": ONE_OFF}),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
     "a retry is never missed": Case(CLAIM, {**STARTED, **fire(-3)}, {}),
     "the job is paused": Case(Decision(Action.WAIT, wait_until=NOW + 60_000), {}, {"status": JobStatus.PAUSED}),
     "a started run goes on in a paused job": Case(CLAIM, STARTED, {"status": JobStatus.PAUSED}),
+    "a missed run of a paused job: what is skipped stays so": Case(
+        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {"status": JobStatus.PAUSED}
+    ),
+    "a run by hand of a paused job": Case(CLAIM, fire(0, Origin.MANUAL), {"status": JobStatus.PAUSED}),
+    "early, and in the due index: that brings it back": Case(
+        DROP, {"not_before": NOW + 10_001, "due_at": NOW + 10_001}, {}
+    ),
+    "asked to stop for a later fire": Case(
+        Decision(Action.END, RunState.CANCELLED, Reason.OVERTAKEN),
+        {**LEASED, "cancel_requested": True, "reason": Reason.OVERTAKEN},
+        {},
+    ),
     "a retry that is due": Case(CLAIM, STARTED, {}),
     "a retry whose message is early: its due entry stands": Case(DROP, {**STARTED, "not_before": NOW + 10_001}, {}),
     "running under a lease": Case(

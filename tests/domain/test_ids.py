@@ -11,7 +11,7 @@ from timeball.domain.instants import EARLIEST, LATEST, format_instant, parse_ins
 @pytest.mark.parametrize("origin", Origin)
 @pytest.mark.parametrize("fire_at", [0, 1, 1_795_253_400_250, 10**15 - 1])
 def test_the_text_of_a_run_names_that_run(origin: Origin, fire_at: int) -> None:
-    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin)
+    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, "x7" if origin is Origin.BACKFILL else "")
     assert RunId.parse("acme", str(run)) == run
 
 
@@ -38,6 +38,10 @@ def test_each_origin_has_a_letter_of_its_own() -> None:
         "job.1.s\n",
         "job.\N{ARABIC-INDIC DIGIT ONE}.s",
         "a.b.1.s",
+        "job.1.sx7",  # only a backfill has a name
+        "job.1.b",
+        "job.1.bX",
+        "job.1.b" + "x" * 27,
     ],
 )
 def test_a_text_that_no_run_can_have_names_none(text: str) -> None:

@@ -69,7 +69,7 @@ def test_a_claim_makes_a_new_attempt_with_a_lease_and_leaves_the_due_index() -> 
     taken = claimed(row, "b", 200, 30)
     assert (taken.attempt, taken.owner, taken.lease_until) == (2, "b", 230)
     assert renewed(taken, 210, 30).lease_until == 240
-    assert asked_to_stop(taken).cancel_requested
+    assert asked_to_stop(taken, Reason.JOB_CANCELLED).cancel_requested
 
 
 def test_a_retry_waits_in_the_due_index_and_leaves_it_when_it_is_queued() -> None:

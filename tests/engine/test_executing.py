@@ -8,7 +8,8 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Outcome, Reason, RunState
 from timeball.domain.schedule import At, Every
-from timeball.engine.cancel import Cancellation, cancel
+from timeball.engine.change import Outcome as Change
+from timeball.engine.change import cancel
 from timeball.engine.claim import claim
 from timeball.ports import Delivery
 
@@ -81,7 +82,7 @@ def test_a_cancel_during_a_run_names_it_stops_it_and_is_never_followed_by_a_retr
     play.caller.meanwhile = lambda: answers.extend(cancel(play.world(), [(job.key, None)]))
     play.run_on(job.key)
     (run,) = play.runs(job.key)
-    assert answers[0].outcome is Cancellation.CANCELLED
+    assert answers[0].outcome is Change.DONE
     assert answers[0].claimed == (run.id,)
     assert (run.state, run.reason, run.finished_at) == (
         RunState.CANCELLED,

@@ -44,6 +44,13 @@ def test_each_function_imports_from_its_layers_alone(
         assert not done.returncode, f"{module}: {done.stderr}"
 
 
+def test_what_only_people_and_tests_use_is_not_deployed(local_stack: Synthesized) -> None:
+    (package,) = local_stack.path.parent.glob("asset.*/python/timeball")
+    deployed = {str(path.relative_to(package)) for path in package.rglob("*")}
+    assert {"domain/preview.py", "aws/store.py"} <= deployed
+    assert not {path for path in deployed if path.startswith(("__main__", "cli", "testing"))}
+
+
 def test_the_layer_of_an_account_is_built_for_its_python_and_processor(tmp_path: Path) -> None:
     install(Target.of(Settings.read({"timeball:stage": "small"})), tmp_path)
     (compiled,) = (tmp_path / "pydantic_core").glob("*.so")

@@ -32,7 +32,8 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
         ({"shards": -1}, "shards=-1 must be a whole number"),
         ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
         ({"lease_seconds": 30, "heartbeat_seconds": 15}, "a third of lease_seconds"),
-        ({"lookahead_seconds": 60}, "lookahead_seconds must be less than misfire_seconds"),
+        ({"lookahead_seconds": 20, "misfire_seconds": 20}, "lookahead_seconds must be less than misfire_seconds"),
+        ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),  # what an executor has time for
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
         ({"execute_concurrency": 1}, "must be 0 or a whole number from 2 to 1000"),  # as AWS has it

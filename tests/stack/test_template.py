@@ -120,14 +120,8 @@ ROWS = {"BatchGetItem", "GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", 
 FIND = {"PartiQLSelect", "Query"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 SEND = {"SendMessage"}
-FINDER = {
-    "Jobs": ROWS | FIND,
-    "Jobs/index/due": FIND,
-    "Jobs/index/listing": FIND,
-    "High": SEND,
-    "Normal": SEND,
-    "Low": SEND,
-}
+SENDER = {"High": SEND, "Normal": SEND, "Low": SEND}
+FINDER = {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, "Jobs/index/listing": FIND, **SENDER}
 
 
 @pytest.mark.parametrize(
@@ -135,10 +129,10 @@ FINDER = {
     [
         ("api", FINDER),
         ("scan", FINDER),
-        ("execute-high", {"Jobs": ROWS, "High": CONSUME}),
-        ("execute-normal", {"Jobs": ROWS, "Normal": CONSUME}),
-        ("execute-low", {"Jobs": ROWS, "Low": CONSUME}),
-        ("dead-letter", {"Jobs": ROWS, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
+        ("execute-high", {"Jobs": ROWS, **SENDER, "High": CONSUME | SEND}),
+        ("execute-normal", {"Jobs": ROWS, **SENDER, "Normal": CONSUME | SEND}),
+        ("execute-low", {"Jobs": ROWS, **SENDER, "Low": CONSUME | SEND}),
+        ("dead-letter", {"Jobs": ROWS, **SENDER, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
         ("authorize", {"Tenants": {"GetItem"}}),
     ],
 )

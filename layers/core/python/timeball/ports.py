@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey, RunId
+from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.run import Attempt, Run, RunState
 
@@ -18,15 +20,21 @@ class UnavailableError(Exception):
     """The store or the queue did not answer, or not for every item: the outcome is unknown."""
 
 
-Row = TypeVar("Row", Job, Run)
+Row = TypeVar("Row", Job, Run, Backfill)
+Owned = JobKey | RunId | BackfillKey
+"""What may stand in the due index."""
 
 
 @dataclass(frozen=True)
 class Swap(Generic[Row]):
-    """Replace `before` by `after`, on the condition that the stored row still has `before`'s revision."""
+    """Replace `before` by `after`, on the condition that the stored row still has `before`'s revision.
+
+    A job's stored work stays as it is, unless `with_work` says that `after.work` replaces it.
+    """
 
     before: Row
     after: Row
+    with_work: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,9 @@ class DueQuery:
 
 @dataclass(frozen=True)
 class DuePage:
-    """The jobs and runs that a due query nominates, and whether it stopped at its limit."""
+    """What a due query nominates, and whether it stopped at its limit."""
 
-    candidates: tuple[JobKey | RunId, ...]
+    candidates: tuple[Owned, ...]
     full: bool
 
 
@@ -109,10 +117,31 @@ class Store(Protocol):
         """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
 
     def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        """Write each job's row if it is as it was read; `work` is never changed by a swap."""
+        """Write each job's row if it is as it was read."""
 
     def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
         """Apply each conclusion, dropping the job from the due index; False where its conditions do not hold."""
+
+    def save_works(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
+        """Store work beside a job, for a run that has its own; return the name of each. May be repeated."""
+
+    def read_works(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
+        """Return the work of each name, or None if it is not (or no longer) there."""
+
+    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
+        """Note at which instant a request of a client took effect, unless it is noted; return what stands noted."""
+
+    def create_backfills(self, backfills: Sequence[Backfill], now: int) -> list[Backfill | None]:
+        """Insert each backfill if absent. None: inserted; a backfill: the row that stood there."""
+
+    def read_backfills(self, keys: Sequence[BackfillKey]) -> list[Backfill | None]:
+        """Return each backfill, or None if there is none."""
+
+    def swap_backfills(self, swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
+        """Write each backfill's row if it is as it was read."""
+
+    def backfills_of(self, job: JobKey) -> list[Backfill]:
+        """Return the backfills of a job, in the order of their names."""
 
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run if absent. None: inserted; a run: the row that already stands there."""
@@ -129,8 +158,8 @@ class Store(Protocol):
         A skipped range is returned if its first instant lies within.
         """
 
-    def live_runs(self, job: JobKey, since_at: int) -> list[Run]:
-        """Return the runs of a job that are not terminal and whose fire time is not before `since_at`."""
+    def live_runs(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
+        """Return the runs of a job that are not terminal and whose fire time lies between these (both included)."""
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs."""
@@ -229,3 +258,10 @@ class Clock(Protocol):
 
     async def sleep_until(self, at: int) -> None:
         """Return at the first moment when `now() >= at`; never earlier."""
+
+
+class Meter(Protocol):
+    """Where counts go that people watch."""
+
+    def count(self, name: str, value: int, reason: str) -> None:
+        """Add to the counter of a name and a reason. Never raises."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.rows import Key
+from timeball.aws.keys import Key
 from timeball.aws.writes import from_values, to_values, unknown_is_unavailable
 from timeball.ports import UnavailableError
 

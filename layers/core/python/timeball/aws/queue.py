@@ -6,7 +6,7 @@ Invariant: a message is never before its run's row, and a run that needs one get
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.writes import unknown_is_unavailable
@@ -45,20 +45,25 @@ def _body(run: RunId) -> str:
 
 
 class SqsQueue:
-    """The sender's side of the queues, by priority."""
+    """The sender's side of the queues, by priority. Requests of ten messages each go out on `threads` side by side."""
 
-    def __init__(self, client: "SQSClient", urls: Mapping[str, str], clock: Clock) -> None:
-        self._client, self._urls, self._clock = client, urls, clock
+    def __init__(self, client: "SQSClient", urls: Mapping[str, str], clock: Clock, threads: Executor) -> None:
+        self._client, self._urls, self._clock, self._threads = client, urls, clock, threads
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
-        order = sorted(range(len(dispatches)), key=lambda position: dispatches[position].priority)
+        by_priority: dict[str, list[int]] = {}
+        for position, dispatch in enumerate(dispatches):
+            by_priority.setdefault(dispatch.priority, []).append(position)
+        batches = [
+            (priority, positions[start : start + BATCH])
+            for priority, positions in by_priority.items()
+            for start in range(0, len(positions), BATCH)
+        ]
         sent = [False] * len(dispatches)
-        for priority, positions in groupby(order, key=lambda position: dispatches[position].priority):
-            group = list(positions)
-            for start in range(0, len(group), BATCH):
-                for position in self._send_batch(priority, group[start : start + BATCH], dispatches):
-                    sent[position] = True
+        for done in self._threads.map(lambda batch: self._send_batch(batch[0], batch[1], dispatches), batches):
+            for position in done:
+                sent[position] = True
         return sent
 
     def _send_batch(self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch]) -> list[int]:
@@ -81,31 +86,27 @@ class SqsQueue:
 
 
 class SqsInbox:
-    """The executor's side of one queue."""
+    """The executor's side of one queue. Requests go out as the sender's do."""
 
-    def __init__(self, client: "SQSClient", url: str) -> None:
-        self._client, self._url = client, url
+    def __init__(self, client: "SQSClient", url: str, threads: Executor) -> None:
+        self._client, self._url, self._threads = client, url, threads
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
-        for start in range(0, len(deliveries), BATCH):
-            batch = deliveries[start : start + BATCH]
-            self._try(
-                "change_message_visibility_batch",
-                [
-                    {"Id": str(position), "ReceiptHandle": delivery.receipt, "VisibilityTimeout": seconds}
-                    for position, delivery in enumerate(batch)
-                ],
-            )
+        self._each_batch("change_message_visibility_batch", deliveries, {"VisibilityTimeout": seconds})
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove each message; one that cannot be removed comes again, and finds its run over."""
-        for start in range(0, len(deliveries), BATCH):
-            batch = deliveries[start : start + BATCH]
-            self._try(
-                "delete_message_batch",
-                [{"Id": str(position), "ReceiptHandle": delivery.receipt} for position, delivery in enumerate(batch)],
-            )
+        self._each_batch("delete_message_batch", deliveries, {})
+
+    def _each_batch(self, action: str, deliveries: Sequence[Delivery], more: Mapping[str, int]) -> None:
+        entries = [
+            {"Id": str(position), "ReceiptHandle": delivery.receipt, **more}
+            for position, delivery in enumerate(deliveries)
+        ]
+        batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
+        for _ in self._threads.map(lambda batch: self._try(action, batch), batches):
+            pass
 
     def _try(self, action: str, entries: Sequence[Mapping[str, Any]]) -> None:
         try:

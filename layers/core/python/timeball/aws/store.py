@@ -9,33 +9,31 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.queries import Reader
-from timeball.aws.rows import (
-    INLINE_WORK_BYTES,
+from timeball.aws.backfills import Backfills
+from timeball.aws.encoding import attempt_text, to_attempt
+from timeball.aws.keys import (
     JOB,
-    Item,
     Key,
-    Rows,
     attempt_key,
-    attempt_text,
     attempts_prefix,
     due_bucket,
     job_key,
     list_key,
     owner_of_row,
+    request_key,
     run_bound,
     run_key,
-    to_attempt,
-    to_job,
-    to_run,
-    work_digest,
-    work_key,
-    work_text,
 )
+from timeball.aws.queries import Reader
+from timeball.aws.rows import Item, Rows, to_job, to_run
 from timeball.aws.schema import DUE
+from timeball.aws.swaps import swap_rows
+from timeball.aws.works import Works, work_fields
 from timeball.aws.writes import Insert, Update, Write, Writer
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.instants import LATEST
+from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.run import LIVE, Attempt, Run
 from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
 
@@ -64,24 +62,13 @@ class DynamoStore:
         self._rows = Rows(list_shards, retention_days)
         self._writer = Writer(client, table, self._threads, in_batches=writes == "batch")
         self._reader = Reader(client, table)
+        self._works = Works(self._writer, self._reader)
+        self._backfills = Backfills(self._writer, self._reader, self._rows)
 
     def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that is not there; its work first, if that stands in a row of its own."""
-        inserts: list[Insert] = []
-        works: list[Write] = []
-        for job in jobs:
-            row = self._rows.of_job(job, now)
-            if job.work is None:
-                raise ValueError(f"job {job.key.job_id} has no work")
-            text = work_text(job.work)
-            if len(text.encode()) <= INLINE_WORK_BYTES:
-                row["work"] = text
-            else:
-                row["work_digest"] = work_digest(text)
-                works.append(Insert({**work_key(job.key, work_digest(text)), "work": text}))
-            inserts.append(Insert(row))
-        if works:
-            self._writer.write(works)
+        works = self._works.place(jobs)
+        inserts = [Insert(self._rows.of_job(job, now) | work) for job, work in zip(jobs, works, strict=True)]
         return [
             None if written.done or written.row == insert.item else self._standing_job(written.row)
             for insert, written in zip(inserts, self._writer.write(inserts), strict=True)
@@ -95,25 +82,24 @@ class DynamoStore:
         elsewhere = {
             key: row["work_digest"] for key, row in zip(keys, rows, strict=True) if row and "work_digest" in row
         }
-        found = self._reader.get([work_key(key, digest) for key, digest in elsewhere.items()])
-        works = {key: row["work"] for key, row in zip(elsewhere, found, strict=True) if row}
+        works = dict(zip(elsewhere, self._works.texts(list(elsewhere.items())), strict=True))
         return [to_job(row, works.get(key)) if row else None for key, row in zip(keys, rows, strict=True)]
 
     def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        """Change each job's row if it has the revision that was read."""
-        updates = [
-            _change(
-                job_key(swap.before.key),
-                self._rows.of_job(swap.before, now),
-                self._rows.of_job(swap.after, now),
-            )
+        """Change each job's row if it has the revision that was read; a new work stands before the row names it."""
+        self._works.place([swap.after for swap in swaps if swap.with_work])
+        changes = [
+            (job_key(swap.before.key), self._job_row(swap, swap.before, now), self._job_row(swap, swap.after, now))
             for swap in swaps
         ]
-        answers: list[Swapped[Job]] = []
-        for swap, written in zip(swaps, self._writer.write(updates), strict=True):
-            standing = replace(to_job(written.row), work=swap.after.work) if written.row else None
-            done = written.done or standing == swap.after
-            answers.append(Swapped(done, swap.after if done else standing))
+        answers = swap_rows(self._writer, swaps, changes, _standing)
+        unnamed = [
+            (swap.before.key, str(before["work_digest"]))
+            for swap, answer, (_, before, after) in zip(swaps, answers, changes, strict=True)
+            if answer.done and "work_digest" in before and before["work_digest"] != after.get("work_digest")
+        ]
+        if unnamed:
+            self._works.forget(unnamed, self._rows.expiry(now))
         return answers
 
     def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
@@ -139,31 +125,51 @@ class DynamoStore:
 
     def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         """Change each run's row if it has the revision that was read."""
-        updates = [
-            _change(
-                run_key(swap.before.id),
-                self._rows.of_run(swap.before, now),
-                self._rows.of_run(swap.after, now),
-            )
+        changes = [
+            (run_key(swap.before.id), self._rows.of_run(swap.before, now), self._rows.of_run(swap.after, now))
             for swap in swaps
         ]
-        answers: list[Swapped[Run]] = []
-        for swap, written in zip(swaps, self._writer.write(updates), strict=True):
-            standing = to_run(written.row) if written.row else None
-            done = written.done or standing == swap.after
-            answers.append(Swapped(done, swap.after if done else standing))
-        return answers
+        return swap_rows(self._writer, swaps, changes, lambda row, _: to_run(row))
+
+    def save_works(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
+        """Store each work beside its job."""
+        return self._works.save(works, self._rows.expiry(now))
+
+    def read_works(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
+        """Return each work."""
+        return self._works.read(names)
+
+    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
+        """Note when a request took effect; the first note stands."""
+        note: Item = {**request_key(job, request), "at": at, "expires_at": self._rows.expiry(now)}
+        written = self._writer.write([Insert(note)])[0]
+        return at if written.done or written.row is None else int(written.row["at"])
+
+    def create_backfills(self, backfills: Sequence[Backfill], now: int) -> list[Backfill | None]:
+        """Insert each backfill that is not there."""
+        return self._backfills.create(backfills, now)
+
+    def read_backfills(self, keys: Sequence[BackfillKey]) -> list[Backfill | None]:
+        """Return each backfill."""
+        return self._backfills.read(keys)
+
+    def swap_backfills(self, swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
+        """Change each backfill's row if it has the revision that was read."""
+        return self._backfills.swap(swaps, now)
+
+    def backfills_of(self, job: JobKey) -> list[Backfill]:
+        """Return a job's backfills."""
+        return self._backfills.of_job(job)
 
     def runs_between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs whose fire time lies within."""
         runs = self._runs(job, run_bound(first_at), run_bound(last_at) + _LAST)
         return [run for run in runs if run.id.origin is Origin.SCHEDULE]
 
-    def live_runs(self, job: JobKey, since_at: int) -> list[Run]:
+    def live_runs(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
         """Return the job's runs that are not over."""
-        return list(
-            self._runs(job, run_bound(since_at), run_bound(10**15 - 1) + _LAST, [state.value for state in LIVE])
-        )
+        states = [state.value for state in LIVE]
+        return list(self._runs(job, run_bound(max(since_at, 0)), run_bound(through_at) + _LAST, states))
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, newest first; under a filter it may be short, as it examines 1,000 rows at most."""
@@ -225,6 +231,9 @@ class DynamoStore:
             where = {"oldest_hour_at": [standing["oldest_hour_at"]]}
             self._writer.write([Update(key, where, {"oldest_hour_at": oldest_hour_at})])
 
+    def _job_row(self, swap: Swap[Job], job: Job, now: int) -> Item:
+        return self._rows.of_job(job, now) | (work_fields(job) if swap.with_work else {})
+
     def _standing_job(self, row: dict[str, Any] | None) -> Job | None:
         return to_job(row) if row else None
 
@@ -254,22 +263,11 @@ class DynamoStore:
         return DuePage(candidates, len(rows) >= query.limit)
 
 
-def _change(key: Key, before: Item, after: Item) -> Update:
-    """Return what turns one row into another, on condition that the stored one has the first one's revision.
-
-    The stored bucket is that of its own time of writing, which nobody remembers: a moved due key brings its bucket.
-    """
-    moved = before.get("due_at") != after.get("due_at")
-    return Update(
-        key,
-        where={"revision": [int(before["revision"])]},
-        set={
-            name: value
-            for name, value in after.items()
-            if before.get(name) != value or (moved and name == "due_bucket")
-        },
-        remove=tuple(name for name in before if name not in after),
-    )
+def _standing(row: dict[str, Any], swap: Swap[Job]) -> Job:
+    """Return the job that refused a swap; as the swap's own, if the swap's work is that which stands there."""
+    named = {name: row[name] for name in ("work", "work_digest") if name in row}
+    mine = not swap.with_work or named == work_fields(swap.after)
+    return replace(to_job(row), work=swap.after.work if mine else None)
 
 
 def _is_concluded(row: Mapping[str, Any] | None, conclusion: Conclusion) -> bool:

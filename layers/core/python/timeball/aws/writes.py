@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.rows import Item, Key
+from timeball.aws.keys import Key
+from timeball.aws.rows import Item
 from timeball.ports import UnavailableError
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """What an executor does with a run that a message names: one pure decision over the rows as they were read.
 
-The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt is out.
+The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt is out. The
+overlap policy is a decision of its own (overlap.py), taken about what is to be claimed.
 """
 
 from dataclasses import dataclass
@@ -8,15 +9,16 @@ from enum import StrEnum
 
 from timeball.domain.ids import Origin
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.planner import is_misfired
+from timeball.domain.planner import may_start_at
 from timeball.domain.run import Reason, Run, RunState
 from timeball.domain.schedule import is_occurrence
 
 
 class Action(StrEnum):
-    """What to do: claim the run; end it; repeat the follow-ups of an ended one; let the message wait; drop it."""
+    """What to do: claim; put off to a later start; end; repeat the follow-ups of an end; let it wait; drop it."""
 
     CLAIM = "claim"
+    PUT_OFF = "put_off"
     END = "end"
     FOLLOW_UP = "follow_up"
     WAIT = "wait"
@@ -25,7 +27,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action. `state` and `reason` go with END; `wait_until` (ms) with WAIT."""
+    """An action. `state` and `reason` go with END; `wait_until` (ms) with WAIT and PUT_OFF."""
 
     action: Action
     state: RunState | None = None
@@ -66,13 +68,14 @@ def _of_waiting(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
     if job is None:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested or job.status is JobStatus.CANCELLED:
-        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+        return _cancelled(run)
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
         passed_over = _why_not(run, job, now, rules)
         if passed_over is not None:
             return passed_over
     if run.not_before > now + rules.early_ms:
-        return Decision(Action.WAIT, wait_until=run.not_before)
+        # A due entry brings it back in time; a run that has none waits in its queue.
+        return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
     return Decision(Action.CLAIM)
 
 
@@ -83,17 +86,28 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
     if job is None:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested or job.status is JobStatus.CANCELLED:
-        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+        return _cancelled(run)
     if run.attempt > job.retry.max_retries:
         return Decision(Action.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED)
     return Decision(Action.CLAIM)
 
 
+def _cancelled(run: Run) -> Decision:
+    return Decision(Action.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
+
+
 def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
     if not is_occurrence(job.schedule, run.id.fire_at):
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-    if is_misfired(job.schedule, run.id.fire_at, now, rules.misfire_ms):
-        return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+    waits_for_guard = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
+    start_at = run.not_before
+    if not waits_for_guard:
+        late = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
+        if late is None:
+            return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+        start_at = late
     if job.status is JobStatus.PAUSED:
         return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
+    if start_at > max(run.not_before, now):
+        return Decision(Action.PUT_OFF, wait_until=start_at)
     return None

@@ -13,6 +13,10 @@ JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a job id may look like: no separators of keys, urls or headers."""
 
 
+SERIES = re.compile(r"[a-z0-9]{1,26}")
+"""What the name of a backfill looks like."""
+
+
 class Origin(StrEnum):
     """Why a run exists."""
 
@@ -36,23 +40,40 @@ class JobKey:
 
 
 @dataclass(frozen=True, order=True)
+class BackfillKey:
+    """A backfill of a job; its name is part of the identity of its runs."""
+
+    job: JobKey
+    name: str
+
+
+@dataclass(frozen=True, order=True)
 class RunId:
-    """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see."""
+    """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
+
+    `series` is empty but for a backfill's runs: the backfill's name, so that a range may be run again.
+    """
 
     job: JobKey
     fire_at: int
     origin: Origin
+    series: str = ""
 
     def __str__(self) -> str:
-        return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}"
+        return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}{self.series}"
 
     @classmethod
     def parse(cls, tenant: str, text: str) -> Self | None:
         """Return the run that a text names within a tenant, or None if no run can have that name."""
-        match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])", text)
-        if match is None or match[3] not in _ORIGINS:
+        match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?", text)
+        if match is None or match[3] not in _ORIGINS or bool(match[4]) != (match[3] == _LETTERS[Origin.BACKFILL]):
             return None
-        return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]])
+        return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]], match[4] or "")
+
+    @property
+    def backfill(self) -> BackfillKey | None:
+        """The backfill that this run belongs to."""
+        return BackfillKey(self.job, self.series) if self.origin is Origin.BACKFILL else None
 
 
 def shard_of(key: JobKey, shards: int) -> int:

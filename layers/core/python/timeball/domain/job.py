@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from timeball.domain.ids import JobKey
+from timeball.domain.catch_up import CatchUp
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Reason, Run, RunState
 from timeball.domain.schedule import Schedule
+from timeball.domain.stepper import RULE_VERSION
+from timeball.domain.zones import tzdata_version
 
 
 class JobStatus(StrEnum):
@@ -59,15 +63,30 @@ class Verb(StrEnum):
     """What a user asked of a job that is not settled yet."""
 
     CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RESCHEDULE = "reschedule"
 
 
 @dataclass(frozen=True)
 class Intent:
-    """A user's change that is still to be settled: the verb, when it was asked, and the next fire of the old plan."""
+    """A user's change that is still to be settled: the verb, when it was asked, and the old plan.
+
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed.
+    """
 
     verb: Verb
     asked_at: int
     next_fire_at: int | None
+    schedule: Schedule | None = None
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """By which rules a fire was reckoned: the version of the stepper's, and the release of the time zone data."""
+
+    version: int = RULE_VERSION
+    tzdata: str = field(default_factory=tzdata_version)
 
 
 @dataclass(frozen=True)
@@ -75,8 +94,9 @@ class Job:
     """One row. `work` is None where it was not read: it may stand in a row of its own.
 
     `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
-    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `version` counts users'
-    changes, `schedule_version` those that a planned fire must not survive, `revision` every write.
+    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `holder` and `parked` are the
+    overlap guard (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `version` counts users' changes,
+    `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
     """
 
     key: JobKey
@@ -90,15 +110,22 @@ class Job:
     priority: Priority = Priority.NORMAL
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
+    catch_up: CatchUp = field(default_factory=CatchUp)
+    overlap: OverlapPolicy = OverlapPolicy.ALLOW
+    jitter_seconds: int = 0
     status: JobStatus = JobStatus.PENDING
+    paused_at: int | None = None
     next_fire_at: int | None = None
     due_at: int | None = None
     skip_through: int | None = None
     final_fire_at: int | None = None
     runs_planned: int = 0
     plan_failures: int = 0
+    holder: RunId | None = None
+    parked: RunId | None = None
     intent: Intent | None = None
     fingerprint: str | None = None
+    rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
     schedule_version: int = 1
     revision: int = 1
@@ -119,6 +146,7 @@ def advanced(job: Job, next_fire_at: int | None, runs_planned: int) -> Job:
         skip_through=None,
         runs_planned=job.runs_planned + runs_planned,
         plan_failures=0,
+        rules=RuleSet(),
     )
 
 
@@ -132,25 +160,15 @@ def pushed_back(job: Job, due_at: int) -> Job:
     return replace(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
 
 
-def cancelled(job: Job, now: int) -> Job:
-    """Return the job as cancelled but not settled: it stays in the due index until somebody has settled it."""
-    return replace(
-        job,
-        revision=job.revision + 1,
-        version=job.version + 1,
-        schedule_version=job.schedule_version + 1,
-        status=JobStatus.CANCELLED,
-        updated_at=now,
-        next_fire_at=None,
-        due_at=now,
-        skip_through=None,
-        intent=Intent(Verb.CANCEL, now, job.next_fire_at),
-    )
+def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
+    """Return the job with its overlap guard held and waited for by these runs."""
+    return replace(job, revision=job.revision + 1, holder=holder, parked=parked)
 
 
 def settled(job: Job) -> Job:
-    """Return the job without its intent, out of the due index."""
-    return replace(job, revision=job.revision + 1, intent=None, due_at=job.next_fire_at)
+    """Return the job without its intent; it stands in the due index only if it is to be planned."""
+    due_at = job.next_fire_at if job.status is JobStatus.PENDING else None
+    return replace(job, revision=job.revision + 1, intent=None, due_at=due_at)
 
 
 def conclusion(job: Job, run: Run) -> JobStatus | None:

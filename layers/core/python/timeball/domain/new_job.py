@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from timeball.domain.catch_up import CatchUp
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import JobKey, shard_of
 from timeball.domain.job import Job, Priority, Work
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import Schedule, first_fire
 
@@ -23,6 +25,9 @@ class JobSpec:
     priority: Priority = Priority.NORMAL
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
+    catch_up: CatchUp = field(default_factory=CatchUp)
+    overlap: OverlapPolicy = OverlapPolicy.ALLOW
+    jitter_seconds: int = 0
 
 
 def new_job(spec: JobSpec, now: int, shards: int) -> Job:
@@ -42,6 +47,9 @@ def new_job(spec: JobSpec, now: int, shards: int) -> Job:
         priority=spec.priority,
         retry=spec.retry,
         timeout_seconds=spec.timeout_seconds,
+        catch_up=spec.catch_up,
+        overlap=spec.overlap,
+        jitter_seconds=spec.jitter_seconds,
         next_fire_at=first_at,
         due_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,

@@ -11,7 +11,7 @@ def after_attempt(
     if attempt.outcome is Outcome.SUCCEEDED:
         return ended(run, RunState.SUCCEEDED, now, last=attempt)
     if run.cancel_requested:
-        return ended(run, RunState.CANCELLED, now, Reason.JOB_CANCELLED, attempt)
+        return ended(run, RunState.CANCELLED, now, run.reason or Reason.JOB_CANCELLED, attempt)
     decision = decide_retry(policy, run.id, run.attempt, attempt.status, now, retry_after_seconds)
     if decision.retry_at is None:
         return ended(run, RunState.FAILED, now, Reason(decision.reason), attempt)

@@ -4,17 +4,30 @@ A plan either runs instants or skips a range of them, never both: a range must b
 written, so that a plan repeated after a crash, at whatever later time, skips the same range.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
+from timeball.domain.catch_up import Backlog, backlog
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.jitter import jittered
 from timeball.domain.job import Job
 from timeball.domain.run import Reason
-from timeball.domain.schedule import Schedule, next_fire
+from timeball.domain.schedule import fires, next_fire
 
 MAX_STEPS = 1_000
-"""Instants that one plan looks at: a job that is far behind resumes at the next plan."""
+"""Instants that one plan skips: a job that is far behind resumes at the next plan."""
 
-MAX_RUNS = 100
+MAX_STARTS = 100
 """Runs that one plan starts."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A fire that runs, and the instant before which no call of it leaves."""
+
+    fire_at: int
+    not_before: int
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class SkippedRange:
 class Plan:
     """What to write. `final_fire_at`: the last fire of all, if this plan reaches it. `more`: plan again at once."""
 
-    runs: tuple[int, ...] = ()
+    starts: tuple[Start, ...] = ()
     skip: SkippedRange | None = None
     next_fire_at: int | None = None
     final_fire_at: int | None = None
@@ -40,65 +53,64 @@ class Plan:
 
 def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
     """Plan a pending job's instants up to `horizon_at` (ms), which is `now` plus the look-ahead."""
-    first_at = job.next_fire_at
+    first_at = None if job.next_fire_at is None else next_fire(job.schedule, job.next_fire_at - 1)
     if first_at is None:
         return Plan(final_fire_at=job.final_fire_at)
-    if job.skip_through is not None:
-        return _skip(job, first_at, job.skip_through)
-    latest_missed_at = _last_missed(job.schedule, first_at, now - misfire_ms)
-    if latest_missed_at is not None and latest_missed_at > first_at:
-        return _skip_before(job, first_at, latest_missed_at)
-    return _run(job, first_at, horizon_at)
+    if job.skip_through is not None and first_at <= job.skip_through:
+        return _skip(job, first_at, job.skip_through + 1)
+    missed = backlog_of(job, now, misfire_ms).from_(first_at)
+    if first_at < missed.missed_before:
+        kept_from = missed.kept[0] if missed.kept else missed.missed_before
+        if first_at < kept_from:
+            return _skip(job, first_at, kept_from)
+    return _start(job, first_at, horizon_at, missed)
 
 
-def is_misfired(schedule: Schedule, fire_at: int, now: int, misfire_ms: int) -> bool:
-    """Say whether a fire is too late to start: it was missed, and it is not the latest that was missed.
+def backlog_of(job: Job, now: int, misfire_ms: int) -> Backlog:
+    """Return what a job has missed at `now`."""
+    return backlog(job.schedule, job.catch_up, job.jitter_seconds, now, misfire_ms)
 
-    Once true it stays true, so a claim never runs what an earlier plan skipped.
+
+def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int) -> int | None:
+    """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
+
+    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped.
     """
-    if schedule.is_one_off or fire_at >= now - misfire_ms:
-        return False
-    following_at = next_fire(schedule, fire_at)
-    return following_at is not None and following_at < now - misfire_ms
+    if max(fire_at + job.jitter_seconds * SECOND_MS, not_before) >= now - misfire_ms:
+        return not_before
+    return backlog_of(job, now, misfire_ms).start_at(fire_at, not_before)
 
 
-def _last_missed(schedule: Schedule, first_at: int, missed_before: int) -> int | None:
-    """Return the last instant before `missed_before`, as far as MAX_STEPS reach; a one-off is never missed."""
-    if schedule.is_one_off:
-        return None
-    last_at, at, steps = None, next_fire(schedule, first_at - 1), 0
-    while at is not None and at < missed_before and steps < MAX_STEPS:
-        last_at, at, steps = at, next_fire(schedule, at), steps + 1
-    return last_at
+def _skip(job: Job, first_at: int, until: int) -> Plan:
+    skipped = list(islice(fires(job.schedule, first_at, until - 1), MAX_STEPS))
+    last_at = skipped[-1]
+    return Plan(
+        skip=SkippedRange(first_at, last_at, len(skipped), Reason.MISFIRED),
+        next_fire_at=next_fire(job.schedule, last_at),
+        final_fire_at=job.final_fire_at,
+        more=True,
+    )
 
 
-def _skip_before(job: Job, first_at: int, kept_at: int) -> Plan:
-    count, last_at, at = 0, first_at, next_fire(job.schedule, first_at - 1)
-    while at is not None and at < kept_at:
-        count, last_at, at = count + 1, at, next_fire(job.schedule, at)
-    skip = SkippedRange(first_at, last_at, count, Reason.MISFIRED)
-    return Plan(skip=skip, next_fire_at=kept_at, final_fire_at=job.final_fire_at, more=True)
-
-
-def _skip(job: Job, first_at: int, through_at: int) -> Plan:
-    following_at = next_fire(job.schedule, through_at)
-    count, at = 0, next_fire(job.schedule, first_at - 1)
-    while at is not None and at <= through_at:
-        count, at = count + 1, next_fire(job.schedule, at)
-    skip = SkippedRange(first_at, through_at, count, Reason.MISFIRED)
-    return Plan(skip=skip, next_fire_at=following_at, final_fire_at=job.final_fire_at, more=True)
-
-
-def _run(job: Job, first_at: int, horizon_at: int) -> Plan:
-    allowed = MAX_RUNS
+def _start(job: Job, first_at: int, horizon_at: int, missed: Backlog) -> Plan:
+    allowed = MAX_STARTS
     if job.schedule.max_runs is not None:
         allowed = min(allowed, job.schedule.max_runs - job.runs_planned)
-    runs: list[int] = []
-    at = next_fire(job.schedule, first_at - 1)
-    while at is not None and at <= horizon_at and len(runs) < allowed:
-        runs.append(at)
-        at = next_fire(job.schedule, at)
-    if job.schedule.max_runs is not None and job.runs_planned + len(runs) >= job.schedule.max_runs:
-        at = None
-    final_fire_at = runs[-1] if runs and at is None else job.final_fire_at
-    return Plan(tuple(runs), None, at, final_fire_at, more=at is not None and at <= horizon_at)
+    due = list(islice(fires(job.schedule, first_at, horizon_at), max(allowed, 0)))
+    following_at = next_fire(job.schedule, due[-1]) if due else first_at
+    if job.schedule.max_runs is not None and job.runs_planned + len(due) >= job.schedule.max_runs:
+        following_at = None
+    return Plan(
+        starts=tuple(_starts(job, due, missed)),
+        next_fire_at=following_at,
+        final_fire_at=due[-1] if due and following_at is None else job.final_fire_at,
+        more=following_at is not None and following_at <= horizon_at,
+    )
+
+
+def _starts(job: Job, due: list[int], missed: Backlog) -> Iterator[Start]:
+    for fire_at in due:
+        not_before = jittered(job.key, fire_at, job.jitter_seconds)
+        if fire_at < missed.missed_before:
+            not_before = max(missed.start_at(fire_at, not_before) or not_before, missed.now)
+        yield Start(fire_at, not_before)

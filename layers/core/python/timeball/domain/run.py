@@ -56,7 +56,10 @@ class Reason(StrEnum):
 
     MISFIRED = "misfired"
     SUPERSEDED = "superseded"
+    OVERLAP = "overlap"
+    OVERTAKEN = "overtaken"
     JOB_CANCELLED = "job_cancelled"
+    BACKFILL_CANCELLED = "backfill_cancelled"
     JOB_GONE = "job_gone"
     NOT_RETRIABLE = "not_retriable"
     RETRIES_EXHAUSTED = "retries_exhausted"
@@ -65,9 +68,12 @@ class Reason(StrEnum):
 
 
 SENTENCES: Mapping[Reason, str] = {
-    Reason.MISFIRED: "It was due while nothing could run it, and the catch-up policy passes it over.",
+    Reason.MISFIRED: "It was due while nothing could run it (an outage, a pause), and the catch-up policy skips it.",
     Reason.SUPERSEDED: "The job was rescheduled, and this instant is no occurrence of the new schedule.",
+    Reason.OVERLAP: "An earlier run of the job was still under way, and the overlap policy skips this one.",
+    Reason.OVERTAKEN: "A later fire took its place, as the overlap policy says.",
     Reason.JOB_CANCELLED: "The job was cancelled.",
+    Reason.BACKFILL_CANCELLED: "The backfill that it belongs to was cancelled.",
     Reason.JOB_GONE: "The job no longer exists.",
     Reason.NOT_RETRIABLE: "The target's answer says that another try would fare no better.",
     Reason.RETRIES_EXHAUSTED: "Every attempt that the retry policy allows has failed.",
@@ -99,7 +105,8 @@ class Run:
     """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
 
     `stamp` is the job's schedule version at the insert; `not_before` the instant before which no call may leave;
-    `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended.
+    `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended; `work_digest` names work
+    of the run's own, such as a payload that a trigger was given. `reason` of a running run is why it is asked to stop.
     """
 
     id: RunId
@@ -123,6 +130,7 @@ class Run:
     last: Attempt | None = None
     last_fire_at: int | None = None
     count: int = 1
+    work_digest: str | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -212,9 +220,20 @@ def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None)
     return replace(run, revision=run.revision + 1, due_at=due_at, carrier_failures=failures)
 
 
-def asked_to_stop(run: Run) -> Run:
-    """Return a running run that its executor is asked to stop."""
-    return replace(run, revision=run.revision + 1, cancel_requested=True)
+def asked_to_stop(run: Run, reason: Reason) -> Run:
+    """Return a running run that its executor is asked to stop, and why."""
+    return replace(run, revision=run.revision + 1, cancel_requested=True, reason=reason)
+
+
+def withdrawn(run: Run) -> Run:
+    """Return a queued run that a pause took back. It waits for no time: it leaves the due index."""
+    return replace(_move(run, RunState.WITHDRAWN), due_at=None)
+
+
+def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
+    """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
+    moved = replace(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    return replace(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
 
 
 def _first_start(run: Run, last: Attempt | None) -> int | None:

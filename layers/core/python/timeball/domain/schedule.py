@@ -75,6 +75,25 @@ def next_fire(schedule: Schedule, after_at: int) -> int | None:
     return fire_at if fire_at is not None and fire_at <= end_at else None
 
 
+def previous_fire(schedule: Schedule, before_at: int, earliest_at: int) -> int | None:
+    """Return the last fire time from `earliest_at` to just before `before_at`, or None if there is none.
+
+    Halves the span until one fire is left in it: at most some 80 steps, however many fires lie between.
+    """
+    fire_at = next_fire(schedule, earliest_at - 1)
+    if fire_at is None or fire_at >= before_at:
+        return None
+    empty_from = before_at
+    while (following_at := next_fire(schedule, fire_at)) is not None and following_at < before_at:
+        middle_at = (following_at + empty_from) // 2
+        later_at = next_fire(schedule, middle_at)
+        if later_at is not None and later_at < before_at:
+            fire_at = later_at
+        else:
+            fire_at, empty_from = following_at, middle_at + 1
+    return fire_at
+
+
 def first_fire(schedule: Schedule, now: int) -> int | None:
     """Return the first fire time of a job that is submitted now; a one-off in the past is due at its own instant."""
     return next_fire(schedule, -1 if schedule.is_one_off else now - 1)

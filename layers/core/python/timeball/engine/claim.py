@@ -1,31 +1,50 @@
-"""Claim runs: read strongly, decide purely, write on condition. The attempt number that a claim gets is its fence."""
+"""Claim runs: read strongly, decide purely, write on condition. The attempt number that a claim gets is its fence.
+
+A run of a job with an overlap policy takes the job's guard first. A claim whose answer was lost is looked up: the
+runs whose rows name this owner are its own.
+"""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
-from timeball.domain.run import Run, RunState, claimed, ended
+from timeball.domain.overlap import Step
+from timeball.domain.run import Reason, Run, RunState, claimed, ended, put_off
 from timeball.engine.follow_up import follow_up
+from timeball.engine.guard import admit, needs_guard
 from timeball.engine.lost import keep_lost_attempts
+from timeball.engine.notice import skipped
 from timeball.engine.world import World
-from timeball.ports import Swap
+from timeball.ports import Swap, Swapped, UnavailableError
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is to be done about a message: WORK on the claimed run, let it WAIT until an instant, or be DONE with it."""
+    """What is to be done about a message: work on the claimed run, let it wait until an instant, or be done with it."""
 
     run: Run | None
     job: Job | None
     is_mine: bool = False
     is_done: bool = False
     wait_until: int | None = None
+
+
+@dataclass
+class _Judged:
+    """A message's run on its way: its rows as read, what is decided, and the claim that comes of it."""
+
+    id: RunId
+    run: Run | None
+    job: Job | None
+    decision: Decision
+    claim: Claim | None = field(default=None)
 
 
 def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
@@ -35,14 +54,11 @@ def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
     """
     now = world.clock.now()
     distinct = list(dict.fromkeys(ids))
-    jobs = dict.fromkeys(run.job for run in distinct)
-    rows = world.store.read_runs(distinct)
-    found = dict(zip(jobs, world.store.read_jobs(list(jobs), with_work=True), strict=True))
-    decided = [
-        (run, found[run_id.job], _decide(world, run, found[run_id.job], now))
-        for run_id, run in zip(distinct, rows, strict=True)
-    ]
-    claims = dict(zip(distinct, _apply(world, decided, owner, now), strict=True))
+    judged = _read_and_decide(world, distinct, now)
+    _pass_guards(world, judged, now)
+    _write(world, judged, owner, now)
+    _follow_up(world, judged, now)
+    claims = {one.id: one.claim or _claim(one) for one in judged}
     retry_at = now + world.rules.lease_ms
     return [
         claims[run_id] if ids.index(run_id) == position else Claim(None, None, wait_until=retry_at)
@@ -50,30 +66,24 @@ def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
     ]
 
 
-def _apply(
-    world: World, decided: Sequence[tuple[Run | None, Job | None, Decision]], owner: str, now: int
-) -> list[Claim]:
-    swaps = {
-        position: Swap(run, _after(run, decision, owner, now, world.rules.lease_ms))
-        for position, (run, _, decision) in enumerate(decided)
-        if run is not None and decision.action in (Action.CLAIM, Action.END)
-    }
-    keep_lost_attempts(world, [swap.before for swap in swaps.values()], now)
-    outcomes = dict(zip(swaps, world.store.swap_runs(list(swaps.values()), now), strict=True))
-    claims: list[Claim] = []
-    ended_runs: list[tuple[Run, Job | None]] = []
-    for position, (run, job, decision) in enumerate(decided):
-        outcome = outcomes.get(position)
-        if outcome is not None and not outcome.done:
-            claims.append(Claim(outcome.row, job, wait_until=now))
-            continue
-        row = outcome.row if outcome is not None else run
-        if row is not None and row.is_terminal:
-            ended_runs.append((row, job))
-        claims.append(_claim(row, job, decision))
-        _log(row, decision)
-    follow_up(world, ended_runs)
-    return claims
+def _read_and_decide(world: World, ids: Sequence[RunId], now: int) -> list[_Judged]:
+    """Read runs and jobs strongly; a run that has work of its own brings that instead of its job's."""
+    jobs = list(dict.fromkeys(run_id.job for run_id in ids))
+    rows = world.store.read_runs(ids)
+    found = dict(zip(jobs, world.store.read_jobs(jobs, with_work=True), strict=True))
+    own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
+    works = dict(zip(own, world.store.read_works(list(own.values())), strict=True)) if own else {}
+    cancelled = _cancelled_backfills(world, rows)
+    judged: list[_Judged] = []
+    for run_id, run in zip(ids, rows, strict=True):
+        job = found[run_id.job]
+        if job is not None and run_id in works:
+            job = replace(job, work=works[run_id])
+        decision = _decide(world, run, job, now)
+        if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
+            decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
+        judged.append(_Judged(run_id, run, job, decision))
+    return judged
 
 
 def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decision:
@@ -85,27 +95,111 @@ def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decisio
         return Decision(Action.WAIT, wait_until=now + world.rules.misfire_ms)
 
 
-def _takes_over(run: Run) -> bool:
-    return run.state is RunState.RUNNING
+def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]:
+    """Return the runs whose backfill was cancelled: one may have been inserted after that."""
+    keys = {row.id: key for row in rows if row is not None and (key := row.id.backfill) is not None}
+    if not keys:
+        return set()
+    backfills = world.store.read_backfills(list(keys.values()))
+    return {
+        run_id
+        for run_id, backfill in zip(keys, backfills, strict=True)
+        if backfill is None or backfill.status is BackfillStatus.CANCELLED
+    }
+
+
+def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Take the guard for each run that needs it; a guard that cannot be asked for lets its run wait."""
+    wanting = [
+        (one, one.run, one.job)
+        for one in judged
+        if one.decision.action is Action.CLAIM
+        and one.run is not None
+        and one.job is not None
+        and needs_guard(one.run, one.job)
+    ]
+    if not wanting:
+        return
+    retry_at = now + world.rules.margin_ms
+    try:
+        steps = admit(world, [(run, job) for _, run, job in wanting], now)
+    except UnavailableError as unavailable:
+        log.warning("guards not taken: %s", unavailable)
+        steps = [Step.WAIT] * len(wanting)
+    for (one, _, _), step in zip(wanting, steps, strict=True):
+        match step:
+            case Step.START:
+                continue
+            case Step.SKIP:
+                one.decision = Decision(Action.END, RunState.SKIPPED, Reason.OVERLAP)
+            case Step.STAY:
+                one.decision = Decision(Action.DROP)  # the end of the run before it sends it again
+            case _:
+                one.decision = Decision(Action.WAIT, wait_until=retry_at)
+
+
+def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> None:
+    """Write what was decided. Where the outcome is unknown the rows tell; a row that cannot be read waits."""
+    swaps = {
+        position: Swap(one.run, _after(one.run, one.decision, owner, now, world.rules.lease_ms))
+        for position, one in enumerate(judged)
+        if one.run is not None and one.decision.action in (Action.CLAIM, Action.PUT_OFF, Action.END)
+    }
+    if not swaps:
+        return
+    keep_lost_attempts(world, [swap.before for swap in swaps.values()], now)
+    for position, outcome in zip(swaps, _swapped(world, list(swaps.values()), now), strict=True):
+        one = judged[position]
+        one.run = outcome.row
+        if not outcome.done:
+            one.claim = Claim(outcome.row, one.job, wait_until=now)
+
+
+def _swapped(world: World, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+    try:
+        return world.store.swap_runs(swaps, now)
+    except UnavailableError as unavailable:
+        log.warning("claims looked up: %s", unavailable)
+    rows = world.store.read_runs([swap.before.id for swap in swaps])
+    return [Swapped(row == swap.after, row) for swap, row in zip(swaps, rows, strict=True)]
 
 
 def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:
-    last = lost_attempt(run) if _takes_over(run) else None
+    if decision.action is Action.PUT_OFF:
+        return put_off(run, decision.wait_until or now, run.due_at)
+    last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)
     return replace(claimed(run, owner, now, lease_ms), last=last or run.last)
 
 
-def _claim(row: Run | None, job: Job | None, decision: Decision) -> Claim:
-    match decision.action:
+def _follow_up(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Do what the ends entail; what cannot be done now is done when the messages come again."""
+    over = [one for one in judged if one.claim is None and one.run is not None and one.run.is_terminal]
+    for one in over:
+        _tell(world, one)
+    try:
+        follow_up(world, [(one.run, one.job) for one in over if one.run is not None])
+    except UnavailableError as unavailable:
+        log.warning("follow-ups put off: %s", unavailable)
+        for one in over:
+            one.claim = Claim(one.run, one.job, wait_until=now + world.rules.margin_ms)
+
+
+def _tell(world: World, one: _Judged) -> None:
+    if one.decision.action is not Action.END or one.run is None or one.decision.reason is None:
+        return
+    if one.decision.state is RunState.SKIPPED:
+        skipped(world, one.id.job, one.decision.reason, 1, one.id.fire_at)
+    else:
+        log.info("run %s", one.decision.state, extra={"run_id": str(one.id), "reason": one.decision.reason.value})
+
+
+def _claim(one: _Judged) -> Claim:
+    match one.decision.action:
         case Action.CLAIM:
-            return Claim(row, job, is_mine=True)
-        case Action.WAIT:
-            return Claim(row, job, wait_until=decision.wait_until)
+            return Claim(one.run, one.job, is_mine=True)
+        case Action.WAIT | Action.PUT_OFF:
+            return Claim(one.run, one.job, wait_until=one.decision.wait_until)
         case Action.END | Action.FOLLOW_UP | Action.DROP:
-            return Claim(row, job, is_done=True)
-
-
-def _log(row: Run | None, decision: Decision) -> None:
-    if decision.action is Action.END and row is not None and decision.reason is not None:
-        log.info("run %s", decision.state, extra={"run_id": str(row.id), "reason": decision.reason.value})
+            return Claim(one.run, one.job, is_done=True)

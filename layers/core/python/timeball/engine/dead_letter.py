@@ -7,8 +7,9 @@ well. One that still waits goes back into the due index, and only its own count 
 import logging
 from collections.abc import Sequence
 
-from timeball.domain.ids import RunId
-from timeball.domain.run import Reason, Run, RunState, due_again, ended
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Reason, Run, RunState, due_again, ended, withdrawn
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Swap
@@ -26,11 +27,13 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
     waiting = list(dict.fromkeys(ids))
     for _ in range(_TRIES):
         rows = [row for row in world.store.read_runs(waiting) if row is not None]
-        over = [row for row in rows if row.is_terminal]
+        jobs = world.store.read_jobs([row.id.job for row in rows]) if rows else []
+        judged = list(zip(rows, jobs, strict=True))
+        over = [(row, job) for row, job in judged if row.is_terminal]
         if over:
-            follow_up(world, list(zip(over, world.store.read_jobs([row.id.job for row in over]), strict=True)))
+            follow_up(world, over)
         now = world.clock.now()
-        swaps = [Swap(row, after) for row in rows if (after := _judged(row, now, world)) is not None]
+        swaps = [Swap(row, after) for row, job in judged if (after := _judged(row, job, now, world)) is not None]
         swapped = world.store.swap_runs(swaps, now) if swaps else []
         waiting = [swap.before.id for swap, outcome in zip(swaps, swapped, strict=True) if not outcome.done]
         if not waiting:
@@ -38,11 +41,13 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
     return [run_id not in waiting for run_id in ids]
 
 
-def _judged(run: Run, now: int, world: World) -> Run | None:
+def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
     """Return what becomes of the run, or None: it is over, withdrawn, or already waits in the due index."""
     match run.state:
         case RunState.RUNNING if run.due_at is None:
             return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))
+        case RunState.QUEUED if _waits_for_resume(run, job):
+            return withdrawn(run)
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
             return due_again(ended(run, RunState.FAILED, now, Reason.NOT_CARRIED), now)
@@ -53,3 +58,14 @@ def _judged(run: Run, now: int, world: World) -> Run | None:
             return due_again(run, max(run.not_before, now))
         case _:
             return None
+
+
+def _waits_for_resume(run: Run, job: Job | None) -> bool:
+    """Say whether a run was only given back because its job is paused: inserted by a scan that did not know."""
+    return (
+        job is not None
+        and job.status is JobStatus.PAUSED
+        and run.is_unstarted
+        and run.id.origin is Origin.SCHEDULE
+        and run.stamp <= job.schedule_version
+    )

@@ -12,8 +12,9 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, advanced, fixed, pushed_back
 from timeball.domain.ledger import queued_run, skipped_range
 from timeball.domain.planner import Plan, SkippedRange, plan
-from timeball.domain.run import Run, RunState
+from timeball.domain.run import Reason, Run, RunState, ended, put_off
 from timeball.engine.follow_up import follow_up
+from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
@@ -44,31 +45,37 @@ class _Writing:
     whole: bool = True
 
 
-def dispatch(world: World, jobs: Sequence[Job]) -> list[Dispatched]:
-    """Write each job's plan and send its runs. The jobs are pending, and as just read from the store.
+def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
+    """Write each job's plan and send its runs. The jobs are pending, and were read at `read_at` or later.
 
+    A plan reaches no further than the look-ahead from `read_at`: so far a cancel refuses the inserts of older plans.
     Raises UnavailableError where the store's answer is unknown; all that was begun may be begun again.
     """
-    now = world.clock.now()
-    writings = [_planned(world, job, now) for job in jobs]
+    writings = [_planned(world, job, read_at) for job in jobs]
     begun = [writing for writing in writings if writing is not None]
-    _fix(world, begun, now)
-    _insert(world, begun, now)
-    _record_skips(world, begun, now)
-    _send(world, begun, now)
-    _advance(world, begun, now)
+    _fix(world, begun, read_at)
+    _insert(world, begun, read_at)
+    _record_skips(world, begun, read_at)
+    _send(world, begun, read_at)
+    _advance(world, begun, read_at)
     return [
         Dispatched(job) if writing is None else _report(writing) for job, writing in zip(jobs, writings, strict=True)
     ]
+
+
+def push_back(world: World, job: Job) -> None:
+    """Let a job that cannot be worked on be looked at again later, ever more seldom, so that it stops no other."""
+    now = world.clock.now()
+    delay = min(2**job.plan_failures, _MAX_PUSH_BACK_SECONDS) * SECOND_MS
+    world.store.swap_jobs([Swap(job, pushed_back(job, now + delay))], now)
 
 
 def _planned(world: World, job: Job, now: int) -> _Writing | None:
     try:
         return _Writing(job, plan(job, now, now + world.rules.lookahead_ms, world.rules.misfire_ms))
     except Exception:
-        delay = min(2**job.plan_failures, _MAX_PUSH_BACK_SECONDS) * SECOND_MS
         log.exception("job cannot be planned", extra={"job_id": job.key.job_id, "failures": job.plan_failures + 1})
-        world.store.swap_jobs([Swap(job, pushed_back(job, now + delay))], now)
+        push_back(world, job)
         return None
 
 
@@ -98,15 +105,20 @@ def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
 
     Where one is over already, it may have ended before its job knew that it was the final one.
     """
+    horizon_at = now + world.rules.lookahead_ms
     planned = [
-        (writing, queued_run(writing.job, fire_at, now)) for writing in writings for fire_at in writing.plan.runs
+        (writing, queued_run(writing.job, start, now, horizon_at))
+        for writing in writings
+        for start in writing.plan.starts
     ]
     if not planned:
         return
     standing = world.store.insert_runs([run for _, run in planned], now)
-    for (writing, run), found in zip(planned, standing, strict=True):
-        row = found or run
-        if row.state is RunState.QUEUED:
+    rows = _renewed(world, planned, standing, now)
+    for (writing, _), row in zip(planned, rows, strict=True):
+        if row is None:
+            writing.whole = False
+        elif row.state is RunState.QUEUED and row.due_at is None:
             writing.to_send += (row,)
     over = [
         (found, writing.job)
@@ -116,14 +128,44 @@ def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
     follow_up(world, over)
 
 
+def _renewed(
+    world: World, planned: Sequence[tuple[_Writing, Run]], standing: Sequence[Run | None], now: int
+) -> list[Run | None]:
+    """Return each planned run as it stands; None for one that changes just now.
+
+    One that a slow pause withdrew is queued again; one with an older stamp gets the present one, so that whoever acts
+    for an older schedule version can no longer withdraw or supersede it.
+    """
+    swaps: dict[int, Swap[Run]] = {}
+    for position, ((writing, run), found) in enumerate(zip(planned, standing, strict=True)):
+        stamp = writing.job.schedule_version
+        if found is not None and found.state is RunState.WITHDRAWN:
+            swaps[position] = Swap(found, put_off(found, run.not_before, run.due_at, stamp))
+        elif found is not None and found.state is RunState.QUEUED and found.is_unstarted and found.stamp < stamp:
+            swaps[position] = Swap(found, put_off(found, found.not_before, found.due_at, stamp))
+    rows: list[Run | None] = [found or run for (_, run), found in zip(planned, standing, strict=True)]
+    if swaps:
+        for position, swapped in zip(swaps, world.store.swap_runs(list(swaps.values()), now), strict=True):
+            rows[position] = swapped.row if swapped.done else None
+    return rows
+
+
 def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:
     for writing in writings:
-        if writing.plan.skip is not None:
-            standing = record_skip(world, writing.job, writing.plan.skip, now)
-            if standing is None:
-                writing.whole = False
-            else:
-                writing.to_send += tuple(row for row in standing if row.state is RunState.QUEUED)
+        if writing.plan.skip is None:
+            continue
+        standing = record_skip(world, writing.job, writing.plan.skip, now)
+        if standing is None or not _skip_withdrawn(world, standing, writing.plan.skip.reason, now):
+            writing.whole = False
+            continue
+        writing.to_send += tuple(row for row in standing if row.state is RunState.QUEUED and row.due_at is None)
+
+
+def _skip_withdrawn(world: World, standing: Sequence[Run], reason: Reason, now: int) -> bool:
+    swaps = [
+        Swap(row, ended(row, RunState.SKIPPED, now, reason)) for row in standing if row.state is RunState.WITHDRAWN
+    ]
+    return not swaps or all(swapped.done for swapped in world.store.swap_runs(swaps, now))
 
 
 def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Run] | None:
@@ -137,10 +179,7 @@ def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Ru
         if not missing:
             return standing
         if all(found is None for found in world.store.insert_runs(missing, now)):
-            log.info(
-                "instants skipped",
-                extra={"job_id": job.key.job_id, "count": skip.count, "reason": skip.reason.value},
-            )
+            skipped(world, job.key, skip.reason, sum(row.count for row in missing), skip.first_at)
             return standing
     return None
 
@@ -158,7 +197,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     complete = [writing for writing in writings if writing.whole]
     if not complete:
         return
-    after = [advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.runs)) for writing in complete]
+    after = [advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts)) for writing in complete]
     swaps = [Swap(writing.job, job) for writing, job in zip(complete, after, strict=True)]
     for writing, outcome in zip(complete, world.store.swap_jobs(swaps, now), strict=True):
         writing.whole = outcome.done

@@ -1,55 +1,26 @@
 """Execute a batch of messages: claim, hold to the millisecond, call, finish; a message is removed last.
 
 One invocation works on all its runs at once. Leases are renewed for all of them in one write, finishes that come
-together are written together, and one bad message or dead target holds up no other.
+together are written together, and one bad message, row or target holds up no other.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar
+from collections.abc import Sequence
+from functools import partial
 
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job
-from timeball.domain.run import Run
-from timeball.engine.claim import Claim, claim
-from timeball.engine.finish import Result, finish
-from timeball.engine.renew import renew
+from timeball.engine.claim import claim
+from timeball.engine.finishes import Finishes
+from timeball.engine.held import Held
+from timeball.engine.invocation import last_call_at, last_write_at
+from timeball.engine.leases import renew_leases
+from timeball.engine.messages import Messages
+from timeball.engine.offload import Offload
 from timeball.engine.world import World
 from timeball.ports import Answer, Call, Caller, Delivery, Inbox
 
 log = logging.getLogger(__name__)
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-_LONGEST_HIDE_SECONDS = 900
-
-
-class Offload(Protocol):
-    """How blocking calls leave the event loop: a thread in production, nothing at all under a virtual clock."""
-
-    async def __call__(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run the work and return what it returns."""
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """Why a call was cut, and the answer that stands for it; None if the attempt is no longer ours to finish."""
-
-    answer: Answer | None
-
-
-@dataclass
-class _Held:
-    """A run of this batch: its message, its row as last written, the call in flight, and why that was cut."""
-
-    delivery: Delivery
-    run: Run
-    job: Job
-    call: asyncio.Task[Answer] | None = None
-    cut: _Cut | None = None
 
 
 async def execute(
@@ -59,138 +30,142 @@ async def execute(
     deliveries: Sequence[Delivery],
     owner: str,
     offload: Offload = asyncio.to_thread,
+    deadline_at: int | None = None,
 ) -> list[Delivery]:
     """Work through the deliveries; return those that are not settled, for the queue to deliver again.
 
-    `owner` names this invocation and no other. Never raises for a message, a target or an unavailable store.
+    `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
+    message, a target or an unavailable store.
     """
-    batch = _Batch(world, inbox, caller, owner, offload)
-    try:
-        await batch.claim(deliveries)
-        await batch.work()
-    except Exception:
-        log.exception("batch given back", extra={"owner": owner})
-    await batch.delete_settled()
-    return [delivery for delivery in deliveries if delivery not in batch.deleted]
+    batch = _Batch(world, caller, offload, Messages(world, inbox, offload), deadline_at)
+    for step in (partial(batch.claim, deliveries, owner), batch.work, batch.messages.remove_settled):
+        try:
+            await step()
+        except Exception:
+            log.exception("what is not settled is given back", extra={"owner": owner})
+    return [delivery for delivery in deliveries if delivery not in batch.messages.removed]
 
 
 class _Batch:
-    """The live runs of one invocation. `settled` messages wait for their removal; `deleted` ones are gone."""
+    """The live runs of one invocation, and what is still to be put off."""
 
-    def __init__(self, world: World, inbox: Inbox, caller: Caller, owner: str, offload: Offload) -> None:
-        self.world, self.inbox, self.caller, self.owner, self.offload = world, inbox, caller, owner, offload
-        self.live: list[_Held] = []
-        self.answered: asyncio.Queue[tuple[_Held, Answer, asyncio.Future[bool]]] = asyncio.Queue()
-        self.settled: list[Delivery] = []
-        self.deleted: list[Delivery] = []
+    def __init__(
+        self, world: World, caller: Caller, offload: Offload, messages: Messages, deadline_at: int | None
+    ) -> None:
+        self.world, self.caller, self.offload, self.messages = world, caller, offload, messages
+        self.finishes = Finishes(world, offload, last_write_at(deadline_at))
+        self.last_call_at = last_call_at(deadline_at)
+        self.live: list[Held] = []
+        self.renewed: asyncio.Queue[list[Held]] = asyncio.Queue()
+        self.put_off: list[tuple[Delivery, int | None]] = []
 
-    async def claim(self, deliveries: Sequence[Delivery]) -> None:
+    async def claim(self, deliveries: Sequence[Delivery], owner: str) -> None:
         """Hide the messages for a lease, then claim what they name; those of others wait as long as the claim says."""
-        rules = self.world.rules
-        await self.offload(self.inbox.hide, deliveries, rules.lease_seconds + rules.lease_margin_seconds)
-        claims = await self.offload(claim, self.world, [delivery.run for delivery in deliveries], self.owner)
+        await self.messages.hide(deliveries)
+        claims = await self.offload(claim, self.world, [delivery.run for delivery in deliveries], owner)
         for delivery, one in zip(deliveries, claims, strict=True):
             if one.is_mine and one.run is not None and one.job is not None:
-                self.live.append(_Held(delivery, one.run, one.job))
+                self.live.append(Held(delivery, one.run, one.job))
             elif one.is_done:
-                self.settled.append(delivery)
+                self.messages.settled.append(delivery)
             else:
-                await self._put_off(delivery, one)
-
-    async def _put_off(self, delivery: Delivery, one: Claim) -> None:
-        wait_ms = (one.wait_until or 0) - self.world.clock.now()
-        seconds = min(max(-(-wait_ms // SECOND_MS), 1), _LONGEST_HIDE_SECONDS)
-        await self.offload(self.inbox.hide, [delivery], seconds)
+                self.put_off.append((delivery, one.wait_until))
 
     async def work(self) -> None:
         """Call every target when its time comes, renewing and finishing meanwhile, until no run is live."""
-        if not self.live:
-            return
-        helpers = [asyncio.create_task(self._finish_answered()), asyncio.create_task(self._keep_leases())]
+        helpers = [
+            asyncio.create_task(helper)
+            for helper in (
+                self.finishes.write_together(),
+                self._keep_leases(),
+                self._keep_messages(),
+            )
+        ]
         try:
-            for outcome in await asyncio.gather(*map(self._work_on, self.live), return_exceptions=True):
-                if isinstance(outcome, BaseException):
-                    log.error("a run was given back", exc_info=outcome, extra={"owner": self.owner})
+            outcomes = await asyncio.gather(
+                *map(self._work_on, self.live),
+                *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in self.put_off),
+                return_exceptions=True,
+            )
         finally:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                log.error("a run was given back", exc_info=outcome)
 
-    async def _work_on(self, held: _Held) -> None:
-        held.call = asyncio.create_task(self._hold_and_call(held))
-        answer: Answer | None
+    async def _work_on(self, held: Held) -> None:
         try:
-            answer = await held.call
-        except asyncio.CancelledError:
-            if held.cut is None:
-                raise
-            answer = held.cut.answer
-        if answer is not None:
-            finished: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-            self.answered.put_nowait((held, answer, finished))
-            if await finished:
-                self.settled.append(held.delivery)
+            answer = await self._answer(held)
+            if answer is not None and await self.finishes.finish(held, answer):
+                self.messages.settled.append(held.delivery)
+        finally:
+            held.is_over = True
 
-    async def _hold_and_call(self, held: _Held) -> Answer:
-        """Hold the run until its instant, then call it; one that was asked to stop meanwhile is not called."""
+    async def _answer(self, held: Held) -> Answer | None:
+        watch = asyncio.create_task(self._cut_in_time(held))
+        try:
+            return await held.answered(asyncio.create_task(self._hold_and_call(held)))
+        finally:
+            watch.cancel()
+
+    async def _hold_and_call(self, held: Held) -> Answer | None:
+        """Hold the run until its instant, then call it; one that may not be called any more is not called."""
         await self.world.clock.sleep_until(held.run.not_before)
+        now = self.world.clock.now()
+        if now >= self._stop_at(held):
+            return self._instead(held)
         if held.run.cancel_requested:
-            return Answer(None, self.world.clock.now(), error="It was cancelled before the call.")
+            return Answer(None, now, error="It was asked to stop before the call.")
         if held.job.work is None:
             raise ValueError(f"job {held.job.key.job_id} was read without its work")
+        held.called_at = now
         return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, held.job.timeout_seconds))
 
-    async def _finish_answered(self) -> None:
-        """Write the finishes that came in while the last ones were written, all in one go."""
-        while True:
-            together = [await self.answered.get()]
-            while not self.answered.empty():
-                together.append(self.answered.get_nowait())
-            try:
-                results = [Result(held.run, held.job, answer) for held, answer, _ in together]
-                may_go = await self.offload(finish, self.world, results)
-            except Exception:
-                log.exception("finishes given back", extra={"owner": self.owner})
-                may_go = [False] * len(together)
-            for (_, _, finished), gone in zip(together, may_go, strict=True):
-                finished.set_result(gone)
+    async def _cut_in_time(self, held: Held) -> None:
+        """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
+        while self.world.clock.now() < self._stop_at(held):
+            await self.world.clock.sleep_until(self._stop_at(held))
+        held.cut(self._instead(held))
+
+    def _stop_at(self, held: Held) -> int:
+        return min(held.stop_at(self.world.rules), self.last_call_at)
+
+    def _instead(self, held: Held) -> Answer | None:
+        """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
+        now = self.world.clock.now()
+        if now >= held.stop_at(self.world.rules):
+            log.warning(
+                "lease ran out; the run is given back", extra={"run_id": str(held.run.id), "attempt": held.run.attempt}
+            )
+            return None
+        so_far = "before it could be called" if held.called_at is None else "before the target had answered"
+        return Answer(held.called_at, now, error=f"Its executor's own time was up {so_far}.", timed_out=True)
 
     async def _keep_leases(self) -> None:
-        """Renew at each heartbeat, remove settled messages, and stop what is no longer ours or was asked to stop."""
-        rules, clock = self.world.rules, self.world.clock
+        """Renew at each heartbeat, also for runs that have been answered, until that is written."""
+        clock, heartbeat_ms = self.world.clock, self.world.rules.heartbeat_seconds * SECOND_MS
+        next_at = clock.now()
         while True:
-            await clock.sleep_until(clock.now() + rules.heartbeat_seconds * SECOND_MS)
-            calling = [held for held in self.live if held.call is not None and not held.call.done()]
-            rows: list[Run | None] = [held.run for held in calling]
+            next_at = max(next_at + heartbeat_ms, clock.now())
+            await clock.sleep_until(next_at)
+            renewed: list[Held] = []
             try:
-                await self.delete_settled()
-                rows = await self.offload(renew, self.world, [held.run for held in calling])
-                kept = [held.delivery for held, row in zip(calling, rows, strict=True) if row is not None]
-                await self.offload(self.inbox.hide, kept, rules.lease_seconds + rules.lease_margin_seconds)
+                renewed = await renew_leases(self.world, [held for held in self.live if not held.is_over], self.offload)
             except Exception:
-                log.exception("leases not renewed", extra={"owner": self.owner})
-            for held, row in zip(calling, rows, strict=True):
-                self._heed(held, row)
+                log.exception("leases not renewed")
+            self.renewed.put_nowait(renewed)
 
-    def _heed(self, held: _Held, row: Run | None) -> None:
-        """Cut a call that lost its lease, or would before the next heartbeat, or that was asked to stop."""
-        if held.call is None or held.call.done():
-            return
-        rules, now = self.world.rules, self.world.clock.now()
-        next_look_at = now + rules.heartbeat_seconds * SECOND_MS
-        if row is None or (row.lease_until or 0) - rules.margin_ms < next_look_at:
-            log.warning("lease lost; the call is cut", extra={"run_id": str(held.run.id), "attempt": held.run.attempt})
-            held.cut = _Cut(None)
-            held.call.cancel()
-            return
-        held.run = row
-        if row.cancel_requested:
-            held.cut = _Cut(Answer(None, now, error="It was cancelled while it ran."))
-            held.call.cancel()
+    async def _keep_messages(self) -> None:
+        """After each renewal hide its messages anew, and remove settled ones: a fast run waits for no slow one.
 
-    async def delete_settled(self) -> None:
-        """Remove the messages that have done their work."""
-        if self.settled:
-            gone, self.settled = self.settled, []
-            await self.offload(self.inbox.delete, gone)
-            self.deleted += gone
+        Apart from the renewals, which must not wait for a queue.
+        """
+        while True:
+            renewed = await self.renewed.get()
+            try:
+                await self.messages.hide([held.delivery for held in renewed if not held.is_over])
+                await self.messages.remove_settled()
+            except Exception:
+                log.exception("messages not kept")

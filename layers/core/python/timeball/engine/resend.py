@@ -10,6 +10,9 @@ from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
+_CHUNK = 100
+"""Runs that are sent and moved on together: what a cut-off scan has moved on stays so."""
+
 
 def resend(world: World, runs: Sequence[Run]) -> int:
     """Move each due run on; return how many were. The runs are as just read, each with its due key.
@@ -17,6 +20,13 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
     its lease's end. withdrawn: out of the index, as it waits for no time. terminal: follow-ups repeated, then out.
     """
+    moved = 0
+    for start in range(0, len(runs), _CHUNK):
+        moved += _resend(world, runs[start : start + _CHUNK])
+    return moved
+
+
+def _resend(world: World, runs: Sequence[Run]) -> int:
     now = world.clock.now()
     carried = [run for run in runs if _is_to_be_sent(run, now, world.rules.margin_ms)]
     dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]

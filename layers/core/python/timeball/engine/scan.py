@@ -6,17 +6,19 @@ elects a leader: the owner of a partition only keeps two tickers from doing the 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
+from timeball.engine.backfill import move_on
 from timeball.engine.cursor import Sweeps, look, looked
-from timeball.engine.dispatch import dispatch
+from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
 from timeball.engine.settle import settle
 from timeball.engine.world import World
-from timeball.ports import Owner
+from timeball.ports import Owned, Owner, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,8 @@ _CHUNK = 100
 """Jobs that are planned, sent and advanced together: what a cut-off scan has advanced stays advanced."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
+_MAX_NOMINATED = 1_000
+"""How many rows of each kind a scan reads; the rest is backlog."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Scan:
     skipped: int = 0
     resent: int = 0
     settled: int = 0
+    backfilled: int = 0
 
 
 def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
@@ -50,7 +55,7 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
         return Scan(superseded=True)
     looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
     pages = iter(world.store.due([query for one in looks for query in (*one.open, *one.closed)]))
-    nominated: dict[JobKey | RunId, None] = {}
+    nominated: dict[Owned, None] = {}
     full = any(one.cut for one in looks)
     moves: list[tuple[int, int]] = []
     for one in looks:
@@ -60,61 +65,76 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
         moved = looked(one, answers[len(one.open) :], cursors.get(one.shard), sweeps, now)
         if moved is not None:
             moves.append((one.shard, moved))
-    done = _move_on(world, list(nominated), horizon_at)
+    full = full or len(nominated) > _MAX_NOMINATED
+    done = _move_on(world, list(nominated)[:_MAX_NOMINATED], now)
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
-    progressed = done.sent + done.skipped + done.resent + done.settled > 0
-    return Scan(
-        backlog=(full and progressed) or done.backlog,
-        candidates=len(nominated),
-        sent=done.sent,
-        skipped=done.skipped,
-        resent=done.resent,
-        settled=done.settled,
-    )
+    progressed = done.sent + done.skipped + done.resent + done.settled + done.backfilled > 0
+    return replace(done, backlog=(full and progressed) or done.backlog, candidates=len(nominated))
 
 
-def _move_on(world: World, nominated: Sequence[JobKey | RunId], horizon_at: int) -> Scan:
+def _move_on(world: World, nominated: Sequence[Owned], now: int) -> Scan:
+    """Read what was nominated and move it on; all of it was read at `now` or later."""
+    horizon_at = now + world.rules.lookahead_ms
     job_keys = [key for key in nominated if isinstance(key, JobKey)]
     run_ids = [key for key in nominated if isinstance(key, RunId)]
+    backfill_keys = [key for key in nominated if isinstance(key, BackfillKey)]
     jobs = [job for job in (world.store.read_jobs(job_keys) if job_keys else []) if job and _is_due(job, horizon_at)]
     runs = [run for run in (world.store.read_runs(run_ids) if run_ids else []) if run and _is_due(run, horizon_at)]
+    read = world.store.read_backfills(backfill_keys) if backfill_keys else []
+    backfills = [backfill for backfill in read if backfill and _is_due(backfill, horizon_at)]
+    stop_at = world.clock.now() + _WORK_MS
     resent = resend(world, runs) if runs else 0
-    settled = _settle(world, [job for job in jobs if job.intent is not None])
+    settled, unsettled = _settle(world, [job for job in jobs if job.intent is not None], stop_at)
     sent, skipped, backlog = _dispatch(
-        world, [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
+        world, [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING], now, stop_at
     )
-    return Scan(backlog=backlog, sent=sent, skipped=skipped, resent=resent, settled=settled)
+    return Scan(
+        backlog=backlog or unsettled,
+        sent=sent,
+        skipped=skipped,
+        resent=resent,
+        settled=settled,
+        backfilled=move_on(world, backfills),
+    )
 
 
-def _is_due(row: Job | Run, horizon_at: int) -> bool:
+def _is_due(row: Job | Run | Backfill, horizon_at: int) -> bool:
     return row.due_at is not None and row.due_at <= horizon_at
 
 
-def _settle(world: World, jobs: Sequence[Job]) -> int:
-    """Settle one by one: a job that cannot be settled now is found again, and stops no other."""
+def _settle(world: World, jobs: Sequence[Job], stop_at: int) -> tuple[int, bool]:
+    """Settle one by one: a job that cannot be settled is pushed back, and stops no other; True if some are left."""
     done = 0
     for job in jobs:
+        if world.clock.now() >= stop_at:
+            return done, True
         try:
             settle(world, [job])
             done += 1
+        except UnavailableError as unavailable:
+            log.warning("job not settled yet: %s", unavailable, extra={"job_id": job.key.job_id})
         except Exception:
-            log.exception("job not settled yet", extra={"job_id": job.key.job_id})
-    return done
+            log.exception("job cannot be settled", extra={"job_id": job.key.job_id})
+            push_back(world, job)
+    return done, False
 
 
-def _dispatch(world: World, jobs: Sequence[Job]) -> tuple[int, int, bool]:
-    """Dispatch chunk by chunk, and what has more to come in further rounds; True if jobs are left over."""
+def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int) -> tuple[int, int, bool]:
+    """Dispatch chunk by chunk, and what has more to come in further rounds; True if jobs are left over.
+
+    A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
+    """
     sent = skipped = 0
-    stop_at = world.clock.now() + _WORK_MS
     for _ in range(_ROUNDS):
         following: list[Job] = []
+        begun_at = world.clock.now()
         for start in range(0, len(jobs), _CHUNK):
             if world.clock.now() >= stop_at:
                 return sent, skipped, True
-            reports = dispatch(world, jobs[start : start + _CHUNK])
+            reports = dispatch(world, jobs[start : start + _CHUNK], read_at)
             sent += sum(report.sent for report in reports)
             skipped += sum(report.skipped for report in reports)
             following += [report.job for report in reports if report.more]
-        jobs = following
+        jobs, read_at = following, begun_at
     return sent, skipped, bool(jobs)

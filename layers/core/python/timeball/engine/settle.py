@@ -1,41 +1,45 @@
 """Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
 
-First every fire of the old plan gets a skipped row, so that a late insert by an older plan is refused; then the live
-runs end or are asked to stop; then the intent is dropped.
+First every fire of a plan that is no longer the job's gets a skipped row, so that a late insert by an older plan is
+refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from timeball.domain.ids import RunId
-from timeball.domain.instants import DAY_MS
-from timeball.domain.job import Intent, Job, settled
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import DAY_MS, SECOND_MS
+from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
-from timeball.domain.planner import MAX_STEPS, SkippedRange
+from timeball.domain.planner import MAX_STEPS, SkippedRange, may_start_at
 from timeball.domain.retry import longest_life_ms
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended
-from timeball.domain.schedule import fires
+from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended, put_off, withdrawn
+from timeball.domain.schedule import Schedule, fires, is_occurrence
+from timeball.engine.backfill import cancel_backfills
 from timeball.engine.dispatch import record_skip
+from timeball.engine.follow_up import follow_up
+from timeball.engine.notice import skipped
+from timeball.engine.resend import resend
 from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
 
 _TRIES = 5
 _LATEST_START_MS = DAY_MS
-"""How late after its fire time a run that is live may have started; the claim ends what waits from even earlier."""
+"""How late after its fire time, beyond what its catch-up policy allows, a run that is live may have started."""
 _CHUNKS = 20
 
 
 @dataclass(frozen=True)
 class Settlement:
-    """The job without its intent, and the runs that were claimed before it could be stopped."""
+    """The job without its intent, and the runs that were claimed before the change could reach them."""
 
     job: Job
     claimed: tuple[RunId, ...]
 
 
 def settle(world: World, jobs: Sequence[Job]) -> list[Settlement]:
-    """Settle each job; one without an intent is settled again without harm.
+    """Settle each job. One without an intent is settled already; a cancelled one is settled again without harm.
 
     Raises UnavailableError if there is more to write than one call may: what was written is kept, and the next call
     goes on from there.
@@ -45,10 +49,13 @@ def settle(world: World, jobs: Sequence[Job]) -> list[Settlement]:
 
 def _settle(world: World, job: Job) -> Settlement:
     now = world.clock.now()
-    if job.intent is not None:
-        job = _refuse_late_inserts(world, job, job.intent, now)
-    claimed = _stop_live_runs(world, job, now)
-    if job.intent is None:
+    intent = job.intent
+    if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
+        _refuse_late_inserts(world, job, intent, now)
+    claimed = _align(world, job, now)
+    if job.status is JobStatus.CANCELLED:
+        claimed += cancel_backfills(world, job.key)
+    if intent is None:
         return Settlement(job, claimed)
     swapped = world.store.swap_jobs([Swap(job, settled(job))], now)[0]
     if swapped.row is None:
@@ -58,41 +65,119 @@ def _settle(world: World, job: Job) -> Settlement:
     return Settlement(replace(swapped.row, work=job.work), claimed)
 
 
-def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> Job:
-    """Give each fire that a plan from before the intent may still insert its row, the long missed ones in ranges."""
+def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
+    """Give each fire that a plan from before the intent may still insert its row, the long missed ones in ranges.
+
+    A fire after a reschedule that the new schedule has too stays free: whoever inserts it does no harm.
+    """
+    reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
+    old = replace(job, schedule=intent.schedule or job.schedule)
     through_at = intent.asked_at + world.rules.lookahead_ms + world.rules.margin_ms
     single_from = intent.asked_at - 2 * world.rules.misfire_ms
+    first_at = intent.next_fire_at
     for _ in range(_CHUNKS):
-        if intent.next_fire_at is None or intent.next_fire_at > through_at:
-            return job
-        missed = intent.next_fire_at < single_from
+        if first_at is None or first_at > through_at:
+            return
+        missed = first_at < single_from
         chunk_end = single_from - 1 if missed else through_at
-        chunk = list(islice(fires(job.schedule, intent.next_fire_at, chunk_end), MAX_STEPS))
+        chunk = list(islice(fires(old.schedule, first_at, chunk_end), MAX_STEPS))
         if chunk and missed:
-            skip = SkippedRange(chunk[0], chunk[-1], len(chunk), Reason.JOB_CANCELLED)
-            if record_skip(world, job, skip, now) is None:
+            if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
                 raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
         elif chunk:
-            world.store.insert_runs(skipped_fires(job, chunk, Reason.JOB_CANCELLED, now), now)
-        intent = replace(intent, next_fire_at=chunk[-1] + 1 if len(chunk) == MAX_STEPS else chunk_end + 1)
-    kept = world.store.swap_jobs([Swap(job, replace(job, intent=intent, revision=job.revision + 1))], now)[0]
+            _skip_singly(world, old, [at for at in chunk if not _goes_on(job.schedule, intent, at)], reason, now)
+        first_at = chunk[-1] + 1 if len(chunk) == MAX_STEPS else chunk_end + 1
+    after = replace(job, intent=replace(intent, next_fire_at=first_at), revision=job.revision + 1)
+    kept = world.store.swap_jobs([Swap(job, after)], now)[0]
     raise UnavailableError(f"job {job.key.job_id} has more to settle (kept: {kept.done})")
 
 
-def _stop_live_runs(world: World, job: Job, now: int) -> tuple[RunId, ...]:
-    """End the runs that wait, ask the running ones to stop; return the latter. A run that moved is looked at again."""
-    since_at = now - longest_life_ms(job.retry, job.timeout_seconds) - _LATEST_START_MS
-    if job.schedule.is_one_off:
-        since_at = 0
+def _goes_on(schedule: Schedule, intent: Intent, fire_at: int) -> bool:
+    return intent.verb is Verb.RESCHEDULE and fire_at >= intent.asked_at and is_occurrence(schedule, fire_at)
+
+
+def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
+    if not fire_times:
+        return
+    inserted = world.store.insert_runs(skipped_fires(job, fire_times, reason, now), now)
+    count = sum(standing is None for standing in inserted)
+    if count:
+        skipped(world, job.key, reason, count, fire_times[0])
+
+
+def _align(world: World, job: Job, now: int) -> tuple[RunId, ...]:
+    """Bring the live runs in line; return those that are under way and should not be. One that moved is read again."""
     for _ in range(_TRIES):
-        live = world.store.live_runs(job.key, since_at)
-        swaps = [Swap(run, _stopped(run, now)) for run in live if not run.cancel_requested]
-        if all(swapped.done for swapped in world.store.swap_runs(swaps, now)):
-            return tuple(run.id for run in live if run.state is RunState.RUNNING)
+        live = world.store.live_runs(job.key, _since(world, job, now))
+        changes = [(run, after) for run in live if (after := _aligned(world, job, run, now)) is not None]
+        swapped = world.store.swap_runs([Swap(run, after) for run, after in changes], now) if changes else []
+        rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
+        _follow_up(world, job, rows, now)
+        if all(outcome.done for outcome in swapped):
+            return tuple(run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run))
     raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
 
 
-def _stopped(run: Run, now: int) -> Run:
-    if run.state is RunState.RUNNING:
-        return asked_to_stop(run)
-    return ended(run, RunState.CANCELLED, now, Reason.JOB_CANCELLED)
+def _since(world: World, job: Job, now: int) -> int:
+    """Return the earliest fire time that a live run of the job may have; a one-off may start however late."""
+    if job.schedule.is_one_off:
+        return 0
+    begun_at = min(now, job.intent.asked_at) if job.intent else now
+    latest_start_ms = max(job.catch_up.max_age_seconds * SECOND_MS, world.rules.misfire_ms) + _LATEST_START_MS
+    return max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
+
+
+def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:
+    """Return what becomes of a live run, or None if it may stay as it is."""
+    if job.status is JobStatus.CANCELLED:
+        if run.state is not RunState.RUNNING:
+            return ended(run, RunState.CANCELLED, now, Reason.JOB_CANCELLED)
+        return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
+    if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
+        return None
+    if not is_occurrence(job.schedule, run.id.fire_at):
+        return ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED)
+    if job.status is JobStatus.PAUSED:
+        mine = run.state is RunState.QUEUED and run.stamp <= job.schedule_version
+        return withdrawn(run) if mine else None
+    return _let_go(world, job, run, now)
+
+
+def _let_go(world: World, job: Job, run: Run, now: int) -> Run | None:
+    """Decide about a run that a pause took back, as about any other that is late; renew the stamp of one it left.
+
+    It stands in the due index until it is sent, as every run does that is not inserted by a plan.
+    """
+    if run.state is RunState.QUEUED:
+        fresh = run.stamp >= job.schedule_version
+        return None if fresh else put_off(run, run.not_before, run.due_at, job.schedule_version)
+    start_at = may_start_at(job, run.id.fire_at, run.not_before, now, world.rules.misfire_ms)
+    if start_at is None:
+        return ended(run, RunState.SKIPPED, now, Reason.MISFIRED)
+    return put_off(run, start_at, max(start_at, now), job.schedule_version)
+
+
+def _follow_up(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
+    """Tell what was skipped, do what the ends entail, and send what starts within the look-ahead."""
+    for row in rows:
+        if row.state is RunState.SKIPPED and row.reason is not None:
+            skipped(world, job.key, row.reason, row.count, row.id.fire_at)
+    over = [(row, job) for row in rows if row.is_terminal]
+    if over and job.status is not JobStatus.CANCELLED:
+        follow_up(world, over)
+    due = [row for row in rows if row.state is RunState.QUEUED and _is_due(row, now + world.rules.lookahead_ms)]
+    if due:
+        resend(world, due)
+
+
+def _is_due(run: Run, horizon_at: int) -> bool:
+    return run.due_at is not None and run.due_at <= horizon_at
+
+
+def _has_lost_its_reason(job: Job, run: Run) -> bool:
+    """Say whether a running run would not have started under the job as it is now."""
+    if job.status is JobStatus.CANCELLED:
+        return True
+    if run.id.origin is not Origin.SCHEDULE:
+        return False
+    return job.status is JobStatus.PAUSED or not is_occurrence(job.schedule, run.id.fire_at)

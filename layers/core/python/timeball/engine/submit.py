@@ -43,7 +43,7 @@ def submit(world: World, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
     horizon_at = now + world.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
     try:
-        dispatch(world, due)
+        dispatch(world, due, now)
     except UnavailableError as unavailable:
         log.warning("submitted, and left to the scan: %s", unavailable)
     return submitted

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from timeball.domain.claim import ClaimRules
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Clock, Queue, Store
+from timeball.ports import Clock, Meter, Queue, Store
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,19 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class Unmetered:
+    """Counts nothing."""
+
+    def count(self, name: str, value: int, reason: str) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
 class World:
-    """The store, the queue, the clock, and the rules."""
+    """The store, the queue, the clock, the rules, and where counts go."""
 
     store: Store
     queue: Queue
     clock: Clock
     rules: Rules = Rules()
+    meter: Meter = Unmetered()

@@ -1,4 +1,4 @@
-"""Ports that stop their caller between any two writes, so that every crash can be enumerated.
+"""Ports that stop their caller between any two writes, so that every crash can be enumerated; and ports with outages.
 
 A write of a list is done item by item, and each item has two points: before it and after it. A plan of faults counts
 the points that its ports reach, and acts at one of them.
@@ -7,16 +7,19 @@ the points that its ports reach, and acts at one of them.
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from timeball.ports import UnavailableError
+
 _Port = TypeVar("_Port")
 
 LIST_WRITES = frozenset(
     {"create_jobs", "swap_jobs", "conclude_jobs", "insert_runs", "swap_runs", "save_attempts"}  # a store's
+    | {"save_works", "create_backfills", "swap_backfills"}  # a store's too
     | {"send"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""
 
-SINGLE_WRITES = frozenset({"take_partition", "move_cursor"})
+SINGLE_WRITES = frozenset({"take_partition", "move_cursor", "remember"})
 """Methods that are one write."""
 
 
@@ -84,3 +87,26 @@ class _FaultyPort:
 def with_faults(port: _Port, points: Points) -> _Port:
     """Return a port that does what the given one does, and reaches the points before and after each write."""
     return cast("_Port", _FaultyPort(port, points))
+
+
+class _OutagePort:
+    def __init__(self, port: object, fails: Callable[[str, object], bool]) -> None:
+        self._port, self._fails = port, fails
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        method: Callable[..., object] = getattr(self._port, name)
+        return (lambda items, *rest: self._but_those(name, method, items, rest)) if name in LIST_WRITES else method
+
+    def _but_those(
+        self, name: str, method: Callable[..., object], items: Sequence[object], rest: tuple[object, ...]
+    ) -> object:
+        failing = [self._fails(name, item) for item in items]
+        answer = method([item for item, fails in zip(items, failing, strict=True) if not fails], *rest)
+        if any(failing):
+            raise UnavailableError(f"a test lets {name} fail")
+        return answer
+
+
+def with_outages(port: _Port, fails: Callable[[str, object], bool]) -> _Port:
+    """Return a port that writes all of a list but the items for which `fails(method, item)`; it then says: unknown."""
+    return cast("_Port", _OutagePort(port, fails))

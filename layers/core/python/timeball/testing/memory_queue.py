@@ -28,11 +28,12 @@ class MemoryQueue:
         self.dead: list[RunId] = []
         self.sent: list[Dispatch] = []
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, to be seen after the whole seconds until its instant."""
+        sent_at = self._now()
         for dispatch in dispatches:
-            delay_ms = max(0, (dispatch.not_before - now) // SECOND_MS * SECOND_MS)
-            self._messages.setdefault(dispatch.priority, []).append(_Message(dispatch.run, self._now() + delay_ms))
+            delay_ms = max(0, (dispatch.not_before - sent_at) // SECOND_MS * SECOND_MS)
+            self._messages.setdefault(dispatch.priority, []).append(_Message(dispatch.run, sent_at + delay_ms))
             self.sent.append(dispatch)
         return [True] * len(dispatches)
 

@@ -3,20 +3,22 @@
 `lose_answers(n)` makes the next n conditional writes happen twice, as when the first answer is lost and repeated below.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import HOUR_MS
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.instants import HOUR_MS, LATEST
+from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.run import Attempt, Run
-from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Row, Swap, Swapped
+from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owned, Owner, Row, Swap, Swapped
 
 _T = TypeVar("_T")
-_Key = TypeVar("_Key", JobKey, RunId)
+_Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
 
 
 class MemoryStore:
@@ -26,10 +28,13 @@ class MemoryStore:
         self.jobs: dict[JobKey, Job] = {}
         self.runs: dict[RunId, Run] = {}
         self.attempts: dict[RunId, dict[int, Attempt]] = {}
+        self.backfills: dict[BackfillKey, Backfill] = {}
+        self.works: dict[tuple[JobKey, str], Work] = {}
+        self.requests: dict[tuple[JobKey, str], int] = {}
         self.cursors: dict[int, int] = {}
         self.owners: dict[int, Owner] = {}
-        self._due: dict[JobKey | RunId, tuple[int, int, int]] = {}
-        self._buckets: dict[tuple[int, int], dict[JobKey | RunId, int]] = {}
+        self._due: dict[Owned, tuple[int, int, int]] = {}
+        self._buckets: dict[tuple[int, int], dict[Owned, int]] = {}
         self._lock = threading.RLock()
         self._answers_to_lose = 0
 
@@ -55,6 +60,41 @@ class MemoryStore:
         """Give each job its final status where the conclusion's conditions hold."""
         return [self._conclude(conclusion) for conclusion in conclusions]
 
+    def save_works(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:  # noqa: ARG002 - kept for good
+        """Keep each work under a name that is made from it."""
+        with self._lock:
+            names = [hashlib.blake2b(repr(work).encode(), digest_size=16).hexdigest() for _, work in works]
+            self.works.update({(key, name): work for (key, work), name in zip(works, names, strict=True)})
+            return names
+
+    def read_works(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
+        """Return each work."""
+        with self._lock:
+            return [self.works.get(name) for name in names]
+
+    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:  # noqa: ARG002 - kept for good
+        """Note when a request took effect; the first note stands."""
+        with self._lock:
+            return self.requests.setdefault((job, request), at)
+
+    def create_backfills(self, backfills: Sequence[Backfill], now: int) -> list[Backfill | None]:
+        """Insert each backfill that is not there."""
+        return [self._repeatedly(partial(self._create_backfill, backfill, now)) for backfill in backfills]
+
+    def read_backfills(self, keys: Sequence[BackfillKey]) -> list[Backfill | None]:
+        """Return each backfill."""
+        with self._lock:
+            return [self.backfills.get(key) for key in keys]
+
+    def swap_backfills(self, swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
+        """Replace each backfill that is as it was read."""
+        return [self._repeatedly(partial(self._swap, self.backfills, swap.before.key, swap, now)) for swap in swaps]
+
+    def backfills_of(self, job: JobKey) -> list[Backfill]:
+        """Return a job's backfills."""
+        with self._lock:
+            return [backfill for key, backfill in sorted(self.backfills.items()) if key.job == job]
+
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run that is not there."""
         return [self._repeatedly(partial(self._insert_run, run, now)) for run in runs]
@@ -76,9 +116,9 @@ class MemoryStore:
             if run.id.origin is Origin.SCHEDULE and first_at <= run.id.fire_at <= last_at
         ]
 
-    def live_runs(self, job: JobKey, since_at: int) -> list[Run]:
+    def live_runs(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
         """Return the job's runs that are not over."""
-        return [run for run in self._runs_of(job) if not run.is_terminal and run.id.fire_at >= since_at]
+        return [run for run in self._runs_of(job) if not run.is_terminal and since_at <= run.id.fire_at <= through_at]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, newest first."""
@@ -140,8 +180,16 @@ class MemoryStore:
 
     def _swap_job(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.jobs.get(swap.before.key)
-        after = replace(swap.after, work=standing.work) if standing else swap.after
+        after = replace(swap.after, work=standing.work) if standing and not swap.with_work else swap.after
         return self._swap(self.jobs, swap.before.key, Swap(swap.before, after), now)
+
+    def _create_backfill(self, backfill: Backfill, now: int) -> Backfill | None:
+        standing = self.backfills.get(backfill.key)
+        if standing is not None:
+            return None if standing == backfill else standing
+        self.backfills[backfill.key] = backfill
+        self._index(backfill.key, backfill.due_at, backfill.shard, now)
+        return None
 
     def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:
         return self._swap(self.runs, swap.before.id, swap, now)
@@ -186,7 +234,7 @@ class MemoryStore:
         with self._lock:
             return sorted((run for run in self.runs.values() if run.id.job == job), key=lambda run: _position(run.id))
 
-    def _index(self, key: JobKey | RunId, due_at: int | None, shard: int, now: int) -> None:
+    def _index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         if key in self._due:
             old_shard, hour, _ = self._due.pop(key)
             del self._buckets[old_shard, hour][key]
@@ -201,5 +249,5 @@ class MemoryStore:
         return DuePage(tuple(key for _, _, key in ready[: query.limit]), len(ready) >= query.limit)
 
 
-def _position(run: RunId) -> tuple[int, str]:
-    return run.fire_at, run.origin.value
+def _position(run: RunId) -> tuple[int, str, str]:
+    return run.fire_at, run.origin.value, run.series

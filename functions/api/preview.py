@@ -1,0 +1,89 @@
+"""Show the fire times that a schedule has, before there is a job: nothing is read and nothing is stored.
+
+A schedule is read as if its job were created at the instant from which on it is shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import Field
+
+from timeball.domain.instants import format_instant
+from timeball.domain.preview import preview
+from timeball.domain.schedule import At, Schedule, Timing
+from timeball.domain.stepper import RULE_VERSION
+from timeball.domain.zones import tzdata_version
+
+from .answers import FireAnswer, PreviewAnswer, RulesAnswer
+from .body import read_object
+from .fields import Instant, ZoneName
+from .operations import Edge
+from .problems import FieldError, invalid
+from .rendering import text_of
+from .requests import Reply, Request, check_content_type
+from .schedule_request import NEEDS, ScheduleFields, bad_window, misplaced, read_fields, recurring_of
+
+MAX_COUNT: Final = 100
+"""The costliest schedules take some 5 ms of CPU for so many fires."""
+
+_COUNT: Final = 5
+_FORMS: Final = ("scheduleAt", "cronExpression", "everySeconds")
+
+
+class PreviewRequest(ScheduleFields):
+    """A schedule, and how much of it to show. Null counts as not given."""
+
+    timezone: ZoneName | None = Field(
+        None, description="The IANA zone of `cronExpression`, and of all local times; default UTC."
+    )
+    from_at: Instant | None = Field(None, alias="from", description="No fire before this time; default now.")
+    count: int | None = Field(
+        None, ge=1, le=MAX_COUNT, description="So many fire times, default 5; fewer if the schedule ends."
+    )
+
+
+def preview_schedule(edge: Edge, request: Request) -> Reply:
+    """Show the next fire times of a schedule."""
+    check_content_type(request)
+    wanted, errors = read_preview_request(read_object(request.body))
+    if errors:
+        raise invalid(errors)
+    from_at = edge.world.clock.now() if wanted.from_at is None else wanted.from_at
+    schedule = Schedule(_timing(wanted, from_at), wanted.start_at, wanted.end_at)
+    items = [
+        FireAnswer(
+            fire_time=format_instant(fire.fire_at),
+            local_time=fire.local_time,
+            utc_offset=fire.utc_offset,
+            note=fire.note,
+        )
+        for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
+    ]
+    rules = RulesAnswer(version=RULE_VERSION, tzdata=tzdata_version())
+    return Reply(200, text_of(PreviewAnswer(items=items, rules=rules)))
+
+
+def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:
+    """Judge a body: what is good of it, and what is wrong with it."""
+    request, given, errors = read_fields(PreviewRequest, body)
+    return request, [*errors, *_together(request, given)]
+
+
+def _together(request: PreviewRequest, given: set[str]) -> Iterator[FieldError]:
+    forms = [form for form in _FORMS if form in given]
+    if not forms:
+        yield FieldError("cronExpression", f"Say when: give one of {', '.join(_FORMS)}.")
+    if len(forms) > 1:
+        for form in forms:
+            yield FieldError(form, f"Give only one of {', '.join(forms)}.")
+    yield from misplaced(given, NEEDS)
+    yield from bad_window(request)
+
+
+def _timing(request: PreviewRequest, from_at: int) -> Timing:
+    recurring = recurring_of(request, from_at)
+    if recurring is not None:
+        return recurring
+    if request.schedule_at is None:
+        raise ValueError("a faultless request names one form of schedule")
+    return At(request.schedule_at)

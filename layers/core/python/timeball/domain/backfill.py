@@ -1,0 +1,214 @@
+"""A backfill: the fires of a past range, run again as an object of its own.
+
+It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its runs
+carry its name in their identity, so a range may be run again as often as one likes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import islice
+
+from timeball.domain.ids import BackfillKey, Origin, RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Job, Priority, RuleSet
+from timeball.domain.overlap import OverlapPolicy, Step, decide_overlap
+from timeball.domain.planner import MAX_STARTS
+from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.schedule import Every, Schedule, fires, next_fire
+
+MAX_INSTANTS = 10_000
+"""The most fires that one backfill may hold: a longer range is two backfills."""
+
+_LOOK_AGAIN_MS = 5 * SECOND_MS
+"""How soon a backfill that waits for its last run looks at it again."""
+
+
+class BackfillStatus(StrEnum):
+    """Where a backfill stands. Completed: each of its runs was started or skipped; some may still be under way."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """One row. The schedule is the job's at the creation, whatever becomes of that.
+
+    `next_fire_at` is the first instant without a row; `last_run_at` the newest fire that was started. A cancelled
+    backfill stands in the due index until its runs are stopped.
+    """
+
+    key: BackfillKey
+    schedule: Schedule
+    first_at: int
+    last_at: int
+    total: int
+    pace_seconds: int
+    overlap: OverlapPolicy
+    shard: int
+    created_at: int
+    updated_at: int
+    status: BackfillStatus = BackfillStatus.RUNNING
+    next_fire_at: int | None = None
+    due_at: int | None = None
+    last_run_at: int | None = None
+    started: int = 0
+    skipped: int = 0
+    rules: RuleSet = field(default_factory=RuleSet)
+    version: int = 1
+    revision: int = 1
+
+    @property
+    def last_run(self) -> RunId | None:
+        """The newest run that was started."""
+        return None if self.last_run_at is None else run_id(self.key, self.last_run_at)
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """What to write: fires to start, the fire to skip, whether to stop the last run; then where the backfill stands."""
+
+    starts: tuple[int, ...] = ()
+    skip: int | None = None
+    stop_last: bool = False
+    after: Backfill | None = None
+
+
+def run_id(key: BackfillKey, fire_at: int) -> RunId:
+    """Return the identity of a backfill's run."""
+    return RunId(key.job, fire_at, Origin.BACKFILL, key.name)
+
+
+def unbounded(schedule: Schedule) -> Schedule:
+    """Return a schedule without its window, an interval also before its anchor: the range of a backfill is its own."""
+    timing = schedule.timing
+    if isinstance(timing, Every):
+        timing = replace(timing, anchor_at=timing.anchor_at % (timing.seconds * SECOND_MS))
+    return Schedule(timing)
+
+
+def instants(schedule: Schedule, from_at: int, to_at: int) -> Iterator[int]:
+    """Yield the fires of a range, `from_at` included and `to_at` not: one ends where the next begins."""
+    return fires(unbounded(schedule), from_at, to_at - 1)
+
+
+def new_backfill(
+    key: BackfillKey, job: Job, fire_times: list[int], pace_seconds: int, overlap: OverlapPolicy, now: int
+) -> Backfill:
+    """Return the row of a backfill of these fires (at least one, in order)."""
+    return Backfill(
+        key=key,
+        schedule=unbounded(job.schedule),
+        first_at=fire_times[0],
+        last_at=fire_times[-1],
+        total=len(fire_times),
+        pace_seconds=pace_seconds,
+        overlap=overlap,
+        shard=job.shard,
+        created_at=now,
+        updated_at=now,
+        next_fire_at=fire_times[0],
+        due_at=now,
+    )
+
+
+def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
+    """Plan a running backfill; `last` is the row of its newest run, as read strongly.
+
+    With the policy `allow` one start follows the other at the pace; with any other the last run must be over first,
+    or is stopped, or the fire is skipped.
+    """
+    fire_at = backfill.next_fire_at
+    if fire_at is None:
+        return BackfillPlan(after=_moved(backfill, None, None, now))
+    if backfill.overlap is OverlapPolicy.ALLOW or last is None:
+        return _start(backfill, fire_at, now)
+    candidate = backfill_run(backfill, fire_at, now)
+    overlap = decide_overlap(backfill.overlap, candidate, last, None)
+    if overlap.step in (Step.START, Step.ACQUIRE):
+        return _start(backfill, fire_at, now)
+    if overlap.step is Step.SKIP:
+        following_at = _following(backfill, fire_at)
+        after = replace(
+            _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now), skipped=backfill.skipped + 1
+        )
+        return BackfillPlan(skip=fire_at, after=after)
+    wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
+    return BackfillPlan(stop_last=overlap.stop_holder, after=_moved(backfill, fire_at, now + wait_ms, now))
+
+
+def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
+    """Return the backfill as cancelled, due until its live runs are stopped."""
+    return replace(
+        backfill,
+        revision=backfill.revision + 1,
+        version=backfill.version + 1,
+        status=BackfillStatus.CANCELLED,
+        updated_at=now,
+        due_at=now,
+    )
+
+
+def settled_backfill(backfill: Backfill) -> Backfill:
+    """Return a cancelled backfill whose runs are stopped: out of the due index."""
+    return replace(backfill, revision=backfill.revision + 1, due_at=None)
+
+
+def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
+    """Return the run of one fire of a backfill, to start when the backfill is due. It gives way to live runs."""
+    return Run(
+        id=run_id(backfill.key, fire_at),
+        state=RunState.QUEUED,
+        stamp=1,
+        priority=Priority.LOW,
+        shard=backfill.shard,
+        not_before=_turn(backfill, now),
+        created_at=now,
+    )
+
+
+def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
+    """Return the row of a fire of a backfill that does not run, because the one before it was still under way."""
+    run = backfill_run(backfill, fire_at, now)
+    return replace(run, state=RunState.SKIPPED, finished_at=now, reason=Reason.OVERLAP)
+
+
+def _start(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+    at_once = MAX_STARTS if backfill.overlap is OverlapPolicy.ALLOW and not backfill.pace_seconds else 1
+    starts = tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), at_once))
+    following_at = _following(backfill, starts[-1])
+    after = replace(
+        _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now),
+        started=backfill.started + len(starts),
+        last_run_at=starts[-1],
+    )
+    return BackfillPlan(starts=starts, after=after)
+
+
+def _following(backfill: Backfill, fire_at: int) -> int | None:
+    following_at = next_fire(backfill.schedule, fire_at)
+    return following_at if following_at is not None and following_at <= backfill.last_at else None
+
+
+def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now: int) -> Backfill:
+    """Return the backfill at its next fire; after the last it is completed and leaves the due index."""
+    over = next_fire_at is None
+    return replace(
+        backfill,
+        revision=backfill.revision + 1,
+        updated_at=now,
+        status=BackfillStatus.COMPLETED if over else backfill.status,
+        next_fire_at=next_fire_at,
+        due_at=None if over else due_at,
+    )
+
+
+def _turn(backfill: Backfill, now: int) -> int:
+    """Return when the next start is due: a scan plans it a little ahead."""
+    return max(backfill.due_at or now, now)
+
+
+def _pace_ms(backfill: Backfill) -> int:
+    return backfill.pace_seconds * SECOND_MS

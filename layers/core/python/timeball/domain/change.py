@@ -1,0 +1,111 @@
+"""What a user may change about a job: each change is one new row, and an intent where runs must be brought in line.
+
+While an intent stands the job stays in the due index, so that a scan finishes what a crashed change began.
+"""
+
+from dataclasses import replace
+
+from timeball.domain.errors import InvalidSchedule
+from timeball.domain.job import Intent, Job, JobStatus, Verb
+from timeball.domain.new_job import JobSpec
+from timeball.domain.schedule import fires, first_fire
+
+
+def cancelled(job: Job, now: int) -> Job:
+    """Return the job as cancelled: nothing of it is claimed from now on, and what is live is to be stopped."""
+    return replace(
+        job,
+        revision=job.revision + 1,
+        version=job.version + 1,
+        schedule_version=job.schedule_version + 1,
+        status=JobStatus.CANCELLED,
+        updated_at=now,
+        next_fire_at=None,
+        due_at=now,
+        skip_through=None,
+        intent=Intent(Verb.CANCEL, now, job.next_fire_at),
+    )
+
+
+def paused(job: Job, now: int) -> Job:
+    """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back."""
+    return replace(
+        job,
+        revision=job.revision + 1,
+        version=job.version + 1,
+        status=JobStatus.PAUSED,
+        paused_at=now,
+        updated_at=now,
+        due_at=now,
+        intent=Intent(Verb.PAUSE, now, job.next_fire_at),
+    )
+
+
+def resumed(job: Job, now: int) -> Job:
+    """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned."""
+    return replace(
+        job,
+        revision=job.revision + 1,
+        version=job.version + 1,
+        schedule_version=job.schedule_version + 1,
+        status=JobStatus.PENDING,
+        updated_at=now,
+        due_at=now,
+        intent=Intent(Verb.RESUME, now if job.paused_at is None else job.paused_at, job.next_fire_at),
+        paused_at=None,
+    )
+
+
+def revised(job: Job, spec: JobSpec, now: int) -> Job:
+    """Return an open job as a new request wants it: the same row if nothing differs.
+
+    A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
+    InvalidSchedule if it has no fire left.
+    """
+    wanted = replace(
+        job,
+        work=spec.work,
+        name=spec.name,
+        tags=spec.tags,
+        priority=spec.priority,
+        retry=spec.retry,
+        timeout_seconds=spec.timeout_seconds,
+        catch_up=spec.catch_up,
+        overlap=spec.overlap,
+        jitter_seconds=spec.jitter_seconds,
+    )
+    if spec.schedule == job.schedule:
+        if wanted == job:
+            return job
+        return replace(wanted, revision=job.revision + 1, version=job.version + 1, updated_at=now)
+    return _rescheduled(wanted, spec, now)
+
+
+def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
+    first_at = first_fire(spec.schedule, now)
+    planned = job.runs_planned - _planned_ahead(job, now)
+    if first_at is None:
+        raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
+    if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
+        raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
+    return replace(
+        job,
+        revision=job.revision + 1,
+        version=job.version + 1,
+        schedule_version=job.schedule_version + 1,
+        updated_at=now,
+        schedule=spec.schedule,
+        next_fire_at=first_at,
+        due_at=now,
+        skip_through=None,
+        final_fire_at=first_at if spec.schedule.is_one_off else None,
+        runs_planned=max(planned, 0),
+        plan_failures=0,
+        intent=Intent(Verb.RESCHEDULE, now, job.next_fire_at, job.schedule),
+    )
+
+
+def _planned_ahead(job: Job, now: int) -> int:
+    """Count the fires from now on that have runs already: they are planned anew, or superseded."""
+    written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
+    return sum(1 for _ in fires(job.schedule, now, written_to - 1))

@@ -1,0 +1,146 @@
+"""Cancel, pause, resume, reschedule: one write changes the job, its runs are brought in line, only then is it a 2xx.
+
+Until its intent is dropped the job stays in the due index, so a scan finishes what a crashed change began. The claim
+reads the job: from the first write on it decides by the job as it is now, whatever the settling has reached.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.change import cancelled, paused, resumed, revised
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.new_job import JobSpec
+from timeball.engine.dispatch import dispatch
+from timeball.engine.settle import settle
+from timeball.engine.world import World
+from timeball.ports import Swap, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+
+
+class Outcome(StrEnum):
+    """What became of a change: done (or true already); no such job; the job had ended; its version is another."""
+
+    DONE = "done"
+    NOT_FOUND = "not_found"
+    ENDED = "ended"
+    STALE = "stale"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The outcome, the job as it stands, and the runs that were already claimed and no longer fit it."""
+
+    outcome: Outcome
+    job: Job | None
+    claimed: tuple[RunId, ...] = ()
+
+
+Request = tuple[JobKey, int | None]
+"""A job, and the version that it must have (None: any)."""
+
+_Verb = Callable[[Job, int], Job | None]
+"""From a job and an instant to the job as it is to be, the same one if it is so already; None if it has ended."""
+
+
+def cancel(world: World, requests: Sequence[Request]) -> list[Changed]:
+    """Cancel each job; its claimed runs are asked to stop. Cancelling a cancelled job repeats the answer.
+
+    Raises UnavailableError if a job's row kept changing or its settling is not finished; the change may be repeated.
+    """
+    return [_change(world, key, version, _cancel) for key, version in requests]
+
+
+def pause(world: World, requests: Sequence[Request]) -> list[Changed]:
+    """Pause each job: no fire of its schedule starts, and those that were dispatched ahead are taken back.
+
+    Attempts that are under way go on, and so do retries. Raises UnavailableError, as `cancel` does.
+    """
+    return [_change(world, key, version, _pause) for key, version in requests]
+
+
+def resume(world: World, requests: Sequence[Request]) -> list[Changed]:
+    """Resume each job; its catch-up policy decides about what was due meanwhile. Raises UnavailableError."""
+    return [_change(world, key, version, _resume) for key, version in requests]
+
+
+def revise(world: World, requests: Sequence[tuple[Job, JobSpec]]) -> list[Changed]:
+    """Make each job, as it was read, what a new request says; STALE if it has changed since. With work read, and given.
+
+    A fire of the old schedule that the new one has not is superseded, unless it has started. Raises InvalidSchedule
+    before anything is stored, UnavailableError as `cancel` does.
+    """
+    return [_revise(world, job, spec) for job, spec in requests]
+
+
+def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
+    def verb(standing: Job, now: int) -> Job | None:
+        return revised(standing, spec, now) if standing.is_open else None
+
+    if spec.schedule != job.schedule:
+        _dispatch_due(world, job)  # what was due under the old schedule is not taken away by the new one
+    return _change(world, job.key, job.version, verb, with_work=spec.work != job.work)
+
+
+def _cancel(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.CANCELLED:
+        return job
+    return cancelled(job, now) if job.is_open else None
+
+
+def _pause(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.PAUSED:
+        return job
+    return paused(job, now) if job.status is JobStatus.PENDING else None
+
+
+def _resume(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.PENDING:
+        return job
+    return resumed(job, now) if job.status is JobStatus.PAUSED else None
+
+
+def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, with_work: bool = False) -> Changed:
+    for _ in range(_TRIES):
+        job = world.store.read_jobs([key], with_work=with_work)[0]
+        if job is None:
+            return Changed(Outcome.NOT_FOUND, None)
+        if if_version is not None and job.version != if_version:
+            return Changed(Outcome.STALE, job)
+        if job.intent is not None:
+            settle(world, [job])  # what was asked before comes first
+            continue
+        now = world.clock.now()
+        after = verb(job, now)
+        if after is None:
+            return Changed(Outcome.ENDED, job)
+        if after == job:
+            return _settled(world, job)
+        swapped = world.store.swap_jobs([Swap(job, after, with_work)], now)[0]
+        if swapped.done and swapped.row is not None:
+            return _settled(world, swapped.row)
+    raise UnavailableError(f"job {key.job_id} kept changing; ask again")
+
+
+def _settled(world: World, job: Job) -> Changed:
+    settlement = settle(world, [job])[0]
+    _dispatch_due(world, settlement.job)
+    return Changed(Outcome.DONE, settlement.job, settlement.claimed)
+
+
+def _dispatch_due(world: World, job: Job) -> None:
+    """Dispatch a job that is due within the look-ahead, read just now; the scan finds what this leaves undone."""
+    read_at = world.clock.now()
+    if job.status is not JobStatus.PENDING or job.intent is not None:
+        return
+    if job.due_at is None or job.due_at > read_at + world.rules.lookahead_ms:
+        return
+    try:
+        dispatch(world, [job], read_at)
+    except UnavailableError as unavailable:
+        log.warning("changed, and left to the scan: %s", unavailable)

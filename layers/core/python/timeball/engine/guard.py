@@ -1,0 +1,148 @@
+"""The overlap guard of a job: the run that holds it may start, at most one other is parked behind it.
+
+The guard is a pair on the job's row, and each move of it one conditional write. It is acquired before the claim of its
+run and released after that run's end; a parked run's message is sent before the guard is handed over, so whoever
+crashes in between leaves a message whose claim takes the guard.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.job import Job, guarded
+from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
+from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended
+from timeball.engine.world import World
+from timeball.ports import Dispatch, Swap, UnavailableError
+
+_TRIES = 5
+
+GUARDED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
+"""The origins whose runs need their job's guard; a backfill has an overlap policy of its own."""
+
+
+def needs_guard(run: Run, job: Job) -> bool:
+    """Say whether a run may start only while it holds its job's guard."""
+    return job.overlap is not OverlapPolicy.ALLOW and run.id.origin in GUARDED
+
+
+def admit(world: World, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
+    """Ask for the guard of each run's job; of several runs of one job the earliest fire asks first.
+
+    Returns START (it holds the guard), SKIP, STAY (it is parked), or WAIT, also where a job keeps changing.
+    Raises UnavailableError.
+    """
+    answers: dict[int, Step] = {}
+    jobs = {job.key: job for _, job in wanting}
+    order = sorted(range(len(wanting)), key=lambda position: wanting[position][0].id)
+    for _ in range(_TRIES * max(len(wanting), 1)):
+        turn: dict[JobKey, int] = {}
+        for position in order:
+            if position not in answers:
+                turn.setdefault(wanting[position][1].key, position)
+        if not turn:
+            break
+        _admit_one_each(world, wanting, turn, jobs, answers, now)
+    return [answers.get(position, Step.WAIT) for position in range(len(wanting))]
+
+
+def _admit_one_each(
+    world: World,
+    wanting: Sequence[tuple[Run, Job]],
+    turn: Mapping[JobKey, int],
+    jobs: dict[JobKey, Job],
+    answers: dict[int, Step],
+    now: int,
+) -> None:
+    rows = _rows_of(world, [jobs[key] for key in turn])
+    moves: list[tuple[int, Overlap, Swap[Job]]] = []
+    for key, position in turn.items():
+        run, job = wanting[position][0], jobs[key]
+        holder, parked = _row(rows, job.holder), _row(rows, job.parked)
+        overlap = decide_overlap(job.overlap, run, holder, parked)
+        if overlap.stop_holder and holder is not None and not _is_asked_to_stop(world, holder, now):
+            continue  # it has moved on, or holds nothing any more: decided anew
+        if overlap.step is Step.TAKE_PLACE and parked is not None and not _end(world, parked, now):
+            continue
+        after = _after(job, run, overlap.step)
+        if after is None:
+            answers[position] = overlap.step
+        else:
+            moves.append((position, overlap, Swap(job, after)))
+    for (position, overlap, swap), outcome in zip(
+        moves, world.store.swap_jobs([swap for _, _, swap in moves], now) if moves else [], strict=True
+    ):
+        if outcome.done:
+            answers[position] = Step.START if overlap.step is Step.ACQUIRE else Step.STAY
+            jobs[swap.before.key] = swap.after
+        elif outcome.row is not None:
+            jobs[swap.before.key] = outcome.row
+        else:
+            answers[position] = Step.WAIT
+
+
+def _after(job: Job, run: Run, step: Step) -> Job | None:
+    """Return the job with its guard moved by a step, or None if the step moves nothing."""
+    match step:
+        case Step.ACQUIRE:
+            return guarded(job, run.id, None if job.parked == run.id else job.parked)
+        case Step.PARK | Step.TAKE_PLACE:
+            return guarded(job, job.holder, run.id)
+        case _:
+            return None
+
+
+def _is_asked_to_stop(world: World, holder: Run, now: int) -> bool:
+    """Ask a running holder to stop, and say whether that is written; end one that only waits, which frees the guard."""
+    if holder.state is not RunState.RUNNING:
+        _end(world, holder, now)
+        return False
+    return world.store.swap_runs([Swap(holder, asked_to_stop(holder, Reason.OVERTAKEN))], now)[0].done
+
+
+def _end(world: World, run: Run, now: int) -> bool:
+    """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on."""
+    state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
+    return world.store.swap_runs([Swap(run, ended(run, state, now, Reason.OVERTAKEN))], now)[0].done
+
+
+def release(world: World, runs: Sequence[RunId]) -> None:
+    """Take the guard from runs that are over; whoever is parked gets it, and its message first. May be repeated."""
+    waiting = list(dict.fromkeys(runs))
+    for _ in range(_TRIES):
+        if not waiting:
+            return
+        jobs = world.store.read_jobs([run.job for run in waiting])
+        naming = [
+            (run, job)
+            for run, job in zip(waiting, jobs, strict=True)
+            if job is not None and run in (job.holder, job.parked)
+        ]
+        if not naming:
+            return
+        now = world.clock.now()
+        rows = _rows_of(world, [job for _, job in naming])
+        swaps = [Swap(job, _released(world, job, run, rows, now)) for run, job in naming]
+        outcomes = world.store.swap_jobs(swaps, now)
+        waiting = [run for (run, _), outcome in zip(naming, outcomes, strict=True) if not outcome.done]
+    raise UnavailableError("the overlap guard kept changing")
+
+
+def _released(world: World, job: Job, run: RunId, rows: Mapping[RunId, Run | None], now: int) -> Job:
+    if job.holder != run:
+        return guarded(job, job.holder, None)
+    parked = _row(rows, job.parked)
+    if parked is None or parked.state is not RunState.QUEUED:
+        return guarded(job, None, None)
+    if not world.queue.send([Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
+        raise UnavailableError("the message of a parked run is not sent yet")
+    return guarded(job, parked.id, None)
+
+
+def _rows_of(world: World, jobs: Sequence[Job]) -> dict[RunId, Run | None]:
+    """Read the runs that the guards of jobs name."""
+    names = [name for job in jobs for name in (job.holder, job.parked) if name is not None]
+    return dict(zip(names, world.store.read_runs(names), strict=True)) if names else {}
+
+
+def _row(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:
+    return None if name is None else rows.get(name)

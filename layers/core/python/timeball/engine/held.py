@@ -1,0 +1,55 @@
+"""A run in an executor's hands: held until its instant, called, answered, finished, and then over.
+
+Invariant: from `stop_at` on, no call of it leaves and none is in flight, whoever hangs: its lease runs out, and another
+executor may soon call.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from timeball.domain.job import Job
+from timeball.domain.run import Run
+from timeball.engine.world import Rules
+from timeball.ports import Answer, Delivery
+
+
+@dataclass
+class Held:
+    """A run with its message, its row as last written, and its call.
+
+    `called_at` is when the call was made; `is_over` that nothing is left to do for this executor.
+    """
+
+    delivery: Delivery
+    run: Run
+    job: Job
+    called_at: int | None = None
+    is_over: bool = False
+    _call: asyncio.Task[Answer | None] | None = None
+    _is_cut: bool = False
+    _instead: Answer | None = None
+
+    def stop_at(self, rules: Rules) -> int:
+        """Return when (ms) this executor must let go: a margin before the lease's end. A renewal moves it on."""
+        return (self.run.lease_until or 0) - rules.margin_ms
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether a call is held or in flight."""
+        return self._call is not None and not self._call.done()
+
+    async def answered(self, call: asyncio.Task[Answer | None]) -> Answer | None:
+        """Wait for the call's answer, or for what it was cut with. None: the attempt is no longer ours to finish."""
+        self._call = call
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if not self._is_cut:
+                raise
+            return self._instead
+
+    def cut(self, instead: Answer | None) -> None:
+        """End the call, if it is not over, and let an answer (None: none) stand for its own."""
+        if self._call is not None and self.is_calling and not self._is_cut:
+            self._is_cut, self._instead = True, instead
+            self._call.cancel()

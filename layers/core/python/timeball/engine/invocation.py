@@ -1,0 +1,31 @@
+"""How long one invocation of an executor may need: it claims, holds, calls, and writes down what came of it.
+
+Its function must be given that long (`longest_seconds`). Where it was not, calls are cut while there is still time to
+write that down (`last_call_at`, `last_write_at`), for nothing is known of what a killed function had done.
+"""
+
+from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.engine.world import Rules
+
+LONGEST_CALL_SECONDS = 840
+"""The longest timeout that a job may have."""
+
+_CLAIM_SECONDS = 10
+_LAST_WRITES_SECONDS = 20
+_LAST_REMOVAL_SECONDS = 8
+
+
+def longest_seconds(rules: Rules) -> int:
+    """Return how long an invocation may take from its start to its answer."""
+    hold_seconds = rules.lookahead_seconds + rules.lease_margin_seconds
+    return _CLAIM_SECONDS + hold_seconds + LONGEST_CALL_SECONDS + _LAST_WRITES_SECONDS
+
+
+def last_call_at(deadline_at: int | None) -> int:
+    """Return when calls must be over, in an invocation that is ended at `deadline_at` (ms; None: never)."""
+    return LATEST if deadline_at is None else deadline_at - _LAST_WRITES_SECONDS * SECOND_MS
+
+
+def last_write_at(deadline_at: int | None) -> int:
+    """Return when finishes must be written, so that there is time to remove their messages."""
+    return LATEST if deadline_at is None else deadline_at - _LAST_REMOVAL_SECONDS * SECOND_MS

@@ -1,0 +1,40 @@
+"""The messages of one invocation: hidden while their runs are worked on, removed when those are settled.
+
+Invariant: a message is removed only when its run's finish and follow-ups are written, or the claim has found them so.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.instants import SECOND_MS
+from timeball.engine.offload import Offload
+from timeball.engine.world import World
+from timeball.ports import Delivery, Inbox
+
+_LONGEST_HIDE_SECONDS = 900
+
+
+class Messages:
+    """What an invocation was handed. `settled` ones wait for their removal; `removed` ones are gone."""
+
+    def __init__(self, world: World, inbox: Inbox, offload: Offload) -> None:
+        self._world, self._inbox, self._offload = world, inbox, offload
+        self.settled: list[Delivery] = []
+        self.removed: list[Delivery] = []
+
+    async def hide(self, deliveries: Sequence[Delivery]) -> None:
+        """Keep messages from other executors until their runs may be taken over."""
+        rules = self._world.rules
+        await self._offload(self._inbox.hide, deliveries, rules.lease_seconds + rules.lease_margin_seconds)
+
+    async def put_off(self, delivery: Delivery, wait_until: int | None) -> None:
+        """Let a message come again at an instant (ms), or as late as its queue can."""
+        wait_ms = (wait_until or 0) - self._world.clock.now()
+        seconds = min(max(-(-wait_ms // SECOND_MS), 1), _LONGEST_HIDE_SECONDS)
+        await self._offload(self._inbox.hide, [delivery], seconds)
+
+    async def remove_settled(self) -> None:
+        """Remove the messages that have done their work."""
+        if self.settled:
+            gone, self.settled = self.settled, []
+            await self._offload(self._inbox.delete, gone)
+            self.removed += gone

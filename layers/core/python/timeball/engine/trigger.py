@@ -1,0 +1,92 @@
+"""Trigger jobs by hand: a run of its own, now, that moves no schedule.
+
+It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Run, RunState
+from timeball.engine.resend import resend
+from timeball.engine.world import World
+from timeball.ports import UnavailableError
+
+_TRIES = 10
+
+
+class Triggering(StrEnum):
+    """What became of it: a run was made; it was made before by the same request; no such job; the job is cancelled."""
+
+    STARTED = "started"
+    REPEATED = "repeated"
+    NOT_FOUND = "not_found"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`; the same `request` makes one run."""
+
+    job: JobKey
+    payload: str | None = None
+    has_payload: bool = False
+    request: str | None = None
+
+
+@dataclass(frozen=True)
+class Triggered:
+    """The outcome, and the run as it stands."""
+
+    outcome: Triggering
+    run: Run | None
+
+
+def trigger(world: World, triggers: Sequence[Trigger]) -> list[Triggered]:
+    """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled one not.
+
+    Raises UnavailableError if it is unknown whether a run was made; the same `request` may then be repeated.
+    """
+    return [_trigger(world, one) for one in triggers]
+
+
+def _trigger(world: World, one: Trigger) -> Triggered:
+    job = world.store.read_jobs([one.job], with_work=one.has_payload)[0]
+    if job is None:
+        return Triggered(Triggering.NOT_FOUND, None)
+    if job.status is JobStatus.CANCELLED:
+        return Triggered(Triggering.CANCELLED, None)
+    now = world.clock.now()
+    digest = _save_payload(world, job, one, now)
+    noted_at = now if one.request is None else world.store.remember(one.job, one.request, now, now)
+    for fire_at in range(noted_at, noted_at + _TRIES):
+        run = _manual_run(job, fire_at, now, digest)
+        standing = world.store.insert_runs([run], now)[0]
+        if standing is None:
+            resend(world, [run])
+            return Triggered(Triggering.STARTED, replace(run, due_at=None))
+        if one.request is not None and standing.work_digest == digest:
+            return Triggered(Triggering.REPEATED, standing)
+    raise UnavailableError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
+    if not one.has_payload or job.work is None:
+        return None
+    return world.store.save_works([(job.key, replace(job.work, payload=one.payload))], now)[0]
+
+
+def _manual_run(job: Job, fire_at: int, now: int, digest: str | None) -> Run:
+    return Run(
+        id=RunId(job.key, fire_at, Origin.MANUAL),
+        state=RunState.QUEUED,
+        stamp=job.schedule_version,
+        priority=job.priority,
+        shard=job.shard,
+        not_before=fire_at,
+        created_at=now,
+        due_at=max(fire_at, now),
+        work_digest=digest,
+    )

@@ -1,0 +1,86 @@
+"""How messages leave for SQS: batches side by side, answers in order, delays from the moment each batch leaves."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from botocore.exceptions import ReadTimeoutError
+
+from tests.contract.rows import NOW
+from timeball.aws.queue import SqsInbox, SqsQueue
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.ports import Delivery, Dispatch
+from timeball.testing.virtual_clock import VirtualClock
+
+URLS = {"high": "high", "normal": "normal", "low": "low"}
+
+
+class Sqs:
+    """Takes 15 ms for each request, refuses entries of `refused`, and does not answer for the queues of `mute`."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.refused: set[str] = set()
+        self.mute: set[str] = set()
+        self.visible_at: list[int] = []
+        self.handled: list[int] = []
+        self.side_by_side: threading.Barrier | None = None
+
+    def send_message_batch(self, QueueUrl: str, Entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: N803 - AWS's names
+        if self.side_by_side is not None:
+            self.side_by_side.wait(timeout=30)
+        if QueueUrl in self.mute:
+            raise ReadTimeoutError(endpoint_url="https://sqs.example")
+        with self._lock:
+            self.visible_at += [self._clock.now() + entry["DelaySeconds"] * 1000 for entry in Entries]
+            self._clock.advance(15)
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries if entry["Id"] not in self.refused]}
+
+    def delete_message_batch(self, QueueUrl: str, Entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: ARG002, N803 - AWS's names
+        if self.side_by_side is not None:
+            self.side_by_side.wait(timeout=30)
+        with self._lock:
+            self.handled.append(len(Entries))
+        return {}
+
+
+def _queue(clock: VirtualClock, sqs: Any, threads: ThreadPoolExecutor) -> SqsQueue:
+    return SqsQueue(sqs, URLS, clock, threads)
+
+
+def _run(number: int) -> RunId:
+    return RunId(JobKey("acme", f"job-{number}"), NOW + 5_000, Origin.SCHEDULE)
+
+
+def test_a_delay_is_counted_from_when_its_batch_leaves() -> None:
+    clock = VirtualClock(NOW)
+    sqs = Sqs(clock)
+    with ThreadPoolExecutor(1) as threads:
+        dispatches = [Dispatch(_run(number), "normal", NOW + 5_000) for number in range(1_000)]
+        assert _queue(clock, sqs, threads).send(dispatches, NOW) == [True] * 1_000
+    assert clock.now() == NOW + 1_500  # of which an old reading would have made each message that much later
+    assert NOW + 4_000 < min(sqs.visible_at) <= max(sqs.visible_at) <= NOW + 5_000
+
+
+def test_batches_are_sent_side_by_side() -> None:
+    clock = VirtualClock(NOW)
+    sqs = Sqs(clock)
+    sqs.side_by_side = threading.Barrier(4)  # none of them goes on before all four are under way
+    with ThreadPoolExecutor(4) as threads:
+        dispatches = [Dispatch(_run(number), "normal", NOW) for number in range(40)]
+        assert _queue(clock, sqs, threads).send(dispatches, NOW) == [True] * 40
+        inbox = SqsInbox(sqs, "normal", threads)  # type: ignore[arg-type]
+        inbox.delete([Delivery(_run(number), f"receipt-{number}") for number in range(31)])
+    assert sorted(sqs.handled) == [1, 10, 10, 10]
+
+
+def test_what_was_not_taken_is_told_in_its_place() -> None:
+    clock = VirtualClock(NOW)
+    sqs = Sqs(clock)
+    sqs.mute, sqs.refused = {"low"}, {"0", "33"}
+    with ThreadPoolExecutor(4) as threads:
+        dispatches = [Dispatch(_run(number), ("high", "normal", "low")[number % 3], NOW) for number in range(35)]
+        sent = _queue(clock, sqs, threads).send(dispatches, NOW)
+    assert [number for number, was_sent in enumerate(sent) if not was_sent] == sorted({0, 33, *range(2, 35, 3)})

@@ -1,0 +1,77 @@
+"""What docs/schedules.md shows is what happens: its commands, its request, its tables of expressions."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from functions.api.preview import PreviewRequest
+from tests.api.client import Api
+from tests.cli.commands import timeball
+from tests.docs.readme import PAGES, ROOT, read
+from timeball.domain.cron import parse_cron
+from timeball.domain.errors import InvalidSchedule
+from timeball.domain.instants import parse_instant
+from timeball.domain.preview import preview
+from timeball.domain.schedule import Cron, Schedule
+
+PAGE = read(ROOT / "docs/schedules.md")
+_ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
+
+
+def _sessions(page: Path) -> list[tuple[str, str]]:
+    """List the commands of a page with the output that it shows for each."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", read(page), re.DOTALL | re.MULTILINE)
+    return [session for block in blocks for session in re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+
+
+SESSIONS = [pytest.param(*session, id=session[0]) for page in PAGES for session in _sessions(page)]
+
+
+@pytest.mark.parametrize(("command", "output"), SESSIONS)
+def test_a_command_prints_what_the_page_shows(command: str, output: str) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "timeball"
+    done = timeball(arguments)
+    assert done.stdout + done.stderr == output
+    assert done.status == (0 if done.stdout else 2)
+
+
+def test_every_block_that_shows_a_command_is_run() -> None:
+    shown = len(re.findall(r"^(?:\$ )?timeball ", PAGE, re.MULTILINE))
+    assert shown == len(_sessions(ROOT / "docs/schedules.md")) > 8
+
+
+def test_the_request_is_answered_as_the_page_shows(api: Api) -> None:
+    blocks = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    request, shown = map(json.loads, blocks)
+    answer = api.call("POST", "/v1/schedules:preview", request)
+    assert answer.status == 200
+    # A later release of the time zone database need not change the page.
+    assert answer.body["rules"] | {"tzdata": shown["rules"]["tzdata"]} == shown["rules"]
+    assert answer.body["items"] == shown["items"]
+
+
+def test_the_page_names_every_field_of_a_preview() -> None:
+    for field in PreviewRequest.model_fields.values():
+        assert f"`{field.alias}`" in PAGE
+
+
+def _table(heading: str) -> list[tuple[str, str]]:
+    """List the rows of the table with this heading, by its first column, which is code."""
+    return _ROW.findall(PAGE.partition(heading)[2].partition("\n\n")[0])
+
+
+@pytest.mark.parametrize(("expression", "cells"), _table("| expression | is due |"))
+def test_an_expression_fires_first_when_the_page_says(expression: str, cells: str) -> None:
+    (fire,) = preview(Schedule(Cron(expression)), parse_instant("2026-11-21T00:00:00Z"), 1)
+    assert fire.local_time == cells.rpartition("| ")[2]
+
+
+@pytest.mark.parametrize(("expression", "answer"), _table("| expression | answer |"))
+def test_an_expression_is_refused_with_what_the_page_says(expression: str, answer: str) -> None:
+    with pytest.raises(InvalidSchedule) as refused:
+        parse_cron(expression)
+    assert str(refused.value) == answer

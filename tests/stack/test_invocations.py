@@ -1,0 +1,37 @@
+"""An executor's function is given as long as one invocation may need."""
+
+import json
+
+from tests.stack.conftest import ROOT, Synthesized
+from timeball.aws.settings import read_settings
+from timeball.domain.instants import SECOND_MS
+from timeball.engine.invocation import LONGEST_CALL_SECONDS, last_call_at, last_write_at, longest_seconds
+
+
+def test_an_executor_may_run_for_a_hold_the_longest_call_and_the_writes_around_them(
+    stack: Synthesized, local_stack: Synthesized
+) -> None:
+    for synthesized in (stack, local_stack):
+        for name in ("execute-high", "execute-normal", "execute-low"):
+            function = synthesized.functions()[name]
+            told = {key: str(value) for key, value in function["Environment"]["Variables"].items()}
+            rules = read_settings(told).rules
+            assert rules.lookahead_seconds + rules.lease_margin_seconds + LONGEST_CALL_SECONDS < longest_seconds(rules)
+            assert longest_seconds(rules) <= function["Timeout"]
+
+
+def test_the_api_takes_no_timeout_that_an_executor_cannot_keep() -> None:
+    schemas = json.loads((ROOT / "docs/openapi.json").read_text())["components"]["schemas"]
+    longest = [
+        choice["maximum"]
+        for schema in schemas.values()
+        for choice in schema.get("properties", {}).get("timeoutSeconds", {}).get("anyOf", [])
+        if "maximum" in choice
+    ]
+    assert longest
+    assert set(longest) == {LONGEST_CALL_SECONDS}
+
+
+def test_the_last_call_leaves_time_to_write_and_the_last_write_to_remove_a_message() -> None:
+    deadline_at = 900 * SECOND_MS
+    assert last_call_at(deadline_at) < last_write_at(deadline_at) < deadline_at

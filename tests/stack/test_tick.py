@@ -1,0 +1,79 @@
+"""What the ticker's expressions come to, evaluated by JSONata itself, at instants and in states of a test's choice."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.ticker import DEFINITION
+from tests.stack.conftest import ROOT
+
+EVALUATE = """
+const jsonata = require("jsonata");
+const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const answer = ({expression, now, variables}) => {
+    const parsed = jsonata(expression);
+    parsed.registerFunction("millis", () => now);
+    return parsed.evaluate({}, variables);
+};
+Promise.all(asked.map(answer)).then((answers) => console.log(JSON.stringify(answers)));
+"""
+SECOND = 1_795_253_400_000  # a whole second, in ms
+STATES = json.loads(DEFINITION.read_text())["States"]["Partitions"]["ItemProcessor"]["States"]
+NEXT = {
+    "at the loop's beginning": STATES["Own"]["Assign"]["next"],
+    "after a scan": STATES["Scan"]["Assign"]["next"],
+    "after a scan that failed": STATES["Scan"]["Catch"][0]["Assign"]["next"],
+}
+# What `next` was: just passed; minutes ago, after one long scan; a minute ahead, as a counter of sixty fast scans that
+# had backlog would have it.
+BEFORE = (0, -300, 60)
+
+
+def _evaluated(template: str, asked: Sequence[tuple[int, dict[str, Any]]]) -> list[Any]:
+    """Evaluate an expression at each instant (ms) with its variables."""
+    expression = template.removeprefix("{%").removesuffix("%}")
+    questions = [{"expression": expression, "now": now, "variables": variables} for now, variables in asked]
+    node = Path(sys.executable).with_name("node")
+    done = subprocess.run(
+        [str(node), "-e", EVALUATE], input=json.dumps(questions), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return list(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("moment", NEXT)
+def test_the_next_tick_is_the_next_whole_second_however_many_scans_came_before(moment: str) -> None:
+    asked = [
+        (SECOND + passed, {"next": SECOND // 1000 + before})
+        for passed in (0, 1, 56, 500, 999, 1_000, 2_300)
+        for before in BEFORE
+    ]
+    assert _evaluated(NEXT[moment], asked) == [now // 1000 + 1 for now, _ in asked]
+
+
+def test_a_tick_waits_for_its_second_as_an_instant_and_so_never_drifts() -> None:
+    at = SECOND // 1000 + 1
+    waits = _evaluated(STATES["WaitForSecond"]["Timestamp"], [(SECOND, {"next": at}), (SECOND + 999, {"next": at})])
+    assert waits == ["2026-11-21T09:30:01.000Z"] * 2
+
+
+def test_a_scan_with_backlog_is_followed_at_once_until_the_loops_time_is_up() -> None:
+    choices = STATES["More"]["Choices"]
+    assert [choice["Next"] for choice in choices] == ["Done", "Done", "Scan"]
+    assert STATES["More"]["Default"] == "WaitForSecond"
+    until = SECOND // 1000 + 10
+    asked = [
+        (now, {"superseded": superseded, "backlog": backlog, "until": until})
+        for now, superseded, backlog in (
+            (SECOND, False, True),
+            (SECOND, False, False),
+            (SECOND, True, True),
+            (SECOND + 10_000, False, True),
+        )
+    ]
+    holds = list(zip(*(_evaluated(choice["Condition"], asked) for choice in choices), strict=True))
+    assert holds == [(False, False, True), (False, False, False), (True, False, True), (False, True, True)]
