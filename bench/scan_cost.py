@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.contract.backends import client, moto, new_table
@@ -18,6 +18,8 @@ from timeball.aws.schema import JOBS
 from timeball.aws.store import DynamoStore
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
@@ -53,22 +55,31 @@ def requests_of_a_scan(jobs_not_due: int) -> int:
 
 
 def write_units_of_a_run() -> dict[str, int]:
-    """Compute the write units of a one-off from its submission to its end, and of each fire of a recurring job."""
+    """Compute the write units of a one-off from its submission to its end, and of each fire of recurring jobs."""
     with _counted() as (play, ledger):
         play.store_jobs([spec("once", At(NOW))])
         play.run_on(JobKey("acme", "once"), HOUR_MS)
         one_off = ledger.units
+    often = spec("often", Every(60, NOW))
+    return {
+        "one-off": one_off,
+        "recurring": _units_of_a_fire(often),
+        "guarded": _units_of_a_fire(replace(often, overlap=OverlapPolicy.QUEUE_ONE)),
+        "jittered": _units_of_a_fire(replace(often, jitter_seconds=30)),
+    }
+
+
+def _units_of_a_fire(wanted: JobSpec) -> int:
+    """Compute the write units of the second fire of a job."""
     with _counted() as (play, ledger):
-        (job,) = play.store_jobs([spec("often", Every(60, NOW))])
-        play.scan_all()
-        play.drain()
+        (job,) = play.store_jobs([wanted])
+        play.run_on(job.key, HOUR_MS)
         ledger.units = 0
-        play.clock.advance(60 * SECOND_MS)
-        play.scan_all()
-        play.drain()
+        play.clock.advance(60 * SECOND_MS - (play.clock.now() - NOW))
+        play.run_on(job.key, HOUR_MS)
         if len(play.runs(job.key)) != 2:
             raise AssertionError("a second fire was to be measured")
-        return {"one-off": one_off, "recurring": ledger.units}
+        return ledger.units
 
 
 @contextmanager

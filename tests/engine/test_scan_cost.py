@@ -12,6 +12,8 @@ def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_a
 def test_a_run_stays_within_its_budget_of_write_units() -> None:
     units = write_units_of_a_run()
     assert units["recurring"] <= 6
+    assert units["guarded"] <= 6 + 2
+    assert units["jittered"] <= 6 + 3  # into the due index and out of it again
     assert units["one-off"] <= 11
 
 
