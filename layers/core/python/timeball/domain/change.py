@@ -60,11 +60,11 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     """Return an open job as a new request wants it: the same row if nothing differs.
 
     A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
-    InvalidSchedule if it has no fire left.
+    InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
     wanted = replace(
         job,
-        work=spec.work,
+        work=None if job.work is None else spec.work,
         name=spec.name,
         tags=spec.tags,
         priority=spec.priority,

@@ -11,6 +11,7 @@ from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import Job, guarded
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
 from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended
+from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError
 
@@ -102,7 +103,10 @@ def _is_asked_to_stop(world: World, holder: Run, now: int) -> bool:
 def _end(world: World, run: Run, now: int) -> bool:
     """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on."""
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
-    return world.store.swap_runs([Swap(run, ended(run, state, now, Reason.OVERTAKEN))], now)[0].done
+    done = world.store.swap_runs([Swap(run, ended(run, state, now, Reason.OVERTAKEN))], now)[0].done
+    if done and state is RunState.SKIPPED:
+        skipped(world, run.id.job, Reason.OVERTAKEN, 1, run.id.fire_at)
+    return done
 
 
 def release(world: World, runs: Sequence[RunId]) -> None:
