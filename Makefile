@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 NODE := $(BIN)/node
 WORKERS ?= auto
+SEEDS ?= 1000
 
 # The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.
 export JSII_NODE := $(CURDIR)/$(NODE)
@@ -66,6 +67,10 @@ test: setup check ## Run every tier of the tests
 contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB and SQS endpoint: make contract ENDPOINT=<url>
 	@test -n "$(ENDPOINT)" || { echo 'Say which endpoint: make contract ENDPOINT=http://127.0.0.1:8000'; exit 2; }
 	@TIMEBALL_CONTRACT_ENDPOINT="$(ENDPOINT)" $(BIN)/pytest tests/contract
+
+.PHONY: simulate
+simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays and users: make simulate SEEDS=10000
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 .PHONY: bench
 bench: setup ## Count the requests of a scan, the write units of a run, the time of a cron step

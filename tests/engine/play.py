@@ -16,6 +16,7 @@ from timeball.engine.execute import execute
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules, World
 from timeball.ports import Answer, Call, Delivery, LedgerQuery, Owner, Queue, Store
+from timeball.testing.counting_meter import CountingMeter
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
@@ -75,14 +76,15 @@ class Play:
         self.queue = MemoryQueue(self.clock.now)
         self.rules = rules or Rules(shards=1)
         self.caller = NotingCaller(self.clock)
+        self.meter = CountingMeter()
         self._invocations = 0
 
     def world(self, points: Points | None = None) -> World:
         """Return the world as a process sees it that stops, if at all, at the given points."""
         queue: Queue = self.queue
         if points is None:
-            return World(self.store, queue, self.clock, self.rules)
-        return World(with_faults(self.store, points), with_faults(queue, points), self.clock, self.rules)
+            return World(self.store, queue, self.clock, self.rules, self.meter)
+        return World(with_faults(self.store, points), with_faults(queue, points), self.clock, self.rules, self.meter)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""

@@ -50,12 +50,13 @@ class Swapped(Generic[Row]):
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Give a job its final status, if it is pending or paused and `fire_at` is its final fire."""
+    """Give a job its final status, if it is pending, or `or_paused`, and `fire_at` is its final fire."""
 
     job: JobKey
     fire_at: int
     status: JobStatus
     at: int
+    or_paused: bool = True
 
 
 @dataclass(frozen=True)

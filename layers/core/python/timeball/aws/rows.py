@@ -110,6 +110,8 @@ class Rows:
             "last_fire_at": run.last_fire_at,
             "count": run.count if run.count != 1 else None,
             "work_digest": run.work_digest,
+            "request": run.request,
+            "fingerprint": run.fingerprint,
         }
         if run.is_terminal:
             row["expires_at"] = self.expiry(run.finished_at or now)
@@ -214,6 +216,8 @@ def to_run(row: dict[str, Any]) -> Run:
         last_fire_at=row.get("last_fire_at"),
         count=row.get("count", 1),
         work_digest=row.get("work_digest"),
+        request=row.get("request"),
+        fingerprint=row.get("fingerprint"),
     )
 
 

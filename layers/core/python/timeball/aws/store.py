@@ -241,7 +241,7 @@ class DynamoStore:
         return Update(
             job_key(conclusion.job),
             where={
-                "status": [JobStatus.PENDING.value, JobStatus.PAUSED.value],
+                "status": [JobStatus.PENDING.value, *([JobStatus.PAUSED.value] if conclusion.or_paused else [])],
                 "final_fire_at": [conclusion.fire_at],
             },
             set={

@@ -68,7 +68,10 @@ class Backfill:
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """What to write: fires to start, the fire to skip, whether to stop the last run; then where the backfill stands."""
+    """What to write: fires to start, the fire to skip, whether to stop the last run; then where the backfill stands.
+
+    `after` None: nothing yet.
+    """
 
     starts: tuple[int, ...] = ()
     skip: int | None = None
@@ -129,6 +132,8 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     overlap = decide_overlap(backfill.overlap, candidate, last, None)
     if overlap.step in (Step.START, Step.ACQUIRE):
         return _start(backfill, fire_at, now)
+    if _turn(backfill, now) > now:
+        return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
     if overlap.step is Step.SKIP:
         following_at = _following(backfill, fire_at)
         after = replace(

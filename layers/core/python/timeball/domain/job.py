@@ -166,17 +166,25 @@ def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
 
 
 def settled(job: Job) -> Job:
-    """Return the job without its intent; it stands in the due index only if it is to be planned."""
+    """Return the job without its intent; it stands in the due index only if it is to be planned.
+
+    One without a fire to come stays due once more: its final run may have ended while it was paused.
+    """
     due_at = job.next_fire_at if job.status is JobStatus.PENDING else None
+    if job.status is JobStatus.PENDING and job.next_fire_at is None:
+        due_at = job.due_at
     return replace(job, revision=job.revision + 1, intent=None, due_at=due_at)
 
 
 def conclusion(job: Job, run: Run) -> JobStatus | None:
-    """Return the status that a terminal run gives its job, or None: only the run of the final fire gives one."""
+    """Return the status that a terminal run gives its job, or None: only the run of the final fire gives one.
+
+    A one-off that a run by hand overtook has failed: were it cancelled, that run would be too.
+    """
     if not run.is_terminal or job.final_fire_at is None or not run.covers(job.final_fire_at):
         return None
     if not job.schedule.is_one_off:
         return JobStatus.COMPLETED
-    if run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED:
+    if run.reason is not Reason.OVERTAKEN and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED
     return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

@@ -57,8 +57,8 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
         return Overlap(Step.ACQUIRE)
     if not run.is_unstarted:
         return Overlap(Step.WAIT)
-    if policy is OverlapPolicy.SKIP:
-        return Overlap(Step.SKIP)
+    if policy is OverlapPolicy.SKIP or (policy is OverlapPolicy.CANCEL_OTHER and holder.id.fire_at > run.id.fire_at):
+        return Overlap(Step.SKIP)  # messages come in any order: an older fire never stops a newer one
     step = _place(policy, run, parked if parked is not None and parked.state is RunState.QUEUED else None)
     stops = policy is OverlapPolicy.CANCEL_OTHER and step is not Step.SKIP and not holder.cancel_requested
     return Overlap(step, stop_holder=stops)

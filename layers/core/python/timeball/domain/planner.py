@@ -84,11 +84,12 @@ def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: 
 def _skip(job: Job, first_at: int, until: int) -> Plan:
     skipped = list(islice(fires(job.schedule, first_at, until - 1), MAX_STEPS))
     last_at = skipped[-1]
+    following_at = next_fire(job.schedule, last_at)
     return Plan(
         skip=SkippedRange(first_at, last_at, len(skipped), Reason.MISFIRED),
-        next_fire_at=next_fire(job.schedule, last_at),
-        final_fire_at=job.final_fire_at,
-        more=True,
+        next_fire_at=following_at,
+        final_fire_at=last_at if following_at is None else job.final_fire_at,
+        more=following_at is not None,
     )
 
 

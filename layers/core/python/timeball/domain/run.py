@@ -106,7 +106,8 @@ class Run:
 
     `stamp` is the job's schedule version at the insert; `not_before` the instant before which no call may leave;
     `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended; `work_digest` names work
-    of the run's own, such as a payload that a trigger was given. `reason` of a running run is why it is asked to stop.
+    of the run's own, such as a payload that a trigger was given; `request` names the client's request that made it, and
+    `fingerprint` what that asked for. `reason` of a running run is why it is asked to stop.
     """
 
     id: RunId
@@ -131,6 +132,8 @@ class Run:
     last_fire_at: int | None = None
     count: int = 1
     work_digest: str | None = None
+    request: str | None = None
+    fingerprint: str | None = None
 
     @property
     def is_terminal(self) -> bool:

@@ -141,6 +141,10 @@ def _dispatch_due(world: World, job: Job) -> None:
     if job.due_at is None or job.due_at > read_at + world.rules.lookahead_ms:
         return
     try:
-        dispatch(world, [job], read_at)
+        for _ in range(_TRIES):  # behind an outage the first plan skips what was missed
+            (report,) = dispatch(world, [job], read_at)
+            if not report.more:
+                break
+            job, read_at = report.job, world.clock.now()
     except UnavailableError as unavailable:
         log.warning("changed, and left to the scan: %s", unavailable)

@@ -13,7 +13,7 @@ from timeball.domain.claim import Action, Decision, decide_claim
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
-from timeball.domain.overlap import Step
+from timeball.domain.overlap import OverlapPolicy, Step
 from timeball.domain.run import Reason, Run, RunState, claimed, ended, put_off
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
@@ -126,16 +126,17 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
     except UnavailableError as unavailable:
         log.warning("guards not taken: %s", unavailable)
         steps = [Step.WAIT] * len(wanting)
-    for (one, _, _), step in zip(wanting, steps, strict=True):
+    for (one, run, job), step in zip(wanting, steps, strict=True):
         match step:
             case Step.START:
                 continue
             case Step.SKIP:
-                one.decision = Decision(Action.END, RunState.SKIPPED, Reason.OVERLAP)
+                overtaken = job.overlap is OverlapPolicy.CANCEL_OTHER
+                one.decision = Decision(Action.END, RunState.SKIPPED, Reason.OVERTAKEN if overtaken else Reason.OVERLAP)
             case Step.STAY:
                 one.decision = Decision(Action.DROP)  # the end of the run before it sends it again
             case _:
-                one.decision = Decision(Action.WAIT, wait_until=retry_at)
+                one.decision = Decision(Action.WAIT, wait_until=run.not_before if run.not_before > now else retry_at)
 
 
 def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> None:

@@ -11,6 +11,7 @@ from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Reason, Run, RunState, due_again, ended, withdrawn
 from timeball.engine.follow_up import follow_up
+from timeball.engine.guard import needs_guard
 from timeball.engine.world import World
 from timeball.ports import Swap
 
@@ -48,6 +49,8 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
             return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))
         case RunState.QUEUED if _waits_for_resume(run, job):
             return withdrawn(run)
+        case RunState.QUEUED if _waits_for_guard(run, job):
+            return due_again(run, max(now + world.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
             return due_again(ended(run, RunState.FAILED, now, Reason.NOT_CARRIED), now)
@@ -69,3 +72,8 @@ def _waits_for_resume(run: Run, job: Job | None) -> bool:
         and run.id.origin is Origin.SCHEDULE
         and run.stamp <= job.schedule_version
     )
+
+
+def _waits_for_guard(run: Run, job: Job | None) -> bool:
+    """Say whether a run was only given back because another holds its job's guard: it started when there was none."""
+    return job is not None and not run.is_unstarted and needs_guard(run, job) and job.holder not in (None, run.id)

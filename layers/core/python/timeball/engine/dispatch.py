@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, advanced, fixed, pushed_back
 from timeball.domain.ledger import queued_run, skipped_range
@@ -53,6 +54,7 @@ def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched
     """
     writings = [_planned(world, job, read_at) for job in jobs]
     begun = [writing for writing in writings if writing is not None]
+    _conclude(world, begun)
     _fix(world, begun, read_at)
     _insert(world, begun, read_at)
     _record_skips(world, begun, read_at)
@@ -77,6 +79,18 @@ def _planned(world: World, job: Job, now: int) -> _Writing | None:
         log.exception("job cannot be planned", extra={"job_id": job.key.job_id, "failures": job.plan_failures + 1})
         push_back(world, job)
         return None
+
+
+def _conclude(world: World, writings: Sequence[_Writing]) -> None:
+    """Repeat the follow-ups of a final run that may have ended while its job was paused."""
+    finals = {
+        RunId(writing.job.key, writing.job.final_fire_at, Origin.SCHEDULE): writing.job
+        for writing in writings
+        if writing.job.next_fire_at is None and writing.job.final_fire_at is not None
+    }
+    if finals:
+        rows = world.store.read_runs(list(finals))
+        follow_up(world, [(row, finals[row.id]) for row in rows if row is not None and row.is_terminal])
 
 
 def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
@@ -155,17 +169,24 @@ def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:
         if writing.plan.skip is None:
             continue
         standing = record_skip(world, writing.job, writing.plan.skip, now)
-        if standing is None or not _skip_withdrawn(world, standing, writing.plan.skip.reason, now):
+        if standing is None or not _skip_withdrawn(world, writing.job, standing, writing.plan.skip.reason, now):
             writing.whole = False
             continue
         writing.to_send += tuple(row for row in standing if row.state is RunState.QUEUED and row.due_at is None)
+        if writing.plan.next_fire_at is None:
+            rows = world.store.runs_between(writing.job.key, writing.plan.skip.first_at, writing.plan.skip.last_at)
+            follow_up(world, [(row, writing.job) for row in rows if row.is_terminal])
 
 
-def _skip_withdrawn(world: World, standing: Sequence[Run], reason: Reason, now: int) -> bool:
+def _skip_withdrawn(world: World, job: Job, standing: Sequence[Run], reason: Reason, now: int) -> bool:
     swaps = [
         Swap(row, ended(row, RunState.SKIPPED, now, reason)) for row in standing if row.state is RunState.WITHDRAWN
     ]
-    return not swaps or all(swapped.done for swapped in world.store.swap_runs(swaps, now))
+    swapped = world.store.swap_runs(swaps, now) if swaps else []
+    for swap, outcome in zip(swaps, swapped, strict=True):
+        if outcome.done:
+            skipped(world, job.key, reason, 1, swap.before.id.fire_at)
+    return all(outcome.done for outcome in swapped)
 
 
 def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Run] | None:
@@ -176,10 +197,11 @@ def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Ru
     for _ in range(_TRIES):
         standing = world.store.runs_between(job.key, skip.first_at, skip.last_at)
         missing = skipped_range(job, skip.first_at, skip.last_at, skip.reason, standing, now)
-        if not missing:
-            return standing
-        if all(found is None for found in world.store.insert_runs(missing, now)):
-            skipped(world, job.key, skip.reason, sum(row.count for row in missing), skip.first_at)
+        inserted = world.store.insert_runs(missing, now) if missing else []
+        count = sum(row.count for row, found in zip(missing, inserted, strict=True) if found is None)
+        if count:
+            skipped(world, job.key, skip.reason, count, skip.first_at)
+        if all(found is None for found in inserted):
             return standing
     return None
 

@@ -8,9 +8,9 @@ crashes in between leaves a message whose claim takes the guard.
 from collections.abc import Mapping, Sequence
 
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import Job, guarded
+from timeball.domain.job import Job, conclusion, guarded
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended
+from timeball.domain.run import Reason, Run, RunState, asked_to_stop, due_again, ended
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError
@@ -60,9 +60,12 @@ def _admit_one_each(
         run, job = wanting[position][0], jobs[key]
         holder, parked = _row(rows, job.holder), _row(rows, job.parked)
         overlap = decide_overlap(job.overlap, run, holder, parked)
-        if overlap.stop_holder and holder is not None and not _is_asked_to_stop(world, holder, now):
+        if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
+            answers[position] = Step.WAIT  # at its instant nothing of this may be needed
+            continue
+        if overlap.stop_holder and holder is not None and not _is_asked_to_stop(world, job, holder, now):
             continue  # it has moved on, or holds nothing any more: decided anew
-        if overlap.step is Step.TAKE_PLACE and parked is not None and not _end(world, parked, now):
+        if overlap.step is Step.TAKE_PLACE and parked is not None and not _end(world, job, parked, now):
             continue
         after = _after(job, run, overlap.step)
         if after is None:
@@ -92,18 +95,24 @@ def _after(job: Job, run: Run, step: Step) -> Job | None:
             return None
 
 
-def _is_asked_to_stop(world: World, holder: Run, now: int) -> bool:
+def _is_asked_to_stop(world: World, job: Job, holder: Run, now: int) -> bool:
     """Ask a running holder to stop, and say whether that is written; end one that only waits, which frees the guard."""
     if holder.state is not RunState.RUNNING:
-        _end(world, holder, now)
+        _end(world, job, holder, now)
         return False
     return world.store.swap_runs([Swap(holder, asked_to_stop(holder, Reason.OVERTAKEN))], now)[0].done
 
 
-def _end(world: World, run: Run, now: int) -> bool:
-    """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on."""
+def _end(world: World, job: Job, run: Run, now: int) -> bool:
+    """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on.
+
+    A parked run has no message any more: one whose end concludes its job is left to the scan.
+    """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
-    done = world.store.swap_runs([Swap(run, ended(run, state, now, Reason.OVERTAKEN))], now)[0].done
+    after = ended(run, state, now, Reason.OVERTAKEN)
+    if conclusion(job, after) is not None:
+        after = due_again(after, now)
+    done = world.store.swap_runs([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:
         skipped(world, run.id.job, Reason.OVERTAKEN, 1, run.id.fire_at)
     return done

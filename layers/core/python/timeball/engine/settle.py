@@ -12,13 +12,14 @@ from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import DAY_MS, SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
-from timeball.domain.planner import MAX_STEPS, SkippedRange, may_start_at
+from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
 from timeball.domain.retry import longest_life_ms
 from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended, put_off, withdrawn
 from timeball.domain.schedule import Schedule, fires, is_occurrence
 from timeball.engine.backfill import cancel_backfills
 from timeball.engine.dispatch import record_skip
 from timeball.engine.follow_up import follow_up
+from timeball.engine.guard import release
 from timeball.engine.notice import skipped
 from timeball.engine.resend import resend
 from timeball.engine.world import World
@@ -57,36 +58,47 @@ def _settle(world: World, job: Job) -> Settlement:
         claimed += cancel_backfills(world, job.key)
     if intent is None:
         return Settlement(job, claimed)
-    swapped = world.store.swap_jobs([Swap(job, settled(job))], now)[0]
-    if swapped.row is None:
-        return Settlement(settled(job), claimed)
-    if not swapped.done and swapped.row.intent is not None:
-        raise UnavailableError(f"job {job.key.job_id} kept changing")
-    return Settlement(replace(swapped.row, work=job.work), claimed)
+    return Settlement(_without_intent(world, job, intent, now), claimed)
+
+
+def _without_intent(world: World, job: Job, intent: Intent, now: int) -> Job:
+    """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
+    standing = job
+    for _ in range(_TRIES):
+        swapped = world.store.swap_jobs([Swap(standing, settled(standing))], now)[0]
+        if swapped.row is None:
+            return settled(job)
+        standing = replace(swapped.row, work=job.work)
+        if swapped.done or standing.intent is None:
+            return standing
+        if standing.intent != intent or standing.version != job.version:
+            break
+    raise UnavailableError(f"job {job.key.job_id} kept changing")
 
 
 def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
-    """Give each fire that a plan from before the intent may still insert its row, the long missed ones in ranges.
+    """Give each fire that a plan from before the intent may still insert its row.
 
-    A fire after a reschedule that the new schedule has too stays free: whoever inserts it does no harm.
+    A plan starts runs from the job's next fire on, and no more than MAX_STARTS: so many get rows of their own. What lies
+    behind them can only be skipped by it, as a range, and is skipped as ranges here. A fire after a reschedule that the
+    new schedule has too stays free: whoever inserts it does no harm.
     """
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
     old = replace(job, schedule=intent.schedule or job.schedule)
     through_at = intent.asked_at + world.rules.lookahead_ms + world.rules.margin_ms
-    single_from = intent.asked_at - 2 * world.rules.misfire_ms
     first_at = intent.next_fire_at
+    if first_at is None or first_at > through_at:
+        return
+    singly = list(islice(fires(old.schedule, first_at, through_at), MAX_STARTS))
+    _skip_singly(world, old, [at for at in singly if not _goes_on(job.schedule, intent, at)], reason, now)
+    behind = fires(old.schedule, singly[-1] + 1, through_at) if len(singly) == MAX_STARTS else iter(())
     for _ in range(_CHUNKS):
-        if first_at is None or first_at > through_at:
+        chunk = [at for at in islice(behind, MAX_STEPS) if not _goes_on(job.schedule, intent, at)]
+        if not chunk:
             return
-        missed = first_at < single_from
-        chunk_end = single_from - 1 if missed else through_at
-        chunk = list(islice(fires(old.schedule, first_at, chunk_end), MAX_STEPS))
-        if chunk and missed:
-            if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
-                raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
-        elif chunk:
-            _skip_singly(world, old, [at for at in chunk if not _goes_on(job.schedule, intent, at)], reason, now)
-        first_at = chunk[-1] + 1 if len(chunk) == MAX_STEPS else chunk_end + 1
+        if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
+            raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
+        first_at = chunk[-1] + 1
     after = replace(job, intent=replace(intent, next_fire_at=first_at), revision=job.revision + 1)
     kept = world.store.swap_jobs([Swap(job, after)], now)[0]
     raise UnavailableError(f"job {job.key.job_id} has more to settle (kept: {kept.done})")
@@ -97,10 +109,22 @@ def _goes_on(schedule: Schedule, intent: Intent, fire_at: int) -> bool:
 
 
 def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
-    if not fire_times:
-        return
-    inserted = world.store.insert_runs(skipped_fires(job, fire_times, reason, now), now)
-    count = sum(standing is None for standing in inserted)
+    """Skip each fire by a row of its own, where none stands for it.
+
+    A slow plan may skip a range of what is past at the same time. The row of the first fire of a range refuses the
+    range, so the past is written one by one, in order, around the ranges that are met.
+    """
+    count, covered_to = 0, -1
+    for fire_at in (at for at in fire_times if at < now):
+        if fire_at <= covered_to:
+            continue
+        standing = world.store.insert_runs(skipped_fires(job, [fire_at], reason, now), now)[0]
+        count += standing is None
+        covered_to = covered_to if standing is None else standing.last_fire_at or fire_at
+    coming = [at for at in fire_times if at >= now]
+    if coming:
+        inserted = world.store.insert_runs(skipped_fires(job, coming, reason, now), now)
+        count += sum(standing is None for standing in inserted)
     if count:
         skipped(world, job.key, reason, count, fire_times[0])
 
@@ -114,6 +138,7 @@ def _align(world: World, job: Job, now: int) -> tuple[RunId, ...]:
         rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
         _follow_up(world, job, rows, now)
         if all(outcome.done for outcome in swapped):
+            _hand_over(world, job)
             return tuple(run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run))
     raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
 
@@ -122,7 +147,7 @@ def _since(world: World, job: Job, now: int) -> int:
     """Return the earliest fire time that a live run of the job may have; a one-off may start however late."""
     if job.schedule.is_one_off:
         return 0
-    begun_at = min(now, job.intent.asked_at) if job.intent else now
+    begun_at = min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
     latest_start_ms = max(job.catch_up.max_age_seconds * SECOND_MS, world.rules.misfire_ms) + _LATEST_START_MS
     return max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
 
@@ -135,23 +160,30 @@ def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:
         return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return None
+    if run.stamp > job.schedule_version:
+        return None  # it was let go by a change that came later than this reading of the job
     if not is_occurrence(job.schedule, run.id.fire_at):
         return ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED)
     if job.status is JobStatus.PAUSED:
-        mine = run.state is RunState.QUEUED and run.stamp <= job.schedule_version
-        return withdrawn(run) if mine else None
+        return withdrawn(run) if run.state is RunState.QUEUED else None
     return _let_go(world, job, run, now)
 
 
 def _let_go(world: World, job: Job, run: Run, now: int) -> Run | None:
-    """Decide about a run that a pause took back, as about any other that is late; renew the stamp of one it left.
+    """Decide about a run that a pause took back, as about any other that is late; send again one that it left.
 
     It stands in the due index until it is sent, as every run does that is not inserted by a plan.
     """
     if run.state is RunState.QUEUED:
-        fresh = run.stamp >= job.schedule_version
-        return None if fresh else put_off(run, run.not_before, run.due_at, job.schedule_version)
-    start_at = may_start_at(job, run.id.fire_at, run.not_before, now, world.rules.misfire_ms)
+        if run.stamp >= job.schedule_version:
+            return None
+        due_at = (
+            max(run.not_before, now) if run.due_at is None else run.due_at
+        )  # its plan may have died before the send
+        return put_off(run, run.not_before, due_at, job.schedule_version)
+    start_at: int | None = run.not_before
+    if run.id not in (job.holder, job.parked):  # one that waits for an earlier run is not late by our fault
+        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, world.rules.misfire_ms)
     if start_at is None:
         return ended(run, RunState.SKIPPED, now, Reason.MISFIRED)
     return put_off(run, start_at, max(start_at, now), job.schedule_version)
@@ -168,6 +200,15 @@ def _follow_up(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
     due = [row for row in rows if row.state is RunState.QUEUED and _is_due(row, now + world.rules.lookahead_ms)]
     if due:
         resend(world, due)
+
+
+def _hand_over(world: World, job: Job) -> None:
+    """Take the guard from a run that is over: a settling that was cut off may have ended it and told nobody."""
+    if job.holder is None or job.status is JobStatus.CANCELLED:
+        return
+    holder = world.store.read_runs([job.holder])[0]
+    if holder is not None and holder.is_terminal:
+        release(world, [job.holder])
 
 
 def _is_due(run: Run, horizon_at: int) -> bool:

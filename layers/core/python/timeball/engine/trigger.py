@@ -18,22 +18,32 @@ _TRIES = 10
 
 
 class Triggering(StrEnum):
-    """What became of it: a run was made; it was made before by the same request; no such job; the job is cancelled."""
+    """What became of it.
+
+    A run was made; it was made before by the same request; by the same request, which then asked for something else; no
+    such job; the job is cancelled.
+    """
 
     STARTED = "started"
     REPEATED = "repeated"
+    CONFLICT = "conflict"
     NOT_FOUND = "not_found"
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`; the same `request` makes one run."""
+    """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`.
+
+    The same `request` makes one run; `fingerprint` is a digest of what it asks for, by which a repeat is known. Without
+    a request the fingerprint must be one that no other trigger has: it tells two of the same millisecond apart.
+    """
 
     job: JobKey
     payload: str | None = None
     has_payload: bool = False
     request: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,13 +72,14 @@ def _trigger(world: World, one: Trigger) -> Triggered:
     digest = _save_payload(world, job, one, now)
     noted_at = now if one.request is None else world.store.remember(one.job, one.request, now, now)
     for fire_at in range(noted_at, noted_at + _TRIES):
-        run = _manual_run(job, fire_at, now, digest)
+        run = _manual_run(job, one, fire_at, now, digest)
         standing = world.store.insert_runs([run], now)[0]
         if standing is None:
             resend(world, [run])
             return Triggered(Triggering.STARTED, replace(run, due_at=None))
-        if one.request is not None and standing.work_digest == digest:
-            return Triggered(Triggering.REPEATED, standing)
+        if one.request is not None and standing.request == one.request:
+            is_same = standing.fingerprint == one.fingerprint
+            return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
     raise UnavailableError(f"job {one.job.job_id} is triggered too often at once")
 
 
@@ -78,7 +89,7 @@ def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
     return world.store.save_works([(job.key, replace(job.work, payload=one.payload))], now)[0]
 
 
-def _manual_run(job: Job, fire_at: int, now: int, digest: str | None) -> Run:
+def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
     return Run(
         id=RunId(job.key, fire_at, Origin.MANUAL),
         state=RunState.QUEUED,
@@ -89,4 +100,6 @@ def _manual_run(job: Job, fire_at: int, now: int, digest: str | None) -> Run:
         created_at=now,
         due_at=max(fire_at, now),
         work_digest=digest,
+        request=one.request,
+        fingerprint=one.fingerprint,
     )

@@ -208,7 +208,7 @@ class MemoryStore:
     def _conclude(self, conclusion: Conclusion) -> bool:
         with self._lock:
             job = self.jobs.get(conclusion.job)
-            open_for_it = (JobStatus.PENDING, JobStatus.PAUSED)
+            open_for_it = (JobStatus.PENDING, *([JobStatus.PAUSED] if conclusion.or_paused else []))
             if job is None or job.status not in open_for_it or job.final_fire_at != conclusion.fire_at:
                 return False
             self.jobs[job.key] = replace(

@@ -40,8 +40,12 @@ class VirtualClock:
 
     def run(self, main: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine to its end, moving the clock whenever every task waits for a time."""
-        with asyncio.Runner(loop_factory=lambda: _VirtualLoop(self)) as runner:
+        with self.runner() as runner:
             return runner.run(main)
+
+    def runner(self) -> asyncio.Runner:
+        """Return a runner on this clock: what a run of it has begun goes on in the next, until the runner is closed."""
+        return asyncio.Runner(loop_factory=lambda: _VirtualLoop(self))
 
 
 class _JumpingSelector(selectors.SelectSelector):

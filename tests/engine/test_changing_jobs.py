@@ -1,0 +1,252 @@
+"""Pause and resume, among scans and executors: what becomes of each fire that they meet."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.job import JobStatus
+from timeball.domain.new_job import JobSpec
+from timeball.domain.run import RunState
+from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.testing.faults import Points
+
+SKIP = CatchUp(CatchUpPolicy.SKIP)
+LATEST = CatchUp(CatchUpPolicy.LATEST)
+ALL = CatchUp(CatchUpPolicy.ALL, max_runs=5)
+
+
+def begin(play: Play, timing: Timing | Schedule, catch_up: CatchUp = LATEST) -> JobSpec:
+    wanted = replace(spec("job", timing), catch_up=catch_up)
+    play.store_jobs([wanted])
+    return wanted
+
+
+RAN, SUPERSEDED, MISFIRED = ("succeeded", None), ("skipped", "superseded"), ("skipped", "misfired")
+
+
+def test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time(
+    service: Service,
+) -> None:
+    play = service.play
+    begin(play, Every(60, at(4)))
+    service.until(at(1))
+    (changed,) = pause(play.world(), [(KEY, None)])
+    assert (changed.outcome, changed.claimed) == (Outcome.DONE, ())
+    (run,) = play.runs(KEY)
+    assert run.state is RunState.WITHDRAWN
+    service.until(at(2))
+    resume(play.world(), [(KEY, None)])
+    service.until(at(30))
+    assert play.runs(KEY)[0].id == run.id
+    assert ledger(play) == {4: RAN}
+    assert calls(service) == [(4, 4)]
+
+
+# Of each: catch-up policy, how long the job is paused after 1 s (seconds), and its ledger: it fires at 4 s, 64 s ...
+RESUMED = {
+    "soon: late, but not missed": (SKIP, 40, {4: RAN}),
+    "a minute later, nothing is caught up": (SKIP, 70, {4: MISFIRED, 64: RAN}),
+    "a minute later, the latest is caught up": (LATEST, 70, {4: RAN, 64: RAN}),
+    "two minutes later, the latest is caught up": (LATEST, 129, {4: MISFIRED, 64: RAN, 124: RAN}),
+    "two minutes later, all are": (ALL, 129, {4: RAN, 64: RAN, 124: RAN}),
+    "two minutes later, none is": (SKIP, 129, {4: MISFIRED, 64: MISFIRED, 124: RAN}),
+}
+
+
+@pytest.mark.parametrize("case", RESUMED)
+def test_resume_decides_about_the_row_that_a_pause_took_back_as_about_any_other_that_is_late(
+    service: Service, case: str
+) -> None:
+    catch_up, seconds, rows = RESUMED[case]
+    begin(service.play, Every(60, at(4)), catch_up)
+    service.until(at(1))
+    pause(service.play.world(), [(KEY, None)])
+    service.until(at(1 + seconds))
+    assert calls(service) == []
+    resume(service.play.world(), [(KEY, None)])
+    service.until(at(5 + seconds))
+    assert ledger(service.play) == rows
+    assert [fire for fire, _ in calls(service)] == [fire for fire, row in rows.items() if row == RAN]
+
+
+# Of each: catch-up policy, and which of the ten fires of a paused ten minutes run (minutes from NOW).
+PAUSED_LONG = {
+    "skip": (SKIP, [9, 10]),  # that of a minute ago is not missed yet
+    "latest": (LATEST, [8, 9, 10]),
+    "all, five at most": (ALL, [4, 5, 6, 7, 8, 9, 10]),
+}
+
+
+@pytest.mark.parametrize("case", PAUSED_LONG)
+def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: Service, case: str) -> None:
+    catch_up, ran = PAUSED_LONG[case]
+    begin(service.play, Every(60, NOW), catch_up)
+    pause(service.play.world(), [(KEY, None)])
+    service.until(NOW + 10 * MINUTE_MS)
+    resume(service.play.world(), [(KEY, None)])
+    service.until(NOW + 10 * MINUTE_MS + 30 * SECOND_MS)
+    assert sorted(fire // 60 for fire, _ in calls(service)) == ran
+    rows = service.play.runs(KEY)
+    assert sum(row.count for row in rows) == 11
+    assert sum(service.play.meter.counts.values()) == 11 - len(ran)
+
+
+def test_a_one_off_that_a_pause_took_back_runs_however_late_it_is_resumed(service: Service) -> None:
+    begin(service.play, At(at(3)), SKIP)
+    service.until(at(1))
+    pause(service.play.world(), [(KEY, None)])
+    service.until(NOW + 2 * DAY_MS)
+    resume(service.play.world(), [(KEY, None)])
+    service.until(NOW + 2 * DAY_MS + MINUTE_MS)
+    assert ledger(service.play) == {3: RAN}
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
+
+
+def test_a_pause_leaves_a_run_alone_that_waits_for_its_retry(service: Service) -> None:
+    service.target.statuses = [500]
+    begin(service.play, Every(60, at(1)))
+    service.until(at(2))
+    (changed,) = pause(service.play.world(), [(KEY, None)])
+    assert changed.claimed == ()
+    service.until(at(200))
+    assert ledger(service.play) == {1: RAN}
+    assert calls(service) == [(1, 1), (1, 6)]
+
+
+def test_a_pause_names_the_run_that_was_already_claimed_and_lets_it_end(service: Service) -> None:
+    begin(service.play, Every(60, NOW))
+    service.target.takes = lambda _: 20 * SECOND_MS
+    service.until(at(5))
+    (changed,) = pause(service.play.world(), [(KEY, None)])
+    assert changed.claimed == (RunId(KEY, NOW, Origin.SCHEDULE),)
+    service.until(at(100))
+    assert ledger(service.play) == {0: RAN}
+
+
+def test_pausing_twice_and_resuming_twice_is_one_change_each(service: Service) -> None:
+    begin(service.play, Every(60, NOW))
+    for verb, version in ((pause, 2), (pause, 2), (resume, 3), (resume, 3)):
+        (changed,) = verb(service.play.world(), [(KEY, None)])
+        assert changed.job is not None
+        assert (changed.outcome, changed.job.version) == (Outcome.DONE, version)
+
+
+def test_a_job_that_is_over_is_neither_paused_nor_resumed_nor_rescheduled(service: Service) -> None:
+    begin(service.play, At(NOW))
+    service.until(at(10))
+    assert pause(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert resume(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert reschedule(service.play, At(at(60))).outcome is Outcome.ENDED
+    assert cancel(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
+
+
+def test_a_stale_version_changes_nothing(service: Service) -> None:
+    begin(service.play, Every(60, NOW))
+    pause(service.play.world(), [(KEY, 1)])
+    before = service.play.job(KEY)
+    for verb in (pause, resume, cancel):
+        assert verb(service.play.world(), [(KEY, 1)])[0].outcome is Outcome.STALE
+    assert (
+        revise(service.play.world(), [(replace(before, version=1), spec("job", At(NOW)))])[0].outcome is Outcome.STALE
+    )
+    assert service.play.job(KEY) == before
+
+
+def test_no_such_job() -> None:
+    for verb in (pause, resume, cancel):
+        assert verb(Play().world(), [(KEY, None)]) == [Changed(Outcome.NOT_FOUND, None)]
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A change that stands still at each of its points, what is done meanwhile, and the job's period (s) after it."""
+
+    change: Callable[[Play, Points], object]
+    meanwhile: Callable[[Play], object]
+    period: int
+    prepare: Callable[[Play], object] = lambda _: None
+
+
+def _pause(play: Play, points: Points | None = None) -> None:
+    pause(play.world(points), [(KEY, None)])
+
+
+def _resume(play: Play, points: Points | None = None) -> None:
+    resume(play.world(points), [(KEY, None)])
+
+
+def _reschedule_until_it_is_done(play: Play, points: Points) -> None:
+    while reschedule(play, Every(2, at(2)), points).outcome is Outcome.STALE:
+        pass
+
+
+def _resume_and_scan(play: Play) -> None:
+    _resume(play)
+    play.scan_all()
+
+
+def _resume_pause_and_resume(play: Play) -> None:
+    _resume(play)
+    _pause(play)
+    _resume(play)
+
+
+def _pause_and_resume(play: Play) -> None:
+    _pause(play)
+    _resume(play)
+
+
+def _reschedule_and_scan(play: Play) -> None:
+    reschedule(play, Every(2, at(2)))
+    play.scan_all()
+
+
+def _resume_reschedule_and_scan(play: Play) -> None:
+    _resume(play)
+    _reschedule_and_scan(play)
+
+
+SLOW = {
+    "a resume during a pause": Slow(_pause, _resume, 3),
+    "a resume and a scan during a pause": Slow(_pause, _resume_and_scan, 3),
+    "a resume, a pause and a resume during a pause": Slow(_pause, _resume_pause_and_resume, 3),
+    "a resume, a reschedule and a scan during a pause": Slow(_pause, _resume_reschedule_and_scan, 2),
+    "a reschedule and a scan during a resume": Slow(_resume, _reschedule_and_scan, 2, prepare=_pause),
+    "a pause and a resume during a reschedule": Slow(_reschedule_until_it_is_done, _pause_and_resume, 2),
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_a_slow_change_that_wakes_after_others_takes_nothing_back_that_they_let_go(case: str) -> None:
+    one, point, reached = SLOW[case], 0, 1
+    while point < reached:
+        with Service(Play()) as service:
+            play = service.play
+            begin(play, Every(3, at(3)))
+            play.scan_all()
+            one.prepare(play)
+
+            def meanwhile(play: Play = play) -> None:
+                one.meanwhile(play)
+
+            points = Points(point, meanwhile)
+            one.change(play, points)
+            reached = points.reached
+            if play.job(KEY).status is JobStatus.PAUSED:
+                assert point < 2  # only before its first write is it the slow one that comes last
+                _resume(play)
+            service.until(at(20))
+            rows = ledger(play)
+            due = [float(fire) for fire in range(one.period, 21, one.period)]
+            assert [fire for fire, row in rows.items() if row == RAN] == due, point
+            assert calls(service) == [(fire, fire) for fire in due], point
+            assert {row for fire, row in rows.items() if fire <= 20} <= {RAN, SUPERSEDED}, point
+        point += 1
+    assert reached >= 6
