@@ -1,6 +1,6 @@
 """The API function: what a client may do with jobs and runs, over HTTPS.
 
-routes.py is the way in; job_request.py says what a job may look like; operations.py does it.
+routes.py is the way in; job_request.py says what a job may look like; the modules named *_operations do it.
 """
 
 import secrets
@@ -11,8 +11,8 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from .app import Handler, build_api
+from .edge import Edge
 from .identity import ID_BYTES
-from .operations import Edge
 
 
 def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from timeball.ports import UnavailableError
 
-from .operations import Edge
+from .edge import Edge
 from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from .requests import Reply, Request
 from .routes import PUBLIC_PATHS, ROUTES, Route, methods_of

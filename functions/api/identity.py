@@ -1,7 +1,9 @@
-"""Ids of jobs: random, or the hash of an Idempotency-Key, so that the same request names the same job."""
+"""Ids of jobs and backfills: random, or the hash of an Idempotency-Key: the same request names the same thing."""
 
 import hashlib
 from typing import Final
+
+from timeball.domain.ids import JobKey
 
 ID_BYTES: Final = 16
 
@@ -10,9 +12,12 @@ _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 def job_id(bits: bytes) -> str:
     """Return the id of 16 bytes: `job_` and 26 characters of Crockford's base 32: no look-alikes."""
-    number = int.from_bytes(bits[:ID_BYTES])
-    digits = (ID_BYTES * 8 + 4) // 5
-    return "job_" + "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(digits)))
+    return f"job_{_letters(bits)}"
+
+
+def backfill_name(bits: bytes) -> str:
+    """Return the name of 16 bytes: 26 characters, as they stand in the ids of the backfill's runs."""
+    return _letters(bits)
 
 
 def job_id_of_key(tenant: str, idempotency_key: str) -> str:
@@ -22,6 +27,19 @@ def job_id_of_key(tenant: str, idempotency_key: str) -> str:
     return job_id(digest.digest())
 
 
+def backfill_name_of_key(job: JobKey, idempotency_key: str) -> str:
+    """Return the name of the backfill of a job that its tenant creates under an Idempotency-Key."""
+    parts = f"{job.tenant}\x1f{job.job_id}\x1f{idempotency_key}"
+    digest = hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-backfil")
+    return backfill_name(digest.digest())
+
+
 def fingerprint(canonical_body: bytes) -> str:
     """Return a digest by which a repeated request is known."""
     return hashlib.blake2b(canonical_body, digest_size=ID_BYTES).hexdigest()
+
+
+def _letters(bits: bytes) -> str:
+    number = int.from_bytes(bits[:ID_BYTES])
+    digits = (ID_BYTES * 8 + 4) // 5
+    return "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(digits)))

@@ -8,21 +8,28 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from timeball.domain.catch_up import MAX_CAUGHT_UP
 from timeball.domain.instants import LATEST, SECOND_MS
 
 from .fields import Delay, Factor, Handler, Headers, Name, Payload, Tags, Url
 from .problems import FieldError
-from .schedule_request import NEEDS, RECURRING, ScheduleFields, Strict, bad_window, misplaced, read_fields
+from .request_model import Strict, misplaced, read_fields
+from .schedule_request import NEEDS, RECURRING, ScheduleFields, bad_window
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
 """Of these a job has at most one; with none it runs now."""
 
-_NEEDS = {
+JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     **NEEDS,
     "timezone": ("cronExpression",),
     "pastSchedule": ("scheduleAt",),
     "maxRuns": RECURRING,
+    "catchUp": RECURRING,
+    "jitterSeconds": RECURRING,
 }
+"""Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
+
+OverlapPolicy = Literal["allow", "skip", "queueOne", "cancelOther"]
 
 
 class Target(Strict):
@@ -46,6 +53,16 @@ class RetryPolicy(Strict):
     )
 
 
+class CatchUp(Strict):
+    """What becomes of fires that were missed, in an outage or a pause."""
+
+    policy: Literal["skip", "latest", "all"] = Field("latest", description="Which of the missed fires run.")
+    max_runs: int | None = Field(
+        None, ge=1, le=MAX_CAUGHT_UP, description="Of `all`: so many run at most, the newest; default 10."
+    )
+    max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
+
+
 class JobRequest(ScheduleFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
@@ -60,6 +77,13 @@ class JobRequest(ScheduleFields):
     delay_seconds: Delay | None = Field(None, description="Run once, so much later: seconds or `PT15M`.")
     max_runs: int | None = Field(None, ge=1, le=1_000_000_000, description="So many runs, then the job is completed.")
     priority: Literal["high", "normal", "low"] | None = Field(None, description="Default `normal`.")
+    catch_up: CatchUp | None = Field(None, description="What becomes of missed fires; default: the latest runs.")
+    overlap_policy: OverlapPolicy | None = Field(
+        None, description="What happens when a fire comes while an earlier run is under way; default `allow`."
+    )
+    jitter_seconds: int | None = Field(
+        None, ge=0, le=86_400, description="Each fire starts up to so much later, always the same; default 0."
+    )
     max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
     retry_policy: RetryPolicy | None = Field(None, description="How a failed attempt is tried again.")
     timeout_seconds: int | None = Field(None, ge=1, le=840, description="How long one attempt may take; default 300.")
@@ -85,7 +109,9 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if len(forms) > 1:
         for form in forms:
             yield FieldError(form, f"Give only one of {', '.join(forms)}; with none of them the job runs now.")
-    yield from misplaced(given, _NEEDS)
+    yield from misplaced(given, JOB_NEEDS)
+    if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
+        yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
 
 

@@ -1,14 +1,16 @@
 """From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
 
-from timeball.domain import retry
+from timeball.domain import catch_up, retry
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import HttpTarget, Priority, Work
 from timeball.domain.new_job import JobSpec
-from timeball.domain.schedule import At, Schedule, Timing
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.schedule import At, Schedule, Timing, first_fire
 
 from .body import compact
-from .job_request import JobRequest, RetryPolicy
+from .job_request import CatchUp, JobRequest, RetryPolicy
+from .problems import FieldError
 from .schedule_request import recurring_of
 
 
@@ -38,7 +40,20 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str, now: int) -> Job
         priority=Priority(request.priority or Priority.NORMAL),
         retry=_retry(request),
         timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
+        catch_up=_catch_up(request),
+        overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
+        jitter_seconds=request.jitter_seconds or 0,
     )
+
+
+def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
+    """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
+    if first_fire(schedule, now) is not None:
+        return []
+    form = "everySeconds" if request.every_seconds is not None else "cronExpression"
+    if request.end_at is None:
+        return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
+    return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
 
 
 def _work(request: JobRequest) -> Work:
@@ -48,6 +63,12 @@ def _work(request: JobRequest) -> Work:
     if request.handler is None:
         raise ValueError("a faultless request names a handler or a target")
     return Work(HttpTarget(request.handler), payload)
+
+
+def _catch_up(request: JobRequest) -> catch_up.CatchUp:
+    asked = request.catch_up or CatchUp.model_validate({})
+    max_runs = catch_up.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
+    return catch_up.CatchUp(catch_up.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
 
 
 def _retry(request: JobRequest) -> retry.RetryPolicy:

@@ -13,14 +13,21 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from timeball.domain.run import RunState
 
+from .answers import BackfillAnswer, JobAnswer
+from .job_request import JobRequest
 from .paging import DEFAULT_LIMIT, MAX_LIMIT
+from .patch_schema import patch_of
 from .problems import CONTENT_TYPE, Problem
+from .requests import MERGE_PATCH
 from .routes import ROUTES, Route
 
 VERSION: Final = "1.0.0"
 
 _REF: Final = "#/components/schemas/{model}"
 _ANYWHERE: Final = (Problem.INTERNAL, Problem.UNAVAILABLE)
+_VERSIONED: Final = (JobAnswer, BackfillAnswer)
+"""The answers that come with an ETag."""
+_PATCH_OF: Final[dict[type[BaseModel], str]] = {JobRequest: "JobPatch"}
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "jobId": {
@@ -29,6 +36,11 @@ _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
     "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "backfillId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
+    },
     "status": {
         "in": "query",
         "description": "Only runs in one of these states.",
@@ -122,7 +134,7 @@ def _operation(route: Route) -> dict[str, Any]:
     if names:
         described["parameters"] = [{"name": name, **_PARAMETERS[name]} for name in names]
     if route.body:
-        described["requestBody"] = {"required": True, "content": _json_content(route.body)}
+        described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
     return described
 
 
@@ -133,16 +145,18 @@ def _operation_id(route: Route) -> str:
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "description": "Done." if route.status == 200 else "Created.",
-        "headers": _headers(route),
-    }
-    answer["content"] = _json_content(route.answer) if route.answer else {"application/json": {"schema": {}}}
     by_status: dict[int, list[Problem]] = {}
     always = _ANYWHERE if route.is_public else (Problem.UNAUTHENTICATED, *_ANYWHERE)
     for problem in (*route.problems, *always):
         by_status.setdefault(problem.status, []).append(problem)
-    responses = {str(route.status): answer}
+    responses = {
+        str(status): {
+            "description": "Done." if status == 200 else "Created.",
+            "headers": _headers(status, answer),
+            "content": _json_content(answer) if answer else {"application/json": {"schema": {}}},
+        }
+        for status, answer in sorted(route.answers.items())
+    }
     for status, problems in sorted(by_status.items()):
         responses[str(status)] = _shared_response(problems)
     return responses
@@ -157,11 +171,11 @@ def _shared_response(problems: list[Problem]) -> dict[str, Any]:
     return response
 
 
-def _headers(route: Route) -> dict[str, Any]:
+def _headers(status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
     names = ["X-Request-Id"]
-    if route.answer is not None and route.answer.__name__ == "JobAnswer":
+    if answer in _VERSIONED:
         names.append("ETag")
-    if route.status == 201:
+    if status == 201:
         names += ["Location", "Idempotency-Replayed"]
     return {name: {"schema": {"type": "string"}} for name in names}
 
@@ -179,9 +193,18 @@ def _json_content(model: type[BaseModel]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
 
 
+def _body_content(route: Route) -> dict[str, Any]:
+    if route.body is None:
+        return {}
+    if route.method != "PATCH":
+        return _json_content(route.body)
+    schema = {"$ref": _REF.format(model=_PATCH_OF[route.body])}
+    return {media_type: {"schema": schema} for media_type in MERGE_PATCH}
+
+
 def _schemas() -> dict[str, Any]:
     bodies = {route.body for route in ROUTES if route.body}
-    answers = {route.answer for route in ROUTES if route.answer}
+    answers = {answer for route in ROUTES for answer in route.answers.values() if answer}
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((model, "validation") for model in bodies),
         *((model, "serialization") for model in answers),
@@ -190,6 +213,9 @@ def _schemas() -> dict[str, Any]:
     _, definitions = models_json_schema(wanted, by_alias=True, ref_template=_REF)
     schemas: dict[str, Any] = definitions["$defs"]
     schemas["Problem"] = schemas.pop("ProblemDetails")
+    for model, name in _PATCH_OF.items():
+        schemas[name] = patch_of(schemas[model.__name__], schemas)
+        schemas[name]["description"] = "A merge patch (RFC 7396): what is given replaces, null removes, the rest stays."
     return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
 
 

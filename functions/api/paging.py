@@ -7,9 +7,11 @@ says is used within the tenant and the job of the request only.
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from timeball.domain.backfill import Backfill
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import parse_instant
 from timeball.domain.run import RunState
@@ -23,7 +25,10 @@ MAX_LIMIT: Final = 200
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 
+BACKFILL_PARAMETERS: Final = ("limit", "cursor")
+
 _DIGEST_BYTES: Final = 9
+_FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
 
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
@@ -45,7 +50,7 @@ def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
         return asked
     before = _read_cursor(asked, query["cursor"])
     if before is None:
-        raise invalid([FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")])
+        raise invalid([_FOREIGN])
     return LedgerQuery(job, asked.limit, asked.from_at, asked.to_at, asked.states, before)
 
 
@@ -54,19 +59,74 @@ def next_cursor(query: LedgerQuery, before: RunId | None) -> str | None:
     if before is None:
         return None
     states = ",".join(sorted(query.states))
-    bound = "\x1f".join(map(str, (query.job.tenant, query.from_at, query.to_at, states, before)))
-    digest = hashlib.blake2b(bound.encode(), digest_size=_DIGEST_BYTES).digest()
-    return base64.urlsafe_b64encode(digest + str(before).encode()).decode().rstrip("=")
+    return _cursor((query.job.tenant, query.from_at, query.to_at, states), str(before))
 
 
 def _read_cursor(query: LedgerQuery, cursor: str) -> RunId | None:
-    try:
-        raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        before = RunId.parse(query.job.tenant, raw[_DIGEST_BYTES:].decode("ascii"))
-    except (binascii.Error, UnicodeError):
-        return None
+    before = RunId.parse(query.job.tenant, _position(cursor))
     is_own = before is not None and before.job == query.job and next_cursor(query, before) == cursor
     return before if is_own else None
+
+
+@dataclass(frozen=True)
+class BackfillPage:
+    """A page of a job's backfills, newest first: so many of them, created before that one."""
+
+    job: JobKey
+    limit: int
+    before: tuple[int, str] | None = None
+
+    def of(self, backfills: Sequence[Backfill]) -> tuple[list[Backfill], str | None]:
+        """Return the page of these backfills, and the cursor of the next one."""
+        newest_first = sorted(backfills, key=_age, reverse=True)
+        left = [one for one in newest_first if self.before is None or _age(one) < self.before]
+        shown = left[: self.limit]
+        return shown, self._cursor(*_age(shown[-1])) if len(left) > len(shown) else None
+
+    def from_cursor(self, cursor: str) -> "BackfillPage | None":
+        """Return the page that a cursor asks for, or None if it is none of this job's."""
+        created_at, _, name = _position(cursor).partition(".")
+        if not (created_at.isdecimal() and created_at.isascii() and len(created_at) <= 15):
+            return None
+        before = (int(created_at), name)
+        return BackfillPage(self.job, self.limit, before) if self._cursor(*before) == cursor else None
+
+    def _cursor(self, created_at: int, name: str) -> str:
+        return _cursor((self.job.tenant, self.job.job_id, "backfills"), f"{created_at}.{name}")
+
+
+def backfill_page(job: JobKey, query: Mapping[str, str]) -> BackfillPage:
+    """Read the query string of a job's backfills. Raises ProblemError that names every bad parameter."""
+    reader = _Reader(query)
+    reader.refuse_unknown(BACKFILL_PARAMETERS)
+    page: BackfillPage | None = BackfillPage(job, reader.limit())
+    if reader.errors:
+        raise invalid(reader.errors)
+    if page is not None and "cursor" in query:
+        page = page.from_cursor(query["cursor"])
+    if page is None:
+        raise invalid([_FOREIGN])
+    return page
+
+
+def _age(backfill: Backfill) -> tuple[int, str]:
+    return backfill.created_at, backfill.key.name
+
+
+def _cursor(bound: Sequence[object], position: str) -> str:
+    """Return the text that continues a list after a position: of the query that it is bound to, and no other."""
+    text = "\x1f".join(map(str, (*bound, position)))
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
+    return base64.urlsafe_b64encode(digest + position.encode()).decode().rstrip("=")
+
+
+def _position(cursor: str) -> str:
+    """Return the position that a cursor names, which counts only if its own text comes of it; nothing if it is none."""
+    try:
+        raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+        return raw[_DIGEST_BYTES:].decode("ascii")
+    except (binascii.Error, UnicodeError):
+        return ""
 
 
 class _Reader:

@@ -9,19 +9,18 @@ from typing import Any, Final
 from pydantic import Field
 
 from timeball.domain.instants import format_instant
+from timeball.domain.job import RuleSet
 from timeball.domain.preview import preview
 from timeball.domain.schedule import At, Schedule, Timing
-from timeball.domain.stepper import RULE_VERSION
-from timeball.domain.zones import tzdata_version
 
-from .answers import FireAnswer, PreviewAnswer, RulesAnswer
-from .body import read_object
+from .answers import FireAnswer, PreviewAnswer
+from .edge import Edge, ok
 from .fields import Instant, ZoneName
-from .operations import Edge
 from .problems import FieldError, invalid
-from .rendering import text_of
-from .requests import Reply, Request, check_content_type
-from .schedule_request import NEEDS, ScheduleFields, bad_window, misplaced, read_fields, recurring_of
+from .rendering import rules_answer
+from .request_model import misplaced, read_fields
+from .requests import Reply, Request, read_body
+from .schedule_request import NEEDS, ScheduleFields, bad_window, recurring_of
 
 MAX_COUNT: Final = 100
 """The costliest schedules take some 5 ms of CPU for so many fires."""
@@ -44,8 +43,7 @@ class PreviewRequest(ScheduleFields):
 
 def preview_schedule(edge: Edge, request: Request) -> Reply:
     """Show the next fire times of a schedule."""
-    check_content_type(request)
-    wanted, errors = read_preview_request(read_object(request.body))
+    wanted, errors = read_preview_request(read_body(request))
     if errors:
         raise invalid(errors)
     from_at = edge.world.clock.now() if wanted.from_at is None else wanted.from_at
@@ -59,8 +57,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
         )
         for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
     ]
-    rules = RulesAnswer(version=RULE_VERSION, tzdata=tzdata_version())
-    return Reply(200, text_of(PreviewAnswer(items=items, rules=rules)))
+    return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:

@@ -22,7 +22,7 @@ class Problem(Enum):
     UNAUTHENTICATED = ("unauthenticated", 401, "No valid API key")
     NOT_FOUND = ("not-found", 404, "There is nothing here")
     METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This path does not know that method")
-    JOB_ENDED = ("job-ended", 409, "The job has ended by itself")
+    JOB_ENDED = ("job-ended", 409, "The job has ended")
     STALE_VERSION = ("stale-version", 412, "The resource has changed meanwhile")
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")

@@ -1,23 +1,30 @@
 """From the domain's values to the API's answers."""
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from pydantic import BaseModel
 
+from timeball.domain.backfill import Backfill
+from timeball.domain.catch_up import CatchUpPolicy
 from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import Job, RuleSet
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.preview import clock_policies
 from timeball.domain.run import SENTENCES, Attempt, Outcome, Run, RunState
 from timeball.domain.schedule import At, Cron, Every
 
 from .answers import (
     AttemptAnswer,
+    BackfillAnswer,
+    CatchUpAnswer,
+    DryRunAnswer,
     DstPolicyAnswer,
     JobAnswer,
     ResultAnswer,
     RetryPolicyAnswer,
+    RulesAnswer,
     RunAnswer,
     RunDetailAnswer,
     TargetAnswer,
@@ -25,6 +32,9 @@ from .answers import (
 from .upcoming import upcoming
 
 _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
+MAX_SHOWN: Final = 1_000
+"""Of the fire times of a dry run, so many are shown."""
+
 _UNDER_WAY = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.RETRYING})
 
 
@@ -55,7 +65,11 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
         ),
         retry_timetable=[_seconds(wait_ms) for wait_ms in job.retry.timetable()],
         timeout_seconds=job.timeout_seconds,
+        **_recurring_fields(job),
+        overlap_policy=job.overlap,
         tags=job.tags,
+        schedule_rules=rules_answer(job.rules),
+        paused_at=_time(job.paused_at),
         created_at=format_instant(job.created_at),
         updated_at=format_instant(job.updated_at),
         version=job.version,
@@ -63,13 +77,11 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
     )
 
 
-def job_with_latest_run(job: Job, latest: Run | None, now: int) -> JobAnswer:
-    """Return the answer about a job and its newest run; a one-off whose run has begun is `running`."""
+def job_with_latest_run(job: Job, latest: Run | None, own: Run | None, now: int) -> JobAnswer:
+    """Return the answer about a job and its newest run. A pending one-off whose `own` run has begun is `running`."""
     answer = job_answer(job, now, latest_run=None if latest is None else run_answer(latest))
-    begun = latest is not None and latest.attempt > 0 and latest.state in _UNDER_WAY
-    if begun and job.schedule.is_one_off and job.status is JobStatus.PENDING:
-        return answer.model_copy(update={"status": "running"})
-    return answer
+    begun = own is not None and own.attempt > 0 and own.state in _UNDER_WAY
+    return answer.model_copy(update={"status": "running"}) if begun else answer
 
 
 def run_answer(run: Run) -> RunAnswer:
@@ -86,6 +98,59 @@ def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
     succeeded = [attempt for attempt in attempts.values() if attempt.outcome is Outcome.SUCCEEDED]
     result = ResultAnswer(http_status=succeeded[0].status, body=succeeded[0].body) if succeeded else None
     return RunDetailAnswer(**_run_fields(run), attempts=answers, result=result)
+
+
+def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa: ANN401 - the model's optional field
+    """Return the answer about a backfill; `about` is `claimed_runs`."""
+    return BackfillAnswer(
+        backfill_id=backfill.key.name,
+        job_id=backfill.key.job.job_id,
+        status=backfill.status,
+        **_range(backfill.first_at, backfill.last_at),
+        total=backfill.total,
+        started=backfill.started,
+        skipped=backfill.skipped,
+        remaining=backfill.total - backfill.started - backfill.skipped,
+        pace_seconds=backfill.pace_seconds,
+        overlap_policy=backfill.overlap,
+        schedule_rules=rules_answer(backfill.rules),
+        created_at=format_instant(backfill.created_at),
+        updated_at=format_instant(backfill.updated_at),
+        version=backfill.version,
+        **about,
+    )
+
+
+def dry_run_answer(job: Job, fire_times: Sequence[int], pace_seconds: int, overlap: OverlapPolicy) -> DryRunAnswer:
+    """Return what a backfill of these fire times (at least one, in order) would run."""
+    return DryRunAnswer(
+        dry_run=True,
+        job_id=job.key.job_id,
+        **_range(fire_times[0], fire_times[-1]),
+        total=len(fire_times),
+        instants=[format_instant(at) for at in fire_times[:MAX_SHOWN]],
+        pace_seconds=pace_seconds,
+        overlap_policy=overlap,
+        schedule_rules=rules_answer(RuleSet()),
+    )
+
+
+def rules_answer(rules: RuleSet) -> RulesAnswer:
+    """Return the answer about the rules that fire times follow."""
+    return RulesAnswer(version=rules.version, tzdata=rules.tzdata)
+
+
+def _recurring_fields(job: Job) -> dict[str, Any]:
+    """Return what only a recurring job has."""
+    if job.schedule.is_one_off:
+        return {"catch_up": None, "jitter_seconds": None}
+    counted = job.catch_up.policy is CatchUpPolicy.ALL
+    catch_up = CatchUpAnswer(
+        policy=job.catch_up.policy,
+        max_runs=job.catch_up.max_runs if counted else None,
+        max_age_seconds=job.catch_up.max_age_seconds,
+    )
+    return {"catch_up": catch_up, "jitter_seconds": job.jitter_seconds}
 
 
 def _work_fields(job: Job) -> dict[str, Any]:
@@ -129,6 +194,7 @@ def _run_fields(run: Run) -> dict[str, Any]:
         "last_fire_time": _time(run.last_fire_at),
         "count": run.count,
         "origin": run.id.origin,
+        "backfill_id": run.id.series or None,
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else SENTENCES[run.reason],
@@ -166,6 +232,11 @@ def _live_attempt_answer(run: Run) -> AttemptAnswer:
         error=None,
         body=None,
     )
+
+
+def _range(first_at: int, last_at: int) -> dict[str, Any]:
+    """Return what a backfill's answer says of its range; as a mapping, for `from` is a word of Python's."""
+    return {"from": format_instant(first_at), "to": format_instant(last_at)}
 
 
 def _time(at: int | None) -> str | None:

@@ -1,15 +1,19 @@
 """One request as the operations see it, and the headers that steer it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from .body import read_object
 from .problems import FieldError, Problem, ProblemError, invalid
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0
 """What no resource ever has: the version of an ETag that Timeball did not give."""
+
+JSON: Final = ("application/json",)
+MERGE_PATCH: Final = ("application/merge-patch+json", "application/json")
 
 _IDEMPOTENCY_KEY: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
 _ETAG: Final = re.compile(r'(?:W/)?"[!#-~]*"', re.ASCII)
@@ -63,10 +67,39 @@ def idempotency_key(request: Request) -> str | FieldError | None:
     return FieldError("Idempotency-Key", "Give 1 to 255 visible ASCII characters, such as a UUID.")
 
 
-def check_content_type(request: Request) -> None:
-    """Raise ProblemError unless the body is said to be JSON in UTF-8, or nothing is said."""
+def read_body(request: Request, accepted: Sequence[str] = JSON) -> dict[str, Any]:
+    """Return the JSON object that was sent, as a type that is accepted. Raises ProblemError."""
+    _check_content_type(request, accepted)
+    return read_object(request.body)
+
+
+def read_optional_body(request: Request) -> dict[str, Any]:
+    """Return the JSON object that was sent, an empty one if nothing was. Raises ProblemError."""
+    return read_body(request) if request.body.strip() else {}
+
+
+def refuse_fields(request: Request) -> None:
+    """Raise ProblemError unless nothing is sent, or an empty object."""
+    body = read_optional_body(request)
+    if body:
+        raise invalid([FieldError(name, "This request takes no fields; leave it out.") for name in body])
+
+
+def _check_content_type(request: Request, accepted: Sequence[str]) -> None:
+    """Raise ProblemError unless the body is said to be of an accepted type, in UTF-8, or nothing is said."""
     header = request.headers.get("content-type", "application/json")
     media_type, *parameters = (part.strip().lower() for part in header.split(";"))
     charsets = {part.partition("=")[2].strip('" ') for part in parameters if part.startswith("charset=")}
-    if media_type != "application/json" or charsets - {"utf-8", "utf8"}:
-        raise ProblemError(Problem.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json, in UTF-8.")
+    if media_type not in accepted or charsets - {"utf-8", "utf8"}:
+        headers = {"Accept-Patch": ", ".join(accepted)} if accepted is MERGE_PATCH else {}
+        raise ProblemError(
+            Problem.UNSUPPORTED_MEDIA_TYPE, f"Send the body as {' or '.join(accepted)}, in UTF-8.", headers=headers
+        )
+
+
+def key_conflict() -> ProblemError:
+    """Return the problem of an Idempotency-Key that comes with another body than it did before."""
+    return ProblemError(
+        Problem.IDEMPOTENCY_CONFLICT,
+        "This Idempotency-Key was used with another body; send that body again, or take a new key.",
+    )

@@ -1,27 +1,44 @@
 """The one table of routes. The resolver, the OpenAPI document and the tests are made from it."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic import BaseModel
 
-from . import operations
-from .answers import HealthAnswer, JobAnswer, PreviewAnswer, RunDetailAnswer, RunPageAnswer
+from .answers import (
+    BackfillAnswer,
+    BackfillPageAnswer,
+    DryRunAnswer,
+    HealthAnswer,
+    JobAnswer,
+    PreviewAnswer,
+    RunAnswer,
+    RunDetailAnswer,
+    RunPageAnswer,
+)
+from .backfill_operations import cancel_a_backfill, create_backfill, list_backfills, read_backfill
+from .backfill_request import BackfillRequest
+from .edge import Edge
+from .job_change_operations import cancel_job, patch_job, pause_job, resume_job
+from .job_operations import create_job, read_job
 from .job_request import JobRequest
-from .operations import Edge
+from .paging import BACKFILL_PARAMETERS, RUN_PARAMETERS
 from .preview import PreviewRequest, preview_schedule
 from .problems import Problem
 from .requests import Reply, Request
+from .run_operations import TriggerRequest, list_runs, read_run, trigger_job
+from .service_operations import healthz, openapi
 
 
 @dataclass(frozen=True)
 class Route:
     """A method and a path template, what answers it, and what the documentation says of it.
 
-    A public route needs no API key. `query` and `headers` name parameters that openapi.py describes.
-    `problems` are those beyond the ones that any route may answer. `answer` None: the OpenAPI document.
+    A public route needs no API key. `query` and `headers` name parameters that openapi.py describes. `also` are answers
+    of another status. `problems` are those beyond the ones that any route may answer. `answer` None: the OpenAPI
+    document.
     """
 
     method: str
@@ -31,11 +48,18 @@ class Route:
     answer: type[BaseModel] | None
     status: int = 200
     body: type[BaseModel] | None = None
+    is_body_optional: bool = False
+    also: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     query: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     alias_of: str | None = None
     is_public: bool = False
+
+    @property
+    def answers(self) -> Mapping[int, type[BaseModel] | None]:
+        """What is answered where nothing is wrong, by status."""
+        return {self.status: self.answer, **self.also}
 
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:
@@ -45,29 +69,27 @@ class Route:
 
 
 _LIST_RUNS = "/v1/jobs/{jobId}/runs"
-_PAGING = ("status", "from", "to", "limit", "cursor")
+_BACKFILLS = "/v1/jobs/{jobId}/backfills"
+_BACKFILL = "/v1/jobs/{jobId}/backfills/{backfillId}"
+_A_BODY = (Problem.MALFORMED_BODY, Problem.INVALID_REQUEST, Problem.UNSUPPORTED_MEDIA_TYPE)
+_OF_A_JOB = (Problem.NOT_FOUND, Problem.JOB_ENDED)
 
 ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/v1/jobs",
-        operations.create_job,
+        create_job,
         "Create a job",
         JobAnswer,
         status=201,
         body=JobRequest,
         headers=("Idempotency-Key",),
-        problems=(
-            Problem.MALFORMED_BODY,
-            Problem.INVALID_REQUEST,
-            Problem.UNSUPPORTED_MEDIA_TYPE,
-            Problem.IDEMPOTENCY_CONFLICT,
-        ),
+        problems=(*_A_BODY, Problem.IDEMPOTENCY_CONFLICT),
     ),
     Route(
         "GET",
         "/v1/jobs/{jobId}",
-        operations.read_job,
+        read_job,
         "Read a job with its latest run",
         JobAnswer,
         problems=(Problem.NOT_FOUND,),
@@ -75,35 +97,113 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "DELETE",
         "/v1/jobs/{jobId}",
-        operations.cancel_job,
+        cancel_job,
         "Cancel a job",
         JobAnswer,
         headers=("If-Match",),
-        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.JOB_ENDED, Problem.STALE_VERSION),
+        problems=(Problem.INVALID_REQUEST, *_OF_A_JOB, Problem.STALE_VERSION),
+    ),
+    Route(
+        "PATCH",
+        "/v1/jobs/{jobId}",
+        patch_job,
+        "Change a job by a merge patch: its schedule, its target, its policies",
+        JobAnswer,
+        body=JobRequest,
+        headers=("If-Match",),
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.STALE_VERSION),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/pause",
+        pause_job,
+        "Pause a job: no fire of its schedule starts until it is resumed",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.STALE_VERSION),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/resume",
+        resume_job,
+        "Resume a paused job; its catch-up policy decides about what was due meanwhile",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.STALE_VERSION),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/trigger",
+        trigger_job,
+        "Run a job now, beside its schedule",
+        RunAnswer,
+        status=201,
+        body=TriggerRequest,
+        is_body_optional=True,
+        headers=("Idempotency-Key",),
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.IDEMPOTENCY_CONFLICT),
+    ),
+    Route(
+        "POST",
+        _BACKFILLS,
+        create_backfill,
+        "Run the fires of a past range again; with dryRun, show them",
+        BackfillAnswer,
+        status=201,
+        body=BackfillRequest,
+        also={200: DryRunAnswer},
+        headers=("Idempotency-Key",),
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.IDEMPOTENCY_CONFLICT),
+    ),
+    Route(
+        "GET",
+        _BACKFILLS,
+        list_backfills,
+        "List a job's backfills, newest first",
+        BackfillPageAnswer,
+        query=BACKFILL_PARAMETERS,
+        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
+    ),
+    Route(
+        "GET",
+        _BACKFILL,
+        read_backfill,
+        "Read how far a backfill is",
+        BackfillAnswer,
+        problems=(Problem.NOT_FOUND,),
+    ),
+    Route(
+        "DELETE",
+        _BACKFILL,
+        cancel_a_backfill,
+        "Cancel a backfill",
+        BackfillAnswer,
+        headers=("If-Match",),
+        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.STALE_VERSION),
     ),
     Route(
         "GET",
         _LIST_RUNS,
-        operations.list_runs,
+        list_runs,
         "List a job's runs, newest first",
         RunPageAnswer,
-        query=_PAGING,
+        query=RUN_PARAMETERS,
         problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
     ),
     Route(
         "GET",
         "/v1/jobs/{jobId}/executions",
-        operations.list_runs,
+        list_runs,
         "List a job's runs, newest first",
         RunPageAnswer,
-        query=_PAGING,
+        query=RUN_PARAMETERS,
         problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
         alias_of=_LIST_RUNS,
     ),
     Route(
         "GET",
         "/v1/runs/{runId}",
-        operations.read_run,
+        read_run,
         "Read a run with every attempt",
         RunDetailAnswer,
         problems=(Problem.NOT_FOUND,),
@@ -115,10 +215,10 @@ ROUTES: tuple[Route, ...] = (
         "Show the next fire times of a schedule; nothing is stored",
         PreviewAnswer,
         body=PreviewRequest,
-        problems=(Problem.MALFORMED_BODY, Problem.INVALID_REQUEST, Problem.UNSUPPORTED_MEDIA_TYPE),
+        problems=_A_BODY,
     ),
-    Route("GET", "/healthz", operations.healthz, "Say that the API is up", HealthAnswer, is_public=True),
-    Route("GET", "/openapi.json", operations.openapi, "Describe the API", None, is_public=True),
+    Route("GET", "/healthz", healthz, "Say that the API is up", HealthAnswer, is_public=True),
+    Route("GET", "/openapi.json", openapi, "Describe the API", None, is_public=True),
 )
 
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.is_public)

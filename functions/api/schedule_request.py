@@ -1,14 +1,9 @@
-"""What a request may say about when: the fields of a schedule, which creating a job and previewing one share.
-
-A request is judged in one pass: its fields one by one, then those that are good together, so that one mistake
-never hides another.
-"""
+"""What a request may say about when: the fields of a schedule, which creating a job and previewing one share."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.schedule import Cron, Every
@@ -16,7 +11,7 @@ from timeball.domain.stepper import Gap, Overlap
 
 from .fields import Expression, Instant, Period, ZoneName
 from .problems import FieldError
-from .sentences import field_errors
+from .request_model import Strict
 
 RECURRING: Final = ("cronExpression", "everySeconds")
 NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -26,14 +21,6 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "endAt": RECURRING,
 }
 """Fields that mean something only beside one of others, whatever the request."""
-
-
-class Strict(BaseModel):
-    """A part of a request: names in camelCase, no types but the declared ones, no unknown fields."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid", strict=True
-    )
 
 
 class DstPolicy(Strict):
@@ -60,29 +47,6 @@ class ScheduleFields(Strict):
     )
     start_at: Instant | None = Field(None, description="No fire before this time.")
     end_at: Instant | None = Field(None, description="No fire after this time.")
-
-
-R = TypeVar("R", bound=ScheduleFields)
-
-
-def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], list[FieldError]]:
-    """Judge the fields of a body one by one: what is good of them, which were given, and what is wrong."""
-    aliases = {field.alias for field in model.model_fields.values()}
-    given = {name for name, value in body.items() if value is not None and name in aliases}
-    try:
-        return model.model_validate(body), given, []
-    except ValidationError as bad:
-        errors = bad.errors(include_url=False, include_context=True, include_input=False)
-    spoilt = {error["loc"][0] for error in errors}
-    good = {name: value for name, value in body.items() if name not in spoilt}
-    return model.model_validate(good), given, field_errors(model, errors)
-
-
-def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator[FieldError]:
-    """Judge the fields that mean something only beside one of others."""
-    for name, partners in needs.items():
-        if name in given and not given & set(partners):
-            yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")
 
 
 def bad_window(request: ScheduleFields) -> Iterator[FieldError]:

@@ -14,6 +14,7 @@ _SENTENCES: Mapping[str, str] = {
     "string_type": "This must be a string.",
     "int_type": "This must be a whole number.",
     "float_type": "This must be a number.",
+    "bool_type": "This must be true or false.",
     "dict_type": "This must be an object.",
     "model_type": "This must be an object.",
     "literal_error": "Use {expected}.",

@@ -4,6 +4,7 @@ from typing import Any
 
 URL = "https://example.com/hook"
 OK = {"handler": URL}
+EVERY = {**OK, "everySeconds": 5}
 IN_2030 = "2030-01-01T00:00:00Z"
 
 # What is wrong, the body, the bad fields, words about the first of them. It is 2026-11-21T09:30:00.250Z.
@@ -237,6 +238,26 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
         "at least 0",
     ),
     ("a true factor", {**OK, "retryPolicy": {"factor": True}}, ["retryPolicy.factor"], "number"),
+    # what becomes of fires that are missed or that meet a live run
+    ("an unknown catch-up", {**EVERY, "catchUp": {"policy": "some"}}, ["catchUp.policy"], "'latest'"),
+    ("a catch-up that is a string", {**EVERY, "catchUp": "all"}, ["catchUp"], "object"),
+    ("an unknown field of a catch-up", {**EVERY, "catchUp": {"maxRun": 1}}, ["catchUp.maxRun"], "did you mean maxRuns"),
+    ("a catch-up of none", {**EVERY, "catchUp": {"policy": "all", "maxRuns": 0}}, ["catchUp.maxRuns"], "at least 1"),
+    ("a catch-up of 101", {**EVERY, "catchUp": {"policy": "all", "maxRuns": 101}}, ["catchUp.maxRuns"], "at most 100"),
+    ("a count for the latest", {**EVERY, "catchUp": {"policy": "latest", "maxRuns": 5}}, ["catchUp.maxRuns"], "all"),
+    ("a count for nobody", {**EVERY, "catchUp": {"maxRuns": 5}}, ["catchUp.maxRuns"], "all"),
+    ("a catch-up of no age", {**EVERY, "catchUp": {"maxAgeSeconds": 0}}, ["catchUp.maxAgeSeconds"], "at least 1"),
+    (
+        "a catch-up of more than a year",
+        {**EVERY, "catchUp": {"maxAgeSeconds": 31_622_401}},
+        ["catchUp.maxAgeSeconds"],
+        "at most 31622400",
+    ),
+    ("a catch-up of a one-off", {**OK, "scheduleAt": IN_2030, "catchUp": {}}, ["catchUp"], "everySeconds"),
+    ("an unknown overlap", {**OK, "overlapPolicy": "queueAll"}, ["overlapPolicy"], "'queueOne'"),
+    ("a jitter below none", {**EVERY, "jitterSeconds": -1}, ["jitterSeconds"], "at least 0"),
+    ("a jitter of more than a day", {**EVERY, "jitterSeconds": 86_401}, ["jitterSeconds"], "at most 86400"),
+    ("a jitter of a one-off", {**OK, "delaySeconds": 5, "jitterSeconds": 5}, ["jitterSeconds"], "cronExpression"),
     ("an empty name", {**OK, "name": ""}, ["name"], "at least 1"),
     ("a long name", {**OK, "name": "x" * 201}, ["name"], "at most 200"),
     ("a name of two lines", {**OK, "name": "a\nb"}, ["name"], "control"),
@@ -259,8 +280,6 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             ("Payload", 1, "did you mean payload"),
             ("zzz", 1, "leave it out"),
             ("taskId", "t", "leave it out"),
-            ("overlapPolicy", "skip", "leave it out"),
-            ("catchUp", {}, "leave it out"),
             ("dependsOn", [], "leave it out"),
             ("delivery", "at_most_once", "leave it out"),
             ("jobId", "x", "leave it out"),

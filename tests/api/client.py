@@ -10,13 +10,14 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.api.app import build_api
+from functions.api.edge import Edge
 from functions.api.openapi import document
-from functions.api.operations import Edge
 from functions.api.routes import ROUTES
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import parse_instant
-from timeball.domain.job import Work
+from timeball.domain.job import JobStatus, Work
 from timeball.domain.run import Run
+from timeball.engine.dispatch import dispatch
 from timeball.engine.world import World
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
@@ -82,6 +83,11 @@ class Api:
         answer = self.call("POST", "/v1/jobs", {"handler": "https://example.com/hook", **fields})
         assert answer.status == 201, answer.text
         return answer.body
+
+    def dispatch(self) -> None:
+        """Plan every pending job once, as a scan would."""
+        pending = [job for job in self.store.jobs.values() if job.status is JobStatus.PENDING]
+        dispatch(self.world, pending, self.clock.now())
 
     def work_of(self, job_id: str) -> Work:
         work = self.store.jobs[JobKey("acme", job_id)].work

@@ -5,11 +5,15 @@ import logging
 from typing import Any, NoReturn
 
 import pytest
+from pydantic import BaseModel
 
 from functions.api.app import build_api
-from functions.api.operations import Edge
+from functions.api.backfill_request import BackfillRequest
+from functions.api.edge import Edge
+from functions.api.job_request import JobRequest
 from functions.api.problems import Problem
 from functions.api.routes import PUBLIC_PATHS, ROUTES, Route
+from functions.api.run_operations import TriggerRequest
 from tests.api.client import Api, event_of
 from timeball.engine.world import World
 from timeball.ports import UnavailableError
@@ -19,7 +23,7 @@ NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
 def path_of(route: Route) -> str:
-    return route.path.format(jobId="job_1", runId="job_1.5.s")
+    return route.path.format(jobId="job_1", runId="job_1.5.s", backfillId="bf1")
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -130,9 +134,16 @@ STORED = [route for route in ROUTES if not route.is_public and route.path != "/v
 """The routes that need the store."""
 
 
+BODIES: dict[type[BaseModel], dict[str, Any]] = {
+    JobRequest: {"handler": "https://example.com"},
+    TriggerRequest: {"payload": 1},
+    BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
+}
+"""Of each route that takes a body and needs the store, one that nothing is wrong with."""
+
+
 def call_all(api: Api) -> list[Any]:
-    body = {"handler": "https://example.com"}
-    return [api.call(route.method, path_of(route), body if route.body else None) for route in STORED]
+    return [api.call(route.method, path_of(route), BODIES[route.body] if route.body else None) for route in STORED]
 
 
 def test_a_store_that_does_not_answer_is_a_503_to_be_tried_again() -> None:
@@ -187,6 +198,39 @@ def test_two_requests_do_not_see_each_other(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["#", "a b", "ä", "%2e%2e", "a;b", "<>", "a" * 5000])
-@pytest.mark.parametrize("path", ["/v1/jobs/{}", "/v1/jobs/{}/runs", "/v1/runs/{}"])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/jobs/{}", "/v1/jobs/{}/runs", "/v1/runs/{}", "/v1/jobs/{}/backfills", "/v1/jobs/job_1/backfills/{}"],
+)
 def test_an_id_of_impossible_characters_is_not_found(api: Api, path: str, name: str) -> None:
     assert api.call("GET", path.format(name)).status == 404
+
+
+WITHOUT_FIELDS = ["/v1/jobs/{}/pause", "/v1/jobs/{}/resume"]
+
+
+@pytest.mark.parametrize("path", WITHOUT_FIELDS)
+@pytest.mark.parametrize("raw", [b"", b" ", b"{}", b" {} "])
+def test_what_takes_no_fields_takes_nothing_and_an_empty_object(api: Api, path: str, raw: bytes) -> None:
+    assert api.call("POST", path.format(api.create(everySeconds=60)["jobId"]), raw=raw).status == 200
+
+
+@pytest.mark.parametrize("path", WITHOUT_FIELDS)
+@pytest.mark.parametrize(
+    ("raw", "headers", "status", "fields"),
+    [
+        (b'{"until": 5, "x": null}', {}, 400, ["until", "x"]),
+        (b"[]", {}, 400, None),
+        (b"{", {}, 400, None),
+        (b"null", {}, 400, None),
+        (b"{}", {"Content-Type": "text/plain"}, 415, None),
+    ],
+)
+def test_what_takes_no_fields_refuses_everything_else(
+    api: Api, path: str, raw: bytes, headers: dict[str, str], status: int, fields: list[str] | None
+) -> None:
+    job = api.create(everySeconds=60)
+    answer = api.call("POST", path.format(job["jobId"]), raw=raw, headers=headers)
+    assert answer.status == status
+    assert fields is None or answer.bad_fields() == fields
+    assert api.call("GET", f"/v1/jobs/{job['jobId']}").headers["ETag"] == '"1"'

@@ -3,84 +3,19 @@
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.api.job_request import JobRequest
-from functions.api.paging import RUN_PARAMETERS
+from functions.api.backfill_request import BackfillRequest
+from functions.api.paging import BACKFILL_PARAMETERS, RUN_PARAMETERS
 from functions.api.preview import PreviewRequest
+from functions.api.request_model import aliases
 from tests.api.client import Api
+from tests.api.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from timeball.aws.http_request import parse_url
 
-SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-
-ALIASES = [field.alias or "" for field in JobRequest.model_fields.values()]
-TELLING: st.SearchStrategy[Any] = st.sampled_from(
-    [
-        "https://example.com",
-        "https://[::1]:8443/",
-        "https://[::1",
-        "https://a\x00b",
-        "//x",
-        "2026-11-21T09:30:00Z",
-        "2399-12-31T23:59:59.999Z",
-        "1970-01-01T00:00:00+14:00",
-        "24:00",
-        "* * * * *",
-        "*/7 0-23/2 L * 1#5",
-        "PT15M",
-        "P9999999W",
-        "Europe/Berlin",
-        "../UTC",
-        "run",
-        "high",
-        "http",
-        "full",
-        "\ud800",
-        "\u0000",
-        "İ",
-        -1,
-        0,
-        1,
-        1e308,
-        -0.0,
-        10**30,
-        2**63,
-        True,
-        None,
-        {},
-        [],
-    ]
-)
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text() | TELLING,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
-TARGETS = st.dictionaries(st.sampled_from(["type", "url", "method", "headers", "x"]), TELLING | ANYTHING)
-POLICIES = st.dictionaries(
-    st.sampled_from(["baseSeconds", "factor", "maxSeconds", "jitter", "maxAgeSeconds"]), TELLING | ANYTHING
-)
-JOBS = st.dictionaries(st.sampled_from(ALIASES) | st.text(max_size=10), TELLING | ANYTHING | TARGETS | POLICIES)
-GOOD_JOBS = st.fixed_dictionaries(
-    {"handler": st.just("https://example.com")},
-    optional={
-        "dstPolicy": st.dictionaries(
-            st.sampled_from(["gap", "overlap"]), st.sampled_from(["next", "skip", "first", "both", None])
-        ),
-        "scheduleAt": st.datetimes().map(lambda at: f"{at.isoformat(timespec='milliseconds')}Z"),
-        "delaySeconds": st.integers(-1, 2**40),
-        "everySeconds": st.integers(0, 2**33),
-        "cronExpression": st.from_regex(r"[0-9*/,L#-]{1,4}( [0-9*/,L#-]{1,4}){4}", fullmatch=True),
-        "startAt": st.datetimes().map(lambda at: f"{at.isoformat()}Z"),
-        "endAt": st.datetimes().map(lambda at: f"{at.isoformat()}Z"),
-        "maxRuns": st.integers(-1, 2**31),
-        "maxRetries": st.integers(-1, 120),
-        "payload": ANYTHING,
-    },
-)
 STATUSES = {201, 400}
-SCHEDULES = {field.alias for field in PreviewRequest.model_fields.values()}
+SCHEDULES = set(aliases(PreviewRequest))
 
 
 def test_random_jobs_are_created_or_refused() -> None:
@@ -94,6 +29,52 @@ def test_random_jobs_are_created_or_refused() -> None:
         if answer.status == 201:
             assert api.call("GET", answer.headers["Location"]).status == 200
             assert api.call("DELETE", answer.headers["Location"]).status == 200
+
+    try_it()
+
+
+def test_random_patches_change_a_job_or_are_refused() -> None:
+    @SETTINGS
+    @given(VALID_JOBS, JOBS | GOOD_JOBS | VALID_JOBS)
+    def try_it(body: dict[str, Any], patch: dict[str, Any]) -> None:
+        api = Api()
+        created = api.call("POST", "/v1/jobs", body)
+        if created.status == 400:
+            return  # its times have passed
+        path = created.headers["Location"]
+        before = dict(api.store.jobs)
+        answer = api.call("PATCH", path, patch)
+        assert answer.status in {200, 400}, answer.text
+        if answer.status == 400:
+            assert api.store.jobs == before
+            return
+        assert answer.body["version"] in {1, 2}
+        again = api.call("PATCH", path, {**patch, "delaySeconds": None})
+        assert (again.status, again.headers["ETag"]) == (200, answer.headers["ETag"]), again.text
+        assert api.call("GET", path).status == 200
+
+    try_it()
+
+
+def test_random_backfills_and_triggers_are_made_or_refused() -> None:
+    @SETTINGS
+    @given(
+        VALID_JOBS,
+        st.dictionaries(st.sampled_from(aliases(BackfillRequest)) | st.text(max_size=5), TELLING | ANYTHING),
+        st.dictionaries(st.sampled_from(["payload"]) | st.text(max_size=5), TELLING | ANYTHING),
+        st.dictionaries(st.sampled_from(BACKFILL_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
+    )
+    def try_it(job: dict[str, Any], backfill: dict[str, Any], run: dict[str, Any], query: dict[str, str]) -> None:
+        api = Api()
+        created = api.call("POST", "/v1/jobs", job)
+        if created.status == 400:
+            return  # its times have passed
+        path = created.headers["Location"]
+        past = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
+        for body in (backfill, past, {**backfill, **past}):
+            assert api.call("POST", f"{path}/backfills", body).status in {200, 201, 400}
+        assert api.call("POST", f"{path}/trigger", run).status in {201, 400}
+        assert api.call("GET", f"{path}/backfills", query=query).status in {200, 400}
 
     try_it()
 
@@ -142,6 +123,10 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
         assert api.call("DELETE", path, headers=headers).status in {200, 400, 412}
         assert api.call("GET", f"/v1/jobs/{name}").status in {401, 404}
         assert api.call("GET", f"/v1/runs/{name}").status in {401, 404}
+        assert api.call("DELETE", f"{path}/backfills/{name}", headers=headers).status in {400, 401, 404, 405}
+        for verb in ("pause", "resume", "trigger"):
+            assert api.call("POST", f"{path}/{verb}", headers=headers).status in {200, 201, 400, 409, 412}
+        assert api.call("PATCH", path, {}, headers=headers).status in {200, 400, 409, 412, 415}
 
     try_it()
 

@@ -12,15 +12,18 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
+from functions.api.backfill_request import BackfillRequest
 from functions.api.job_request import JobRequest, Target
 from functions.api.openapi import document, document_text
 from functions.api.preview import PreviewRequest
 from functions.api.problems import Problem
 from functions.api.routes import ROUTES
+from functions.api.run_operations import TriggerRequest
 from tests.api.client import Api
 from timeball.aws import http_request
 from timeball.domain.job import HttpTarget
 
+BODIES = [JobRequest, PreviewRequest, TriggerRequest, BackfillRequest]
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -69,13 +72,29 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
     assert set(described["components"]["schemas"]) <= used
 
 
-@pytest.mark.parametrize("model", [JobRequest, PreviewRequest])
+@pytest.mark.parametrize("model", BODIES)
 def test_every_field_of_a_body_is_described_and_none_is_needed_by_itself(model: type[BaseModel]) -> None:
     schema = document()["components"]["schemas"][model.__name__]
     assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
-    assert "required" not in schema
+    assert schema.get("required", []) == (["from", "to"] if model is BackfillRequest else [])
     assert schema["additionalProperties"] is False
     assert all("description" in field for field in schema["properties"].values())
+
+
+def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
+    schemas = document()["components"]["schemas"]
+    patch = schemas["JobPatch"]
+    assert set(patch["properties"]) == set(schemas["JobRequest"]["properties"])
+    assert patch["additionalProperties"] is False
+    assert "required" not in json.dumps(patch)
+    assert "$ref" not in json.dumps(patch)
+    for name, field in patch["properties"].items():
+        assert name == "payload" or {"type": "null"} in field["anyOf"]
+    target, _ = patch["properties"]["target"]["anyOf"]
+    assert {"type": "null"} in target["properties"]["url"]["anyOf"]
+    assert {"type": "null"} in target["properties"]["headers"]["anyOf"][0]["additionalProperties"]["anyOf"]
+    content = document()["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
+    assert set(content) == {"application/merge-patch+json", "application/json"}
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -89,7 +108,7 @@ def test_the_manual_names_every_problem_with_its_status(problem: Problem) -> Non
     assert re.search(row, (DOCS / "api.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("model", [JobRequest, PreviewRequest])
+@pytest.mark.parametrize("model", BODIES)
 def test_the_manual_names_every_field_of_a_body(model: type[BaseModel]) -> None:
     manual = (DOCS / "api.md").read_text(encoding="utf-8")
     for field in model.model_fields.values():
@@ -101,6 +120,25 @@ def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
     assert examples
     for example in examples:
         assert api.call("POST", "/v1/jobs", json.loads(example)).status == 201
+
+
+def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
+    """Each is sent to one and the same job, in the order of the page."""
+    requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    job = api.create(everySeconds=3600)
+    seen = []
+    for method, path, rest in requests:
+        head, _, body = rest.partition("\n\n")
+        headers = dict(line.split(": ") for line in head.splitlines() if line)
+        answer = api.call(method, path.format(**job), raw=body.strip().encode(), headers=headers)
+        assert answer.status in {200, 201}, answer.text
+        seen.append(f"{method} {path}")
+    assert {route for route in seen if route.startswith(("POST", "PATCH"))} >= {
+        "POST /v1/jobs/{jobId}/pause",
+        "PATCH /v1/jobs/{jobId}",
+        "POST /v1/jobs/{jobId}/trigger",
+        "POST /v1/jobs/{jobId}/backfills",
+    }
 
 
 class TestWhatIsAcceptedCanBeSent:

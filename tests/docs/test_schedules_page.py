@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,14 +45,39 @@ def test_every_block_that_shows_a_command_is_run() -> None:
     assert shown == len(_sessions(ROOT / "docs/schedules.md")) > 8
 
 
-def test_the_request_is_answered_as_the_page_shows(api: Api) -> None:
-    blocks = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    request, shown = map(json.loads, blocks)
-    answer = api.call("POST", "/v1/schedules:preview", request)
+def _json(marker: str) -> Any:
+    """Return the block of JSON that stands under a marker."""
+    (block,) = re.findall(rf"^<!-- {marker} -->\n```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    return json.loads(block)
+
+
+# The job that a request is about, if it is about one; the path; where the answer names its rules.
+REQUESTS: dict[str, tuple[dict[str, Any] | None, str, str]] = {
+    "preview": (None, "/v1/schedules:preview", "rules"),
+    "backfill": (
+        {"cronExpression": "0 6 * * MON-FRI", "timezone": "Europe/Berlin"},
+        "/v1/jobs/{jobId}/backfills",
+        "scheduleRules",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_is_answered_as_the_page_shows(api: Api, name: str) -> None:
+    job, path, rules = REQUESTS[name]
+    for shown in (job or {}).items():
+        assert f"`{json.dumps(shown[0])}: {json.dumps(shown[1])}`" in PAGE
+    created = api.create(**job) if job else {"jobId": ""}
+    answer = api.call("POST", path.format(**created), _json(f"request: {name}"))
     assert answer.status == 200
+    expected = _json(f"answer: {name}")
     # A later release of the time zone database need not change the page.
-    assert answer.body["rules"] | {"tzdata": shown["rules"]["tzdata"]} == shown["rules"]
-    assert answer.body["items"] == shown["items"]
+    expected[rules]["tzdata"] = answer.body[rules]["tzdata"]
+    assert answer.body == expected
+
+
+def test_every_block_of_json_is_a_request_or_an_answer() -> None:
+    assert PAGE.count("```json") == 2 * len(REQUESTS)
 
 
 def test_the_page_names_every_field_of_a_preview() -> None:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from timeball.domain.ids import JobKey
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, Work
+from timeball.domain.job import HttpTarget, Job, Priority, Work
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run
@@ -104,40 +105,57 @@ class Play:
                 return
         raise AssertionError("a hundred scans left a backlog")
 
-    def execute(self, deliveries: Sequence[Delivery], points: Points | None = None) -> list[Delivery]:
+    def execute(
+        self, deliveries: Sequence[Delivery], points: Points | None = None, priority: str = Priority.NORMAL
+    ) -> list[Delivery]:
         """Let one invocation of an executor work through deliveries; return what it gives back."""
         self._invocations += 1
-        inbox = self.queue.inbox("normal")
+        inbox = self.queue.inbox(priority)
         if points is not None:
             inbox = with_faults(inbox, points)
         owner = f"invocation-{self._invocations}"
         return self.clock.run(execute(self.world(points), inbox, self.caller, deliveries, owner, inline))
 
+    def execute_next(self) -> bool:
+        """Execute the messages that can be received from one queue; False: there are none in any."""
+        for priority in Priority:
+            deliveries = self.queue.receive(priority)
+            if deliveries:
+                self.execute(deliveries, priority=priority)
+                return True
+        return False
+
+    def messages(self) -> list[tuple[RunId, int]]:
+        """Return the messages of all queues, and from when each may be received."""
+        return [message for priority in Priority for message in self.queue.waiting(priority)]
+
     def drain(self) -> None:
         """Execute, and wait where there is nothing to execute, until no message is left."""
         for _ in range(1000):
-            deliveries = self.queue.receive("normal")
-            if deliveries:
-                self.execute(deliveries)
+            if self.execute_next():
                 continue
-            waiting = self.queue.waiting("normal")
+            waiting = self.messages()
             if not waiting:
                 return
             self.clock.advance(max(1, min(visible_at for _, visible_at in waiting) - self.clock.now()))
         raise AssertionError("the queue is never empty")
 
-    def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS) -> None:
-        """Scan and execute, from one possible moment to the next, until each run of a job is over."""
+    def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS, *, to_its_end: bool = False) -> None:
+        """Scan and execute, from one possible moment to the next, until each run of a job is over.
+
+        `to_its_end`: until nothing of its schedule, which has an end, and of its backfills is due either.
+        """
         until = self.clock.now() + for_ms
         while self.clock.now() < until:
             self.scan_all()
-            deliveries = self.queue.receive("normal")
-            if deliveries:
-                self.execute(deliveries)
+            if self.execute_next():
                 continue
             live = self.store.live_runs(job, 0)
-            moments = [at for _, at in self.queue.waiting("normal")]
-            moments += [run.due_at - self.rules.lookahead_ms for run in live if run.due_at is not None]
+            rows: list[Job | Run | Backfill] = [*live]
+            if to_its_end:
+                rows += [self.job(job), *self.store.backfills_of(job)]
+            moments = [at for _, at in self.messages()]
+            moments += [row.due_at - self.rules.lookahead_ms for row in rows if row.due_at is not None]
             if not live and not moments:
                 return
             assert moments, f"a run waits for nothing: {live}"

@@ -1,0 +1,51 @@
+"""What every operation starts from: the engine's world, the ids in a path, and the words for what is not there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from timeball.domain.ids import JOB_ID, JobKey
+from timeball.domain.job import Job
+from timeball.engine.world import World
+
+from .problems import ProblemError, not_found
+from .rendering import text_of
+from .requests import Reply, Request
+
+RandomBytes = Callable[[], bytes]
+"""Returns 16 bytes that nobody has seen before."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What the operations are handed: the engine's world, and where fresh ids come from."""
+
+    world: World
+    random_bytes: RandomBytes
+
+
+def job_key(request: Request) -> JobKey:
+    """Return the job that a path names. Raises ProblemError for what no job can be called."""
+    name = request.path["jobId"]
+    if not JOB_ID.fullmatch(name):
+        raise no_job()
+    return JobKey(request.tenant, name)
+
+
+def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
+    """Return a job's row. Raises ProblemError if there is none."""
+    job = edge.world.store.read_jobs([key], with_work=with_work)[0]
+    if job is None:
+        raise no_job()
+    return job
+
+
+def no_job() -> ProblemError:
+    """Return the problem of an id that names no job of this caller."""
+    return not_found("You have no job with this id.")
+
+
+def ok(answer: BaseModel, headers: dict[str, str] | None = None) -> Reply:
+    """Return a 200."""
+    return Reply(200, text_of(answer), headers or {})

@@ -1,0 +1,30 @@
+"""The JSON Schema of a merge patch (RFC 7396), made from that of what it changes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_NULL: Final = {"type": "null"}
+
+
+def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a patch: nothing is needed, objects may be given in part, and null removes.
+
+    `schemas` are those that references lead to, by name; the patch's schema has its own copies of them.
+    """
+    if "$ref" in schema:
+        return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    patch = {name: part for name, part in schema.items() if name not in {"required", "default"}}
+    if "anyOf" in schema:
+        patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
+    if "properties" in schema:
+        patch["properties"] = {name: _nullable(patch_of(part, schemas)) for name, part in schema["properties"].items()}
+    if isinstance(schema.get("additionalProperties"), dict):
+        patch["additionalProperties"] = _nullable(patch_of(schema["additionalProperties"], schemas))
+    return patch
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    is_anything = not schema.keys() & {"type", "enum", "const", "anyOf"}
+    if is_anything or _NULL in schema.get("anyOf", []):
+        return schema
+    return {"anyOf": [schema, _NULL]}

@@ -1,0 +1,99 @@
+"""The worked examples of docs/schedules.md are what the policies do: jitter, catch-up, overlap."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.api.job_request import read_job_request
+from functions.api.job_spec import spec_of
+from tests.docs.readme import ROOT, read
+from tests.engine.play import Play, spec
+from tests.engine.service import KEY, Service
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
+from timeball.domain.jitter import jittered
+from timeball.domain.job import Job
+from timeball.domain.new_job import new_job
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.planner import backlog_of
+from timeball.domain.run import RunState
+from timeball.domain.schedule import Every, Schedule
+from timeball.engine.world import Rules
+
+PAGE = read(ROOT / "docs/schedules.md")
+NINE = parse_instant("2026-11-21T09:00:00Z")
+
+
+def _rows(heading: str) -> list[list[str]]:
+    """List the cells of the table with this heading, without the marks of code."""
+    table = PAGE.partition(heading)[2].partition("\n\n")[0].splitlines()[2:]
+    assert table, f"no table begins with {heading}"
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
+
+
+def _minute(at: int) -> str:
+    return format_instant(at)[11:16]
+
+
+def _second(at: int) -> str:
+    return format_instant(at)[11:19]
+
+
+@pytest.mark.parametrize(("fire_time", "starts"), _rows("| fire time | starts |"))
+def test_a_jittered_fire_starts_when_the_page_says(fire_time: str, starts: str) -> None:
+    assert format_instant(jittered(JobKey("acme", "nightly"), parse_instant(fire_time), 600)) == starts
+
+
+@pytest.mark.parametrize(("catch_up", "runs", "skipped"), _rows("| `catchUp` | runs, and starts | skipped |"))
+def test_what_was_missed_is_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
+    job = _each_minute(json.loads(catch_up))
+    now = NINE + 10 * MINUTE_MS + 30 * SECOND_MS
+    backlog = backlog_of(job, now, Rules().misfire_ms)
+    missed = [NINE + minute * MINUTE_MS for minute in range(1, 11)]
+    starts = [(at, backlog.start_at(at, at)) for at in missed]
+    assert starts.pop() == (missed[-1], missed[-1]), "09:10 is not missed"
+    kept = [f"{_minute(at)} at {_second(start_at)}" for at, start_at in starts if start_at is not None]
+    left_out = [_minute(at) for at, start_at in starts if start_at is None]
+    assert ", ".join(kept) == runs.replace("none", "")
+    assert f"{left_out[0]} to {left_out[-1]}" == skipped
+
+
+def _each_minute(catch_up: dict[str, Any]) -> Job:
+    body = {"handler": "https://example.com", "everySeconds": 60, "anchorAt": format_instant(NINE), "catchUp": catch_up}
+    request, errors, _ = read_job_request(body, NINE)
+    assert not errors
+    return new_job(spec_of(request, KEY, "print", NINE), NINE, shards=1)
+
+
+OVERLAPS = _rows("| policy | 09:00 | 09:01 |")
+
+
+@pytest.mark.parametrize("cells", OVERLAPS, ids=[cells[0] for cells in OVERLAPS])
+def test_runs_meet_each_other_as_the_page_says(cells: list[str]) -> None:
+    schedule = Schedule(Every(60, NINE), end_at=NINE + 4 * MINUTE_MS)
+    play = Play(at=NINE - 10 * SECOND_MS)
+    with Service(play) as service:
+        play.store_jobs([replace(spec(KEY.job_id, schedule), overlap=OverlapPolicy(cells[0]))])
+        service.target.takes = lambda _: 150 * SECOND_MS
+        service.until(NINE + 20 * MINUTE_MS)
+    visits = {visit.run: visit for visit in service.target.visits}
+    seen = []
+    for run in play.runs(KEY):
+        match run.state:
+            case RunState.SUCCEEDED:
+                seen.append(f"starts {_second(visits[run.id].from_at)}")
+            case RunState.CANCELLED:
+                seen.append(f"stopped {_second(visits[run.id].to_at)}")
+            case state:
+                seen.append(state.value)
+    assert seen == cells[1:]
+
+
+def test_every_policy_has_its_row() -> None:
+    assert [cells[0] for cells in OVERLAPS] == [policy.value for policy in OverlapPolicy]
+    assert [cells[0] for cells in _rows("| policy | the new run |")] == [policy.value for policy in OverlapPolicy]
+    assert re.search(r"misfire_seconds", PAGE)
+    assert Rules().misfire_seconds == 60

@@ -1,0 +1,97 @@
+"""Jobs that are paused, resumed, rescheduled, triggered and backfilled, as their target sees it."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Arrival, Receiver
+from tests.end_to_end.test_cancelling import until
+from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+
+def soon(seconds: int) -> str:
+    """Return the whole second that is so many seconds after the next one."""
+    return format_instant((time.time_ns() // 1_000_000_000 + 1 + seconds) * SECOND_MS)
+
+
+def ask(client: ApiClient, method: str, path: str, body: object = None) -> Any:
+    """Return the answer to a request that nothing is wrong with."""
+    answer = client.send(method, path, None if body is None else json.dumps(body).encode())
+    assert answer.status in {200, 201}, answer.text
+    return answer.body
+
+
+def calls_of(receiver: Receiver, job: dict[str, Any]) -> list[Arrival]:
+    return [arrival for arrival in receiver.arrivals() if arrival.job_id == job["jobId"]]
+
+
+def ledger(client: ApiClient, job: dict[str, Any]) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
+    return items
+
+
+def test_what_is_paused_or_rescheduled_inside_the_look_ahead_is_not_called_and_then_once(
+    client: ApiClient, receiver: Receiver
+) -> None:
+    due_at, later_at = soon(3), soon(6)
+    hook = f"{receiver.url}/ok"
+    # What is due within the look-ahead is in a queue before the answer.
+    paused, moved = (client.create({"handler": hook, "name": name, "scheduleAt": due_at}) for name in "pm")
+    witness = client.create({"handler": hook, "name": "w", "scheduleAt": due_at})
+    assert ask(client, "POST", f"/v1/jobs/{paused['jobId']}/pause")["status"] == "paused"
+    answer = ask(client, "PATCH", f"/v1/jobs/{moved['jobId']}", {"scheduleAt": later_at, "payload": {"moved": True}})
+    assert (answer["nextRunAt"], answer["version"], answer["claimedRuns"]) == (later_at, 2, [])
+
+    until(lambda: bool(calls_of(receiver, witness)) and bool(calls_of(receiver, moved)))
+    assert calls_of(receiver, paused) == []
+    (withdrawn,) = ledger(client, paused)
+    assert (withdrawn["status"], withdrawn["attempt"], withdrawn["fireTime"]) == ("withdrawn", 0, due_at)
+    resumed = ask(client, "POST", f"/v1/jobs/{paused['jobId']}/resume", {})
+    assert (resumed["status"], resumed["version"]) == ("pending", 3)
+    paths = [f"/v1/jobs/{job['jobId']}" for job in (paused, moved)]
+    until(lambda: all(client.get(path)["status"] == "completed" for path in paths))
+
+    (call,) = calls_of(receiver, paused)
+    assert (call.fire_at, call.attempt) == (parse_instant(due_at), 1)
+    assert [run["status"] for run in ledger(client, paused)] == ["succeeded"]
+    (call,) = calls_of(receiver, moved)
+    assert (call.fire_at, json.loads(call.body)) == (parse_instant(later_at), {"moved": True})
+    assert call.at >= call.fire_at
+    rows = [(run["fireTime"], run["status"], run["reason"]) for run in ledger(client, moved)]
+    assert rows == [(later_at, "succeeded", None), (due_at, "skipped", "superseded")]
+
+
+def test_a_paused_job_runs_by_hand_and_over_the_past_and_its_schedule_does_not(
+    client: ApiClient, receiver: Receiver
+) -> None:
+    job = client.create({"handler": f"{receiver.url}/ok", "cronExpression": "0 * * * *", "payload": {"by": "schedule"}})
+    path = f"/v1/jobs/{job['jobId']}"
+    ask(client, "POST", f"{path}/pause")
+    by_hand = ask(client, "POST", f"{path}/trigger", {"payload": {"by": "hand"}})
+    past = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T03:00:00Z", "paceSeconds": 1}
+    dry = ask(client, "POST", f"{path}/backfills", {**past, "dryRun": True})
+    backfill = ask(client, "POST", f"{path}/backfills", past)
+    assert (backfill["total"], backfill["status"]) == (3, "running")
+
+    # A call arrives before its run's end is written.
+    until(lambda: [run["status"] for run in ledger(client, job)] == ["succeeded"] * 4)
+
+    calls = {call.run_id: call for call in calls_of(receiver, job)}
+    assert len(calls) == len(calls_of(receiver, job)) == 4
+    assert json.loads(calls[by_hand["runId"]].body) == {"by": "hand"}
+    assert by_hand["origin"] == "manual"
+    rows = [run for run in ledger(client, job) if run["backfillId"] == backfill["backfillId"]]
+    assert sorted(run["fireTime"] for run in rows) == dry["instants"]
+    for run in rows:
+        call = calls[run["runId"]]
+        assert (call.fire_at, json.loads(call.body)) == (parse_instant(run["fireTime"]), {"by": "schedule"})
+    stands = client.get(f"{path}/backfills/{backfill['backfillId']}")
+    assert (stands["status"], stands["started"], stands["remaining"]) == ("completed", 3, 0)
+    assert client.get(f"{path}/backfills")["items"] == [stands]
+    assert client.get(path)["status"] == "paused"
+    assert client.cancel(job["jobId"]).body["status"] == "cancelled"
