@@ -38,12 +38,16 @@ class Dispatched:
 
 @dataclass
 class _Writing:
-    """A plan on its way into the store. `whole` turns False when something of it is unknown or not ours to finish."""
+    """A plan on its way into the store. `whole` turns False when something of it is unknown or not ours to finish.
+
+    `covered_to` is the last instant that a row stands for, of those that were met.
+    """
 
     job: Job
     plan: Plan
     to_send: tuple[Run, ...] = ()
     whole: bool = True
+    covered_to: int = -1
 
 
 def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
@@ -115,24 +119,33 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
 
 
 def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """Insert the runs; where one stands already and is queued, it is sent whatever the plan says: the claim decides.
+    """Insert the runs of all plans: of each plan one after the other, for it may be an old one.
+
+    Then a range of its instants may have been skipped since, or is being skipped just now. The row of a range refuses
+    the run of its first instant; what it covers is left out. A batch would write runs behind that row.
+    """
+    for turn in range(max((len(writing.plan.starts) for writing in writings), default=0)):
+        due = [writing for writing in writings if turn < len(writing.plan.starts)]
+        open_for_it = [writing for writing in due if writing.plan.starts[turn].fire_at > writing.covered_to]
+        if open_for_it:
+            _insert_one_each(world, open_for_it, turn, now)
+
+
+def _insert_one_each(world: World, writings: Sequence[_Writing], turn: int, now: int) -> None:
+    """Insert a run of each plan; where one stands already and is queued, it is sent: the claim decides.
 
     Where one is over already, it may have ended before its job knew that it was the final one.
     """
     horizon_at = now + world.rules.lookahead_ms
-    planned = [
-        (writing, queued_run(writing.job, start, now, horizon_at))
-        for writing in writings
-        for start in writing.plan.starts
-    ]
-    if not planned:
-        return
+    planned = [(writing, queued_run(writing.job, writing.plan.starts[turn], now, horizon_at)) for writing in writings]
     standing = world.store.insert_runs([run for _, run in planned], now)
     rows = _renewed(world, planned, standing, now)
     for (writing, _), row in zip(planned, rows, strict=True):
         if row is None:
             writing.whole = False
-        elif row.state is RunState.QUEUED and row.due_at is None:
+            continue
+        writing.covered_to = row.last_fire_at or row.id.fire_at
+        if row.state is RunState.QUEUED and row.due_at is None:
             writing.to_send += (row,)
     over = [
         (found, writing.job)
@@ -192,7 +205,7 @@ def _skip_withdrawn(world: World, job: Job, standing: Sequence[Run], reason: Rea
 def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Run] | None:
     """Write a skipped range around the rows that stand in it; return those, or None if rows kept appearing.
 
-    A late insert by somebody with an older plan may still land inside the range. Its claim skips it as well.
+    Whoever holds an older plan is refused by the range's first row, and leaves the rest of its plan out.
     """
     for _ in range(_TRIES):
         standing = world.store.runs_between(job.key, skip.first_at, skip.last_at)

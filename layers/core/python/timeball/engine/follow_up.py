@@ -12,9 +12,9 @@ from timeball.ports import Conclusion
 def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
     """Do for each terminal run what its end entails: its job's final status, and the guard to whoever is parked.
 
-    A recurring job that is paused keeps its status: a pause may have taken earlier runs back, and whoever resumes the job
-    comes here again. The job may be an old reading: its final fire is fixed before the run of that fire is inserted, and a run holds the
-    guard only if its job had one when it was claimed.
+    A recurring job that is paused keeps its status: the pause may have taken earlier runs back, and whoever resumes the
+    job comes here again. The job may be an old reading: its final fire is fixed before the run of that fire is
+    inserted, and a run holds the guard only if its job had one when it was claimed.
     """
     now = world.clock.now()
     conclusions = [

@@ -79,9 +79,9 @@ def _without_intent(world: World, job: Job, intent: Intent, now: int) -> Job:
 def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
     """Give each fire that a plan from before the intent may still insert its row.
 
-    A plan starts runs from the job's next fire on, and no more than MAX_STARTS: so many get rows of their own. What lies
-    behind them can only be skipped by it, as a range, and is skipped as ranges here. A fire after a reschedule that the
-    new schedule has too stays free: whoever inserts it does no harm.
+    A plan starts runs from the job's next fire on, and no more than MAX_STARTS: so many get rows of their own. What
+    lies behind them can only be skipped by it, as a range, and is skipped as ranges here. A fire after a reschedule
+    that the new schedule has too stays free: whoever inserts it does no harm.
     """
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
     old = replace(job, schedule=intent.schedule or job.schedule)

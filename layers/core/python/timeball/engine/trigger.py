@@ -3,6 +3,7 @@
 It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,6 +14,8 @@ from timeball.domain.run import Run, RunState
 from timeball.engine.resend import resend
 from timeball.engine.world import World
 from timeball.ports import UnavailableError
+
+log = logging.getLogger(__name__)
 
 _TRIES = 10
 
@@ -75,12 +78,20 @@ def _trigger(world: World, one: Trigger) -> Triggered:
         run = _manual_run(job, one, fire_at, now, digest)
         standing = world.store.insert_runs([run], now)[0]
         if standing is None:
-            resend(world, [run])
+            _send(world, run)
             return Triggered(Triggering.STARTED, replace(run, due_at=None))
         if one.request is not None and standing.request == one.request:
             is_same = standing.fingerprint == one.fingerprint
             return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
     raise UnavailableError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _send(world: World, run: Run) -> None:
+    """Send a run that is stored; the scan finds it if that fails, so it is no failure of the trigger."""
+    try:
+        resend(world, [run])
+    except UnavailableError as unavailable:
+        log.warning("triggered, and left to the scan: %s", unavailable)
 
 
 def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
