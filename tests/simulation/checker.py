@@ -28,6 +28,7 @@ def complaints(story: Story) -> list[str]:
             _what_was_skipped_was_not_called,
             _attempts_of_a_run_come_in_order,
             _what_succeeded_was_called,
+            _whoever_finished_a_run_held_its_newest_attempt,
             _nothing_is_early,
             _nothing_is_stuck,
             _nothing_is_called_after_its_cancel,
@@ -137,6 +138,16 @@ def _what_succeeded_was_called(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         if run.state is RunState.SUCCEEDED and run.id not in calls:
             yield f"{run.id} succeeded without a call"
+
+
+def _whoever_finished_a_run_held_its_newest_attempt(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        if (
+            run.state in (RunState.SUCCEEDED, RunState.FAILED)
+            and run.last is not None
+            and run.last.number != run.attempt
+        ):
+            yield f"{run.id} is at attempt {run.attempt}, and was finished by attempt {run.last.number}"
 
 
 def _nothing_is_early(story: Story) -> Iterator[str]:

@@ -36,7 +36,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:30:00Z")
 STORM_MS = 3 * MINUTE_MS
-CALM_MS = 60 * MINUTE_MS
+CALM_MS = 10 * MINUTE_MS
 """How long after the storm a story may take to come to its end."""
 
 VISIBILITY_SECONDS = 90
