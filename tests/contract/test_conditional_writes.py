@@ -210,6 +210,17 @@ def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject)
     assert subject.store.remember(JobKey("other", "job"), "request", NOW + 1, NOW + 1) == NOW + 1
 
 
+def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) -> None:
+    mine = replace(run(origin=Origin.MANUAL), work_digest="work", request="request", fingerprint="print")
+    other = replace(mine, request="another")
+    assert store.insert_runs([mine], NOW) == [None]
+    assert store.insert_runs([mine], NOW) == [None]
+    assert store.insert_runs([other], NOW) == [mine]
+    moved = replace(mine, state=RunState.RUNNING, revision=2)
+    assert store.swap_runs([Swap(mine, moved)], NOW)[0].row == moved
+    assert store.read_runs([mine.id]) == [moved]
+
+
 def test_a_swap_of_no_row_is_refused_without_one(store: Store) -> None:
     missing = _bare(job())
     assert _swap(store, missing, advanced(missing, NOW, 1)) == Swapped(done=False, row=None)

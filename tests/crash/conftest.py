@@ -20,3 +20,11 @@ def new_play(request: pytest.FixtureRequest) -> Iterator[NewPlay]:
 
     with moto_stores() as new_store:
         yield lambda at: Play(new_store(), at)
+
+
+def points_of(play: Play, reached: int, every: int = 2) -> range:
+    """Return the points at which to stop: all of them, or on moto, which is slow, `every` second one, say.
+
+    Every second one is before a write: the point after it leaves the same rows as the one before the next.
+    """
+    return range(0, reached, 1 if isinstance(play.store, MemoryStore) else every)

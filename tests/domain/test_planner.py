@@ -230,3 +230,11 @@ def test_a_job_whose_next_fire_is_no_more_under_newer_time_zone_data_goes_on_at_
 
 def test_a_one_off_never_misfires() -> None:
     assert may_start_at(job(Schedule(At(0)), 0), 0, 0, NOW, MISFIRE_MS) == 0
+
+
+def test_a_window_whose_last_fires_were_all_missed_ends_with_the_last_of_them() -> None:
+    window = Schedule(Every(60, at(-1200)), end_at=at(-600))
+    found = planned(replace(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP)))
+    assert found == Plan(
+        skip=SkippedRange(at(-1200), at(-600), 11, Reason.MISFIRED), final_fire_at=at(-600), more=False
+    )

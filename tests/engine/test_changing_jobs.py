@@ -15,7 +15,9 @@ from timeball.domain.new_job import JobSpec
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
-from timeball.testing.faults import Points
+from timeball.engine.dispatch import dispatch
+from timeball.engine.settle import settle
+from timeball.testing.faults import Crash, Points
 
 SKIP = CatchUp(CatchUpPolicy.SKIP)
 LATEST = CatchUp(CatchUpPolicy.LATEST)
@@ -250,3 +252,48 @@ def test_a_slow_change_that_wakes_after_others_takes_nothing_back_that_they_let_
             assert {row for fire, row in rows.items() if fire <= 20} <= {RAN, SUPERSEDED}, point
         point += 1
     assert reached >= 6
+
+
+@pytest.mark.parametrize("change", [_pause_and_resume, _reschedule_and_scan])
+def test_a_slow_scan_that_wakes_after_a_change_runs_nothing_early_late_or_twice(change: Callable[[Play], None]) -> None:
+    alone = Points()
+    begin(play := Play(), Every(3, at(3)))
+    play.scan(alone)
+    assert alone.reached >= 8
+    for point in range(alone.reached):
+        with Service(Play()) as service:
+            play = service.play
+            begin(play, Every(3, at(3)))
+
+            def meanwhile(play: Play = play) -> None:
+                change(play)
+
+            play.scan(Points(point, meanwhile))
+            service.until(at(20))
+            period = 3 if change is _pause_and_resume else 2
+            due = [float(fire) for fire in range(period, 21, period)]
+            assert calls(service) == [(fire, fire) for fire in due], point
+            assert {row for fire, row in ledger(play).items() if fire not in due} <= {SUPERSEDED}, point
+
+
+@pytest.mark.parametrize("and_the_next_scan", [False, True])
+def test_a_run_that_a_slow_scan_inserts_after_a_resume_runs_on_time_though_a_pause_is_settled_only_then(
+    service: Service, *, and_the_next_scan: bool
+) -> None:
+    """The next plan brings back what that settling withdraws, or comes first and renews the run's stamp."""
+    play = service.play
+    begin(play, Every(60, at(7)))
+    as_one_scan_read_it = play.job(KEY)
+    with pytest.raises(Crash):
+        _pause(play, Points(1))  # its first write is done
+    as_another_read_it = play.job(KEY)
+    _resume(play)
+    play.clock.advance(3 * SECOND_MS)
+    dispatch(play.world(), [as_one_scan_read_it], play.clock.now())
+    if and_the_next_scan:
+        play.scan_all()
+    settle(play.world(), [as_another_read_it])
+    expected = (RunState.QUEUED, 2) if and_the_next_scan else (RunState.WITHDRAWN, 1)
+    assert [(run.state, run.stamp) for run in play.runs(KEY)] == [expected]
+    service.until(at(10))
+    assert calls(service) == [(7, 7)]

@@ -22,6 +22,7 @@ from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.claim import claim
 from timeball.engine.notice import SKIPPED
+from timeball.ports import Delivery
 from timeball.testing.faults import Points
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
@@ -214,3 +215,37 @@ def test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothin
         assert_guard_is_free(play)
         point, reached = point + 1, points.reached
     assert reached >= 4
+
+
+def test_a_fire_that_takes_the_guard_between_a_holders_end_and_its_release_keeps_the_parked_run_in_line() -> None:
+    point, reached = 0, 1
+    while point < reached:
+        play = Play()
+        play.store_jobs([guarded(QUEUE_ONE, Schedule(Every(2, NOW), end_at=at(4)))])
+        play.scan_all()
+        play.clock.advance(5 * SECOND_MS)
+        first, second, third = play.queue.receive("normal")
+
+        def comes(play: Play = play, delivery: Delivery = third) -> None:
+            play.queue.hide_one("normal", delivery.receipt, 0)
+            (one,) = claim(play.world(), [delivery.run], "third")
+            if one.is_done:
+                play.queue.delete_one("normal", delivery.receipt)
+
+        def parks(play: Play = play, delivery: Delivery = second) -> None:
+            (one,) = claim(play.world(), [delivery.run], "second")
+            assert one.is_done
+            play.queue.delete_one("normal", delivery.receipt)
+
+        play.caller.meanwhile = parks
+        points = Points(point, comes)
+        play.execute([first], points)
+        reached = points.reached
+        play.drain()
+        ends = [run.state for run in play.runs(KEY)]
+        assert ends[0] is RunState.SUCCEEDED
+        assert RunState.SUCCEEDED in ends[1:]
+        assert set(ends) <= {RunState.SUCCEEDED, RunState.SKIPPED}
+        assert_guard_is_free(play)
+        point += 1
+    assert reached >= 10
