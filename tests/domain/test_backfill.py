@@ -70,8 +70,10 @@ def _last(name: str, number: int) -> Run | None:
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, its last run, pace (s), when it is due (ms from NOW); then how many fires start, whether one is skipped,
-    whether the last is stopped, and when the backfill is due next (ms from NOW; None: it is completed).
+    """A policy, its last run, its pace (s), when it is due (ms from NOW); then what is planned.
+
+    How many fires start, whether one is skipped, whether the last run is stopped, and when the backfill is due next (ms
+    from NOW; None: it is completed).
     """
 
     overlap: str
