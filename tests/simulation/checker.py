@@ -188,9 +188,11 @@ def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
 
 
 def _no_guard_is_left_with_a_run_that_is_over(story: Story) -> Iterator[str]:
+    """Whoever receives a message of a run that is over releases its guard; without one nobody comes."""
+    waiting = {run for priority in ("normal", "low") for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
         for name in (job.holder, job.parked):
-            run = None if name is None else story.store.runs[name]
+            run = None if name is None or name in waiting else story.store.runs[name]
             waited_ms = 0 if run is None or run.finished_at is None else story.clock.now() - run.finished_at
             if run is not None and run.is_terminal and waited_ms > 60 * SECOND_MS and job.is_open:
                 yield f"{key.job_id} is guarded by {run}"
