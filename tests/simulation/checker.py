@@ -32,7 +32,7 @@ def complaints(story: Story) -> list[str]:
             _nothing_is_early,
             _nothing_is_stuck,
             _nothing_is_called_after_its_cancel,
-            _no_guard_is_left_with_a_run_that_is_over,
+            _nobody_is_parked_behind_a_run_that_is_over,
             _triggers_ran,
         )
         for text in promise(story)
@@ -187,15 +187,15 @@ def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
             yield f"{arrival.run} attempt {arrival.attempt} was called {arrival.at - at} ms after its job's cancel"
 
 
-def _no_guard_is_left_with_a_run_that_is_over(story: Story) -> Iterator[str]:
-    """Whoever receives a message of a run that is over releases its guard; without one nobody comes."""
+def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
+    """Whoever meets a guard takes it from a run that is over; but a parked run has no message and meets nobody."""
     waiting = {run for priority in ("normal", "low") for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
-        for name in (job.holder, job.parked):
-            run = None if name is None or name in waiting else story.store.runs[name]
-            waited_ms = 0 if run is None or run.finished_at is None else story.clock.now() - run.finished_at
-            if run is not None and run.is_terminal and waited_ms > 60 * SECOND_MS and job.is_open:
-                yield f"{key.job_id} is guarded by {run}"
+        holder = None if job.holder is None else story.store.runs[job.holder]
+        parked = None if job.parked is None else story.store.runs[job.parked]
+        over = holder is None or holder.is_terminal
+        if parked is not None and parked.state is RunState.QUEUED and over and not {job.holder, job.parked} & waiting:
+            yield f"{key.job_id}: {parked} is parked behind {holder}"
 
 
 def _triggers_ran(story: Story) -> Iterator[str]:

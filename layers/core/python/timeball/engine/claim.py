@@ -152,7 +152,11 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
     for position, outcome in zip(swaps, _swapped(world, list(swaps.values()), now), strict=True):
         one = judged[position]
         one.run = outcome.row
-        if not outcome.done:
+        if outcome.done:
+            continue
+        if outcome.row is not None and outcome.row.is_terminal:
+            one.decision = Decision(Action.FOLLOW_UP)  # it may just have taken a guard that nobody else gives back
+        else:
             one.claim = Claim(outcome.row, one.job, wait_until=now)
 
 
