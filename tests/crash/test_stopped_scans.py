@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.conftest import NewPlay
+from tests.crash.conftest import NewPlay, points_of
 from tests.crash.promises import (
     assert_each_instant_has_one_row,
     assert_each_run_was_called_once,
@@ -66,7 +66,7 @@ def test_a_scan_stopped_anywhere_and_repeated_leaves_one_row_for_each_due_instan
     chosen = CASES[case]
     count = _points_of(new_play, chosen)
     assert count >= chosen.points
-    for point in range(count):
+    for point in points_of(new_play(NOW), count):
         play, job = _submitted(new_play, chosen)
         with pytest.raises(Crash):
             play.scan(Points(point))
@@ -140,7 +140,7 @@ def test_a_cancel_stopped_anywhere_is_finished_by_the_scan_and_nothing_runs_afte
     play, job = _prepared(new_play, chosen)
     cancel(play.world(points), [(job.key, None)])
     assert points.reached >= chosen.points
-    for point in range(points.reached):
+    for point in points_of(play, points.reached):
         play, job = _prepared(new_play, chosen)
         asked_at = play.clock.now()
         with pytest.raises(Crash):
