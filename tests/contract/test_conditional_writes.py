@@ -34,8 +34,8 @@ FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: â˜
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
 JOB_MOVES: dict[str, Callable[[Job], Job]] = {
-    "advanced": lambda row: advanced(row, NOW + 60_000, 1),
-    "advanced to its end": lambda row: advanced(row, None, 1),
+    "advanced": lambda row: advanced(row, NOW + 60_000, 1, NOW),
+    "advanced to its end": lambda row: advanced(row, None, 1, NOW),
     "fixed": lambda row: fixed(row, NOW + 60_000, NOW + 120_000),
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
     "cancelled": lambda row: cancelled(row, NOW + 5),
@@ -223,7 +223,7 @@ def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) 
 
 def test_a_swap_of_no_row_is_refused_without_one(store: Store) -> None:
     missing = _bare(job())
-    assert _swap(store, missing, advanced(missing, NOW, 1)) == Swapped(done=False, row=None)
+    assert _swap(store, missing, advanced(missing, NOW, 1, NOW)) == Swapped(done=False, row=None)
     (answer,) = store.swap_runs([Swap(run(), RUNNING)], NOW)
     assert (answer.done, answer.row) == (False, None)
     assert store.read_jobs([KEY]) == [None]
@@ -333,7 +333,7 @@ def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
     store.create_jobs([one_off()], NOW)
     before = _bare(one_off())
     store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
-    (answer,) = store.swap_jobs([Swap(before, advanced(before, None, 1))], NOW)
+    (answer,) = store.swap_jobs([Swap(before, advanced(before, None, 1, NOW))], NOW)
     assert not answer.done
     assert answer.row is not None
     assert answer.row.status is JobStatus.COMPLETED

@@ -105,8 +105,10 @@ def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: St
 def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
     store.create_jobs([job()], NOW)
     before = replace(job(), work=None)
-    gone = advanced(before, None, 1)
-    store.swap_jobs([Swap(before, gone)], NOW)
+    ended = advanced(before, None, 1, NOW)
+    gone = advanced(ended, None, 0, NOW)
+    store.swap_jobs([Swap(before, ended)], NOW)
+    store.swap_jobs([Swap(ended, gone)], NOW)
     queued = run(due_at=NOW)
     store.insert_runs([queued], NOW)
     running = claimed(queued, "owner", NOW, 30_000)

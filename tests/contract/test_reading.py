@@ -122,7 +122,7 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
     bare = store.read_jobs([KEY])[0]
     assert bare is not None
     assert replace(bare, work=row.work) == row
-    moved = advanced(bare, NOW + 5, 1)
+    moved = advanced(bare, NOW + 5, 1, NOW)
     store.swap_jobs([Swap(bare, moved)], NOW)
     assert store.read_jobs([KEY, JobKey("acme", "other")], with_work=True) == [
         replace(moved, work=row.work),

@@ -136,13 +136,18 @@ class Job:
         return self.status in OPEN
 
 
-def advanced(job: Job, next_fire_at: int | None, runs_planned: int) -> Job:
-    """Return the job with its ledger written up to `next_fire_at`; with None left, out of the due index."""
+def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int) -> Job:
+    """Return the job with its ledger written up to `next_fire_at`.
+
+    With None left it leaves the due index; a recurring one is due once more, for its final run may have ended while its
+    plan was still being written.
+    """
+    ends = next_fire_at is None and job.next_fire_at is not None and not job.schedule.is_one_off
     return replace(
         job,
         revision=job.revision + 1,
         next_fire_at=next_fire_at,
-        due_at=next_fire_at,
+        due_at=now if ends else next_fire_at,
         skip_through=None,
         runs_planned=job.runs_planned + runs_planned,
         plan_failures=0,

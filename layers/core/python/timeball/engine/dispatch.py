@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, advanced, fixed, pushed_back
+from timeball.domain.job import Job, JobStatus, advanced, fixed, pushed_back
 from timeball.domain.ledger import queued_run, skipped_range
 from timeball.domain.planner import Plan, SkippedRange, plan
 from timeball.domain.run import Reason, Run, RunState, ended, put_off
-from timeball.engine.follow_up import follow_up
+from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap
+from timeball.ports import Conclusion, Dispatch, Swap
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched
     """
     writings = [_planned(world, job, read_at) for job in jobs]
     begun = [writing for writing in writings if writing is not None]
-    _conclude(world, begun)
+    _conclude(world, begun, read_at)
     _fix(world, begun, read_at)
     _insert(world, begun, read_at)
     _record_skips(world, begun, read_at)
@@ -85,16 +85,23 @@ def _planned(world: World, job: Job, now: int) -> _Writing | None:
         return None
 
 
-def _conclude(world: World, writings: Sequence[_Writing]) -> None:
-    """Repeat the follow-ups of a final run that may have ended while its job was paused."""
+def _conclude(world: World, writings: Sequence[_Writing], now: int) -> None:
+    """End jobs whose ledger is written to its end, if their final run is over, or was skipped in a range."""
     finals = {
         RunId(writing.job.key, writing.job.final_fire_at, Origin.SCHEDULE): writing.job
         for writing in writings
         if writing.job.next_fire_at is None and writing.job.final_fire_at is not None
     }
-    if finals:
-        rows = world.store.read_runs(list(finals))
-        follow_up(world, [(row, finals[row.id]) for row in rows if row is not None and row.is_terminal])
+    if not finals:
+        return
+    rows = dict(zip(finals, world.store.read_runs(list(finals)), strict=True))
+    follow_up(world, [(row, finals[run_id]) for run_id, row in rows.items() if row is not None and row.is_terminal])
+    in_ranges = [run_id for run_id, row in rows.items() if row is None and not finals[run_id].schedule.is_one_off]
+    if in_ranges:
+        conclude(
+            world,
+            [Conclusion(run_id.job, run_id.fire_at, JobStatus.COMPLETED, now, or_paused=False) for run_id in in_ranges],
+        )
 
 
 def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
@@ -186,9 +193,6 @@ def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:
             writing.whole = False
             continue
         writing.to_send += tuple(row for row in standing if row.state is RunState.QUEUED and row.due_at is None)
-        if writing.plan.next_fire_at is None:
-            rows = world.store.runs_between(writing.job.key, writing.plan.skip.first_at, writing.plan.skip.last_at)
-            follow_up(world, [(row, writing.job) for row in rows if row.is_terminal])
 
 
 def _skip_withdrawn(world: World, job: Job, standing: Sequence[Run], reason: Reason, now: int) -> bool:
@@ -232,7 +236,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     complete = [writing for writing in writings if writing.whole]
     if not complete:
         return
-    after = [advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts)) for writing in complete]
+    after = [advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts), now) for writing in complete]
     swaps = [Swap(writing.job, job) for writing, job in zip(complete, after, strict=True)]
     for writing, outcome in zip(complete, world.store.swap_jobs(swaps, now), strict=True):
         writing.whole = outcome.done

@@ -12,9 +12,8 @@ from timeball.ports import Conclusion
 def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
     """Do for each terminal run what its end entails: its job's final status, and the guard to whoever is parked.
 
-    A recurring job that is paused keeps its status: the pause may have taken earlier runs back, and whoever resumes the
-    job comes here again. The job may be an old reading: its final fire is fixed before the run of that fire is
-    inserted, and a run holds the guard only if its job had one when it was claimed.
+    The job may be an old reading: its final fire is fixed before the run of that fire is inserted, and a run holds the
+    guard only if its job had one when it was claimed.
     """
     now = world.clock.now()
     conclusions = [
@@ -24,8 +23,24 @@ def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
         if (status := conclusion(job, run)) is not None
     ]
     if conclusions:
-        world.store.conclude_jobs(conclusions)
+        conclude(world, conclusions)
     release(world, [run.id for run, job in ended if job is not None and _may_name(job, run)])
+
+
+def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
+    """Give jobs their final status, but for a recurring one whose ledger is not written to its end, or that is paused.
+
+    Its earlier runs may not be sent yet, or were taken back. Whoever has written the ledger, or resumes the job, comes
+    here again.
+    """
+    jobs = world.store.read_jobs([conclusion.job for conclusion in conclusions])
+    written = [
+        conclusion
+        for conclusion, job in zip(conclusions, jobs, strict=True)
+        if job is not None and (job.next_fire_at is None or job.schedule.is_one_off)
+    ]
+    if written:
+        world.store.conclude_jobs(written)
 
 
 def _may_name(job: Job, run: Run) -> bool:
