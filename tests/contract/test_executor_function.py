@@ -1,5 +1,6 @@
 """The executor's handler as Lambda calls it: real clock, real sockets, AWS mocked; a target that never answers."""
 
+import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             "TIMEBALL_PRIVATE_TARGETS": "127.0.0.0/8",
             "AWS_DEFAULT_REGION": REGION,
         }
+        for name in [name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")]:
+            monkeypatch.delenv(name)  # the function is to speak to moto, whatever endpoint the suite is given
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         for cached in CACHED:
