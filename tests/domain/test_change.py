@@ -47,9 +47,10 @@ def test_a_paused_job_keeps_its_plan_and_its_schedule_version() -> None:
 
 def test_a_resumed_job_goes_on_from_the_fire_at_which_it_was_paused_and_fences_a_slow_pause() -> None:
     row = resumed(settled(paused(JOB, NOW)), LATER)
-    assert (row.status, row.paused_at, row.due_at) == (JobStatus.PENDING, None, LATER)
+    assert (row.status, row.paused_at, row.due_at) == (JobStatus.PENDING, NOW, LATER)
+    assert settled(row).paused_at is None
     assert row.next_fire_at == JOB.next_fire_at
-    assert row.intent == Intent(Verb.RESUME, NOW, NOW + MINUTE_MS)  # runs that are older than the pause wait too
+    assert row.intent == Intent(Verb.RESUME, LATER, NOW + MINUTE_MS)  # how old its runs may be, `paused_at` says
     assert _versions(row) == (3, 2, 4)
     assert (settled(row).intent, settled(row).due_at) == (None, JOB.next_fire_at)
 

@@ -19,7 +19,7 @@ def until(condition: Callable[[], bool]) -> None:
     give_up_at = time.monotonic() + _WITHIN_SECONDS
     while not condition():
         assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.1)
+        time.sleep(0.1)  # what is waited for is in other processes, and nothing tells when it has come
 
 
 def test_the_api_is_healthy_and_says_so_to_anybody(client: ApiClient) -> None:

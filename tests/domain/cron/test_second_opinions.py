@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
+import cronsim
 import pytest
 from croniter import croniter
 from croniter.croniter import CroniterError
@@ -13,8 +14,6 @@ from timeball.domain.cron import parse_cron
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.stepper import fires
 from timeball.domain.zones import load_zone
-
-cronsim = pytest.importorskip("cronsim", reason="cronsim==2.8 is not installed")
 
 FIRES = 6
 EXPRESSIONS_PER_CHANGE = 12

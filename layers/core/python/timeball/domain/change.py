@@ -7,52 +7,44 @@ from dataclasses import replace
 
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.job import Intent, Job, JobStatus, Verb
-from timeball.domain.new_job import JobSpec
-from timeball.domain.schedule import fires, first_fire
+from timeball.domain.new_job import JobSpec, chosen
+from timeball.domain.schedule import Schedule, fires, first_fire
 
 
 def cancelled(job: Job, now: int) -> Job:
     """Return the job as cancelled: nothing of it is claimed from now on, and what is live is to be stopped."""
+    asked = _asked(job, Verb.CANCEL, now)
     return replace(
-        job,
-        revision=job.revision + 1,
-        version=job.version + 1,
+        asked,
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
-        updated_at=now,
         next_fire_at=None,
-        due_at=now,
         skip_through=None,
-        intent=Intent(Verb.CANCEL, now, job.next_fire_at),
     )
 
 
 def paused(job: Job, now: int) -> Job:
     """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back."""
-    return replace(
-        job,
-        revision=job.revision + 1,
-        version=job.version + 1,
-        status=JobStatus.PAUSED,
-        paused_at=now,
-        updated_at=now,
-        due_at=now,
-        intent=Intent(Verb.PAUSE, now, job.next_fire_at),
-    )
+    return replace(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
 
 
 def resumed(job: Job, now: int) -> Job:
-    """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned."""
+    """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned.
+
+    When it was paused is forgotten as soon as that is done: it says how far back those runs may be.
+    """
+    return replace(_asked(job, Verb.RESUME, now), schedule_version=job.schedule_version + 1, status=JobStatus.PENDING)
+
+
+def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
+    """Return the job as changed by a user, due until the change is settled."""
     return replace(
         job,
         revision=job.revision + 1,
         version=job.version + 1,
-        schedule_version=job.schedule_version + 1,
-        status=JobStatus.PENDING,
         updated_at=now,
         due_at=now,
-        intent=Intent(Verb.RESUME, now if job.paused_at is None else job.paused_at, job.next_fire_at),
-        paused_at=None,
+        intent=Intent(verb, now, job.next_fire_at, old_schedule),
     )
 
 
@@ -62,18 +54,7 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
     InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
-    wanted = replace(
-        job,
-        work=None if job.work is None else spec.work,
-        name=spec.name,
-        tags=spec.tags,
-        priority=spec.priority,
-        retry=spec.retry,
-        timeout_seconds=spec.timeout_seconds,
-        catch_up=spec.catch_up,
-        overlap=spec.overlap,
-        jitter_seconds=spec.jitter_seconds,
-    )
+    wanted = replace(job, work=None if job.work is None else spec.work, **chosen(spec))
     if spec.schedule == job.schedule:
         if wanted == job:
             return job
@@ -89,19 +70,14 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
     return replace(
-        job,
-        revision=job.revision + 1,
-        version=job.version + 1,
+        _asked(job, Verb.RESCHEDULE, now, job.schedule),
         schedule_version=job.schedule_version + 1,
-        updated_at=now,
         schedule=spec.schedule,
         next_fire_at=first_at,
-        due_at=now,
         skip_through=None,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
         plan_failures=0,
-        intent=Intent(Verb.RESCHEDULE, now, job.next_fire_at, job.schedule),
     )
 
 

@@ -175,10 +175,10 @@ def settled(job: Job) -> Job:
 
     One without a fire to come stays due once more: its final run may have ended while it was paused.
     """
-    due_at = job.next_fire_at if job.status is JobStatus.PENDING else None
-    if job.status is JobStatus.PENDING and job.next_fire_at is None:
-        due_at = job.due_at
-    return replace(job, revision=job.revision + 1, intent=None, due_at=due_at)
+    bare = replace(job, revision=job.revision + 1, intent=None)
+    if job.status is not JobStatus.PENDING:
+        return replace(bare, due_at=None)
+    return replace(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
 
 
 def conclusion(job: Job, run: Run) -> JobStatus | None:

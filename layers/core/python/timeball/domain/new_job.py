@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.errors import InvalidSchedule
@@ -30,6 +31,20 @@ class JobSpec:
     jitter_seconds: int = 0
 
 
+def chosen(spec: JobSpec) -> dict[str, Any]:
+    """Return the fields of a job that are as its user chose them, whatever its schedule and its work."""
+    return {
+        "name": spec.name,
+        "tags": spec.tags,
+        "priority": spec.priority,
+        "retry": spec.retry,
+        "timeout_seconds": spec.timeout_seconds,
+        "catch_up": spec.catch_up,
+        "overlap": spec.overlap,
+        "jitter_seconds": spec.jitter_seconds,
+    }
+
+
 def new_job(spec: JobSpec, now: int, shards: int) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on."""
     first_at = first_fire(spec.schedule, now)
@@ -42,14 +57,7 @@ def new_job(spec: JobSpec, now: int, shards: int) -> Job:
         shard=shard_of(spec.key, shards),
         created_at=now,
         updated_at=now,
-        name=spec.name,
-        tags=spec.tags,
-        priority=spec.priority,
-        retry=spec.retry,
-        timeout_seconds=spec.timeout_seconds,
-        catch_up=spec.catch_up,
-        overlap=spec.overlap,
-        jitter_seconds=spec.jitter_seconds,
+        **chosen(spec),
         next_fire_at=first_at,
         due_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,

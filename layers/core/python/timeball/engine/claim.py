@@ -6,7 +6,7 @@ runs whose rows name this owner are its own.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim
@@ -44,7 +44,7 @@ class _Judged:
     run: Run | None
     job: Job | None
     decision: Decision
-    claim: Claim | None = field(default=None)
+    claim: Claim | None = None
 
 
 def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
@@ -140,7 +140,7 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
 
 
 def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> None:
-    """Write what was decided. Where the outcome is unknown the rows tell; a row that cannot be read waits."""
+    """Write what was decided. Where the outcome is unknown the rows tell; raises UnavailableError if they cannot."""
     swaps = {
         position: Swap(one.run, _after(one.run, one.decision, owner, now, world.rules.lease_ms))
         for position, one in enumerate(judged)

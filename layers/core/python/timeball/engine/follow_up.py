@@ -31,16 +31,18 @@ def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
     """Give jobs their final status, but for a recurring one whose ledger is not written to its end, or that is paused.
 
     Its earlier runs may not be sent yet, or were taken back. Whoever has written the ledger, or resumes the job, comes
-    here again.
+    here again. A one-off has no earlier runs, and is not read for it.
     """
-    jobs = world.store.read_jobs([conclusion.job for conclusion in conclusions])
+    one_off = [conclusion for conclusion in conclusions if conclusion.or_paused]
+    recurring = [conclusion for conclusion in conclusions if not conclusion.or_paused]
+    jobs = world.store.read_jobs([conclusion.job for conclusion in recurring]) if recurring else []
     written = [
         conclusion
-        for conclusion, job in zip(conclusions, jobs, strict=True)
-        if job is not None and (job.next_fire_at is None or job.schedule.is_one_off)
+        for conclusion, job in zip(recurring, jobs, strict=True)
+        if job is not None and job.next_fire_at is None
     ]
-    if written:
-        world.store.conclude_jobs(written)
+    if one_off or written:
+        world.store.conclude_jobs([*one_off, *written])
 
 
 def _may_name(job: Job, run: Run) -> bool:

@@ -177,9 +177,8 @@ def _let_go(world: World, job: Job, run: Run, now: int) -> Run | None:
     if run.state is RunState.QUEUED:
         if run.stamp >= job.schedule_version:
             return None
-        due_at = (
-            max(run.not_before, now) if run.due_at is None else run.due_at
-        )  # its plan may have died before the send
+        # Its plan may have died before the send.
+        due_at = max(run.not_before, now) if run.due_at is None else run.due_at
         return put_off(run, run.not_before, due_at, job.schedule_version)
     start_at: int | None = run.not_before
     if run.id not in (job.holder, job.parked):  # one that waits for an earlier run is not late by our fault
