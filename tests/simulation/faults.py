@@ -24,26 +24,18 @@ from timeball.ports import Dispatch, Swap
 Patch = pytest.MonkeyPatch
 
 
-def _advance_before_send(patch: Patch) -> None:
-    send, advance = dispatching._send, dispatching._advance
+def _advancing_before(step: str) -> Callable[[Patch], None]:
+    def apply(patch: Patch) -> None:
+        late, advance = getattr(dispatching, step), dispatching._advance
 
-    def swapped(world: Any, writings: Any, now: int) -> None:
-        advance(world, writings, now)
-        send(world, writings, now)
+        def swapped(world: Any, writings: Any, now: int) -> None:
+            advance(world, writings, now)
+            late(world, writings, now)
 
-    patch.setattr(dispatching, "_send", swapped)
-    patch.setattr(dispatching, "_advance", lambda *_: None)
+        patch.setattr(dispatching, step, swapped)
+        patch.setattr(dispatching, "_advance", lambda *_: None)
 
-
-def _advance_before_insert(patch: Patch) -> None:
-    insert, advance = dispatching._insert, dispatching._advance
-
-    def swapped(world: Any, writings: Any, now: int) -> None:
-        advance(world, writings, now)
-        insert(world, writings, now)
-
-    patch.setattr(dispatching, "_insert", swapped)
-    patch.setattr(dispatching, "_advance", lambda *_: None)
+    return apply
 
 
 def _a_refused_insert_is_not_sent_again(patch: Patch) -> None:
@@ -131,8 +123,8 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Patch], None], int]] = {
-    "advance before insert": (_advance_before_insert, 1),
-    "advance before send": (_advance_before_send, 0),
+    "advance before insert": (_advancing_before("_insert"), 1),
+    "advance before send": (_advancing_before("_send"), 0),
     "a refused insert of a queued run is not sent again": (_a_refused_insert_is_not_sent_again, 1),
     "an unexpired running run is claimed": (_deciding(_claims_what_is_running), 18),
     "a message is deleted that meets a live running run": (_deciding(_drops_what_is_running), 9),
