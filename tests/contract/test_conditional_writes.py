@@ -292,23 +292,31 @@ def test_a_partition_taken_with_a_lost_answer_is_taken(subject: Subject) -> None
         assert subject.store.take_partition(0, owner, [0]) == {}
 
 
-# Of each: the job's status before, the final fire on its row, the fire of the conclusion, and whether it holds.
+# Of each: the job's status before, the final fire on its row, the fire of the conclusion, and whether it holds for
+# pending jobs, and for those that are paused or have failed too.
 CONCLUSIONS = {
-    "its final fire": (JobStatus.PENDING, NOW, NOW, True),
-    "a paused job's final fire": (JobStatus.PAUSED, NOW, NOW, True),
-    "another fire": (JobStatus.PENDING, NOW, NOW + 1, False),
-    "no final fire known": (JobStatus.PENDING, None, NOW, False),
-    "a cancelled job": (JobStatus.CANCELLED, NOW, NOW, False),
-    "a job that has ended": (JobStatus.FAILED, NOW, NOW, False),
+    "its final fire": (JobStatus.PENDING, NOW, NOW, True, True),
+    "a paused job's final fire": (JobStatus.PAUSED, NOW, NOW, False, True),
+    "a failed job's final fire": (JobStatus.FAILED, NOW, NOW, False, True),
+    "another fire": (JobStatus.PENDING, NOW, NOW + 1, False, False),
+    "no final fire known": (JobStatus.PENDING, None, NOW, False, False),
+    "a cancelled job": (JobStatus.CANCELLED, NOW, NOW, False, False),
 }
+MORE_STATUSES = (JobStatus.PENDING, JobStatus.PAUSED, JobStatus.FAILED)
 
 
+@pytest.mark.parametrize("is_wide", [False, True], ids=["pending only", "more statuses"])
 @pytest.mark.parametrize("case", CONCLUSIONS)
-def test_a_job_is_concluded_only_by_its_final_fire_and_only_while_it_is_open(store: Store, case: str) -> None:
-    status, final_at, fire_at, holds = CONCLUSIONS[case]
+def test_a_job_is_concluded_only_by_its_final_fire_and_only_while_it_is_open_for_it(
+    store: Store, case: str, *, is_wide: bool
+) -> None:
+    status, final_at, fire_at, *may_hold = CONCLUSIONS[case]
+    holds = may_hold[is_wide]
     before = replace(one_off(), status=status, final_fire_at=final_at)
     store.create_jobs([before], NOW)
     conclusion = Conclusion(KEY, fire_at, JobStatus.COMPLETED, NOW + 4)
+    if is_wide:
+        conclusion = replace(conclusion, open_statuses=MORE_STATUSES)
     assert store.conclude_jobs([conclusion]) == [holds]
     (row,) = store.read_jobs([KEY], with_work=True)
     if not holds:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from timeball.domain.backfill import Backfill
+from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, JobStatus, Work
@@ -20,7 +21,7 @@ class UnavailableError(Exception):
     """The store or the queue did not answer, or not for every item: the outcome is unknown."""
 
 
-Row = TypeVar("Row", Job, Run, Backfill)
+Row = TypeVar("Row", Job, Run, Backfill, Host)
 Owned = JobKey | RunId | BackfillKey
 """What may stand in the due index."""
 
@@ -50,13 +51,13 @@ class Swapped(Generic[Row]):
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Give a job its final status, if it is pending, or `or_paused`, and `fire_at` is its final fire."""
+    """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire."""
 
     job: JobKey
     fire_at: int
     status: JobStatus
     at: int
-    or_paused: bool = True
+    open_statuses: tuple[JobStatus, ...] = (JobStatus.PENDING,)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,21 @@ class LedgerPage:
 
     runs: tuple[Run, ...]
     next_before: RunId | None
+
+
+@dataclass(frozen=True)
+class DeadQuery:
+    """A page of a tenant's dead letters that died from `from_at` to `to_at` (both included), newest first.
+
+    `after` is where the page before ended: when that run died, and which it was. `oldest_first` turns the order round.
+    """
+
+    tenant: str
+    limit: int
+    from_at: int = 0
+    to_at: int = LATEST
+    after: tuple[int, RunId] | None = None
+    oldest_first: bool = False
 
 
 @dataclass(frozen=True, order=True)
@@ -164,6 +180,18 @@ class Store(Protocol):
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs."""
+
+    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+        """Return up to `limit` runs that the index names as dead letters, and when each died. It may lag."""
+
+    def read_hosts(self, keys: Sequence[HostKey]) -> list[Host | None]:
+        """Return the row of each host, or None if it has none."""
+
+    def create_hosts(self, hosts: Sequence[Host], now: int) -> list[Host | None]:
+        """Insert each host's row if absent. None: inserted; a host: the row that stood there."""
+
+    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        """Write each host's row if it is as it was read."""
 
     def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
         """Store finished attempts in rows of their own; the first write of an attempt stands."""
@@ -232,7 +260,7 @@ class Call:
 class Answer:
     """What came of a call. `status` None: no answer, and `error` is a sentence. `body` is cut at 16 KB.
 
-    `called_at` is the moment the call left (ms), None if it never did.
+    `called_at` is the moment the call left (ms), None if it never did. `was_cut`: it was ended here, not there.
     """
 
     called_at: int | None
@@ -242,6 +270,7 @@ class Answer:
     error: str | None = None
     timed_out: bool = False
     retry_after_seconds: float | None = None
+    was_cut: bool = False
 
 
 class Caller(Protocol):

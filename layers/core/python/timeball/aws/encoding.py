@@ -8,7 +8,7 @@ from typing import Any
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.job import HttpTarget, Intent, RuleSet, Verb, Work
 from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import Attempt, Outcome
+from timeball.domain.run import Attempt, Callback, Outcome
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 from timeball.domain.stepper import Gap, Overlap
 
@@ -29,6 +29,16 @@ def to_attempt(text: str) -> Attempt:
     """Return the attempt that a text holds."""
     found = json.loads(text)
     return Attempt(**{**found, "outcome": Outcome(found["outcome"])})
+
+
+def callback_text(callback: Callback) -> str:
+    """Return what a run waits for as text."""
+    return encode([callback.called_at, callback.until, callback.heartbeat_ms])
+
+
+def to_callback(text: str) -> Callback:
+    """Return what a run waits for from its text."""
+    return Callback(*json.loads(text))
 
 
 def work_text(work: Work) -> str:
@@ -98,4 +108,4 @@ def to_rules(row: dict[str, Any]) -> RuleSet:
 
 def to_retry(found: dict[str, Any]) -> RetryPolicy:
     """Return the retry policy that these parts make."""
-    return RetryPolicy(**{**found, "jitter": Jitter(found["jitter"])})
+    return RetryPolicy(**{**found, "jitter": Jitter(found["jitter"]), "retry_on": tuple(found["retry_on"])})

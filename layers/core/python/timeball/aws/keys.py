@@ -2,6 +2,7 @@
 
 import hashlib
 
+from timeball.domain.host import HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId, shard_of
 from timeball.domain.instants import HOUR_MS
 from timeball.ports import Owned
@@ -11,6 +12,9 @@ Key = dict[str, str]
 JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
+HOST = "HOST"
+DEAD = "dead"
+"""What stands for the status in the listing's partition of dead letters."""
 
 
 def job_key(key: JobKey) -> Key:
@@ -49,6 +53,11 @@ def backfill_key(key: BackfillKey) -> Key:
     return {"pk": job_key(key.job)["pk"], "sk": f"{BACKFILL}{key.name}"}
 
 
+def host_key(key: HostKey) -> Key:
+    """Return where the row of a host stands that a tenant calls; no job has an id with such a mark."""
+    return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
+
+
 def request_key(key: JobKey, request: str) -> Key:
     """Return where it is noted when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
@@ -75,6 +84,11 @@ def due_bucket(shard: int, at: int) -> str:
 def list_key(key: JobKey, status: str, list_shards: int) -> str:
     """Return the listing's partition of a job in a status."""
     return f"{key.tenant}#{status}#{shard_of(key, list_shards):04d}"
+
+
+def dead_partition(tenant: str, list_shard: int) -> str:
+    """Return the listing's partition of a tenant's dead letters in a shard."""
+    return f"{tenant}#{DEAD}#{list_shard:04d}"
 
 
 def job_of(pk: str) -> JobKey:

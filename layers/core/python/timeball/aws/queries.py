@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.keys import Key
+from timeball.aws.schema import DUE, LISTING
 from timeball.aws.writes import from_values, to_values, unknown_is_unavailable
 from timeball.ports import UnavailableError
 
@@ -91,17 +92,35 @@ class Reader:
                 return rows, None
         return rows, from_values(start or {})
 
-    def due(self, index: str, bucket: str, through_at: int, limit: int) -> list[_Row]:
+    def due(self, bucket: str, through_at: int, limit: int) -> list[_Row]:
         """Return the keys that stand in a bucket of the due index through an instant, earliest first."""
         with unknown_is_unavailable():
             answer = self._client.query(
                 TableName=self._table,
-                IndexName=index,
+                IndexName=DUE.name,
                 KeyConditionExpression="due_bucket = :bucket AND due_at <= :through",
                 ExpressionAttributeValues=to_values({":bucket": bucket, ":through": through_at}),
                 Limit=limit,
             )
         return [from_values(values) for values in answer["Items"]]
+
+    def listing(self, partition: str, first_at: int, last_at: int, page: int, *, forward: bool) -> Iterator[_Row]:
+        """Yield the keys that stand in a partition of the listing between two instants, `page` in each request."""
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": LISTING.name,
+            "KeyConditionExpression": "list_key = :partition AND listed_at BETWEEN :first AND :last",
+            "ExpressionAttributeValues": to_values({":partition": partition, ":first": first_at, ":last": last_at}),
+            "ScanIndexForward": forward,
+            "Limit": page,
+        }
+        while True:
+            with unknown_is_unavailable():
+                answer = self._client.query(**request)
+            yield from map(from_values, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
         values = {":pk": pk, ":first": first, ":last": last}

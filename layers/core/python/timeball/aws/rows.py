@@ -10,11 +10,13 @@ from typing import Any
 
 from timeball.aws.encoding import (
     attempt_text,
+    callback_text,
     encode,
     intent_text,
     rules_text,
     schedule_text,
     to_attempt,
+    to_callback,
     to_catch_up,
     to_intent,
     to_retry,
@@ -22,13 +24,14 @@ from timeball.aws.encoding import (
     to_schedule,
     to_work,
 )
-from timeball.aws.keys import backfill_key, due_bucket, job_key, job_of, list_key, owner_of_row, run_key
+from timeball.aws.keys import DEAD, backfill_key, due_bucket, host_key, job_key, job_of, list_key, owner_of_row, run_key
 from timeball.aws.schema import SCHEMA_VERSION
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.catch_up import CatchUp
+from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, RunId
 from timeball.domain.instants import DAY_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus, Priority
+from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Reason, Run, RunState
@@ -53,12 +56,16 @@ class Rows:
             "schedule": schedule_text(job.schedule),
             "shard": job.shard,
             "created_at": job.created_at,
+            "listed_at": job.created_at,
             "updated_at": job.updated_at,
             "name": job.name,
             "tags": encode(dict(job.tags)) if job.tags else None,
             "priority": job.priority.value,
             "retry": encode(asdict(job.retry)) if job.retry != RetryPolicy() else None,
             "timeout_seconds": job.timeout_seconds,
+            "completion": job.completion.value if job.completion is not Completion.ANSWER else None,
+            "heartbeat_seconds": job.heartbeat_seconds,
+            "delivery": job.delivery.value if job.delivery is not Guarantee.AT_LEAST_ONCE else None,
             "catch_up": encode(asdict(job.catch_up)) if job.catch_up != CatchUp() else None,
             "overlap": job.overlap.value if job.overlap is not OverlapPolicy.ALLOW else None,
             "jitter_seconds": job.jitter_seconds or None,
@@ -75,6 +82,7 @@ class Rows:
             "parked": str(job.parked) if job.parked else None,
             "intent": intent_text(job.intent) if job.intent else None,
             "rules": rules_text(job.rules),
+            "reopened_from": job.reopened_from,
             "fingerprint": job.fingerprint,
             "version": job.version,
             "schedule_version": job.schedule_version,
@@ -112,7 +120,13 @@ class Rows:
             "work_digest": run.work_digest,
             "request": run.request,
             "fingerprint": run.fingerprint,
+            "callback": callback_text(run.callback) if run.callback else None,
+            "budget_from": run.budget_from or None,
+            "budget_at": run.budget_at,
+            "discarded_at": run.discarded_at,
         }
+        if run.is_dead_letter:
+            row |= {"list_key": list_key(run.id.job, DEAD, self.list_shards), "listed_at": run.finished_at}
         if run.is_terminal:
             row["expires_at"] = self.expiry(run.finished_at or now)
         return {name: value for name, value in row.items() if value is not None}
@@ -145,6 +159,21 @@ class Rows:
             row["expires_at"] = self.expiry(backfill.updated_at)
         return {name: value for name, value in row.items() if value is not None}
 
+    def of_host(self, host: Host, now: int) -> Item:
+        """Return a host's row, which is forgotten a day after it was written."""
+        row: dict[str, Any] = {
+            **host_key(host.key),
+            "v": SCHEMA_VERSION,
+            "failures": host.failures,
+            "rests": host.rests,
+            "rests_until": host.rests_until,
+            "is_probed": host.is_probed,
+            "turn_at": host.turn_at,
+            "revision": host.revision,
+            "expires_at": (now + DAY_MS) // SECOND_MS,
+        }
+        return {name: value for name, value in row.items() if value is not None}
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
@@ -166,6 +195,9 @@ def to_job(row: dict[str, Any], work: str | None = None) -> Job:
         priority=Priority(row["priority"]),
         retry=to_retry(json.loads(row["retry"])) if "retry" in row else RetryPolicy(),
         timeout_seconds=row["timeout_seconds"],
+        completion=Completion(row.get("completion", Completion.ANSWER)),
+        heartbeat_seconds=row.get("heartbeat_seconds"),
+        delivery=Guarantee(row.get("delivery", Guarantee.AT_LEAST_ONCE)),
         catch_up=to_catch_up(json.loads(row["catch_up"])) if "catch_up" in row else CatchUp(),
         overlap=OverlapPolicy(row.get("overlap", OverlapPolicy.ALLOW)),
         jitter_seconds=row.get("jitter_seconds", 0),
@@ -180,6 +212,7 @@ def to_job(row: dict[str, Any], work: str | None = None) -> Job:
         holder=RunId.parse(key.tenant, row["holder"]) if "holder" in row else None,
         parked=RunId.parse(key.tenant, row["parked"]) if "parked" in row else None,
         intent=to_intent(json.loads(row["intent"])) if "intent" in row else None,
+        reopened_from=row.get("reopened_from"),
         rules=to_rules(row),
         fingerprint=row.get("fingerprint"),
         version=row["version"],
@@ -218,6 +251,10 @@ def to_run(row: dict[str, Any]) -> Run:
         work_digest=row.get("work_digest"),
         request=row.get("request"),
         fingerprint=row.get("fingerprint"),
+        callback=to_callback(row["callback"]) if "callback" in row else None,
+        budget_from=row.get("budget_from", 0),
+        budget_at=row.get("budget_at"),
+        discarded_at=row.get("discarded_at"),
     )
 
 
@@ -245,6 +282,19 @@ def to_backfill(row: dict[str, Any]) -> Backfill:
         skipped=row["skipped"],
         rules=to_rules(row),
         version=row["version"],
+        revision=row["revision"],
+    )
+
+
+def to_host(key: HostKey, row: dict[str, Any]) -> Host:
+    """Return the host that a row holds."""
+    return Host(
+        key=key,
+        failures=row["failures"],
+        rests=row["rests"],
+        rests_until=row.get("rests_until"),
+        is_probed=row["is_probed"],
+        turn_at=row["turn_at"],
         revision=row["revision"],
     )
 

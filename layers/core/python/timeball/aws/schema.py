@@ -40,8 +40,8 @@ class Table:
 DUE = Index("due", Attribute("due_bucket", "S"), Attribute("due_at", "N"))
 """The sparse index on which everything that waits for a time stands, and nothing else."""
 
-LISTING = Index("listing", Attribute("list_key", "S"), Attribute("created_at", "N"))
-"""Jobs by tenant and state, newest last; dead letters stand here as a state of their own."""
+LISTING = Index("listing", Attribute("list_key", "S"), Attribute("listed_at", "N"))
+"""Jobs by tenant and state, by their creation; dead letters, by when they died, as a state of their own."""
 
 JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING), ttl="expires_at")
 """Jobs, their payloads, runs and results, one item collection each; partition and shard rows beside them."""

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.backfills import Backfills
+from timeball.aws.dead_letters import DeadLetters
 from timeball.aws.encoding import attempt_text, to_attempt
+from timeball.aws.hosts import Hosts
 from timeball.aws.keys import (
     JOB,
     Key,
@@ -26,16 +28,16 @@ from timeball.aws.keys import (
 )
 from timeball.aws.queries import Reader
 from timeball.aws.rows import Item, Rows, to_job, to_run
-from timeball.aws.schema import DUE
 from timeball.aws.swaps import swap_rows
 from timeball.aws.works import Works, work_fields
 from timeball.aws.writes import Insert, Update, Write, Writer
 from timeball.domain.backfill import Backfill
+from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST
-from timeball.domain.job import Job, JobStatus, Work
+from timeball.domain.job import Job, Work
 from timeball.domain.run import LIVE, Attempt, Run
-from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
+from timeball.ports import Conclusion, DeadQuery, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -64,6 +66,8 @@ class DynamoStore:
         self._reader = Reader(client, table)
         self._works = Works(self._writer, self._reader)
         self._backfills = Backfills(self._writer, self._reader, self._rows)
+        self._hosts = Hosts(self._writer, self._reader, self._rows)
+        self._dead_letters = DeadLetters(self._reader, list_shards)
 
     def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that is not there; its work first, if that stands in a row of its own."""
@@ -185,6 +189,22 @@ class DynamoStore:
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
 
+    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+        """Return what the listing index names as dead letters."""
+        return self._dead_letters.page(query)
+
+    def read_hosts(self, keys: Sequence[HostKey]) -> list[Host | None]:
+        """Return each host's row."""
+        return self._hosts.read(keys)
+
+    def create_hosts(self, hosts: Sequence[Host], now: int) -> list[Host | None]:
+        """Insert each host's row that is not there."""
+        return self._hosts.create(hosts, now)
+
+    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        """Change each host's row if it has the revision that was read."""
+        return self._hosts.swap(swaps, now)
+
     def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
         """Keep each attempt in a row of its own, unless it is kept already."""
         rows: list[Item] = [
@@ -241,7 +261,7 @@ class DynamoStore:
         return Update(
             job_key(conclusion.job),
             where={
-                "status": [JobStatus.PENDING.value, *([JobStatus.PAUSED.value] if conclusion.or_paused else [])],
+                "status": [status.value for status in conclusion.open_statuses],
                 "final_fire_at": [conclusion.fire_at],
             },
             set={
@@ -258,7 +278,7 @@ class DynamoStore:
         return map(to_run, self._reader.between(job_key(job)["pk"], first, last, states))
 
     def _due(self, query: DueQuery) -> DuePage:
-        rows = self._reader.due(DUE.name, due_bucket(query.shard, query.hour_at), query.through_at, query.limit)
+        rows = self._reader.due(due_bucket(query.shard, query.hour_at), query.through_at, query.limit)
         candidates = tuple(owner_of_row(row["pk"], row["sk"]) for row in rows)
         return DuePage(candidates, len(rows) >= query.limit)
 

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.ids import Origin
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.planner import may_start_at
+from timeball.domain.retry import exhausted, patience_ms
 from timeball.domain.run import Reason, Run, RunState
 from timeball.domain.schedule import is_occurrence
 
 
 class Action(StrEnum):
-    """What to do: claim; put off to a later start; end; repeat the follow-ups of an end; let it wait; drop it."""
+    """What to do.
+
+    Claim; put off to a later start; hold back in the due index; end; repeat the follow-ups of an end; let it wait; drop
+    it.
+    """
 
     CLAIM = "claim"
     PUT_OFF = "put_off"
+    HOLD_BACK = "hold_back"
     END = "end"
     FOLLOW_UP = "follow_up"
     WAIT = "wait"
@@ -27,7 +33,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action. `state` and `reason` go with END; `wait_until` (ms) with WAIT and PUT_OFF."""
+    """An action. `state` goes with END, `reason` with END and HOLD_BACK, `wait_until` (ms) with all that waits."""
 
     action: Action
     state: RunState | None = None
@@ -80,6 +86,8 @@ def _of_waiting(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
 
 
 def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    if run.callback is not None and run.due_at is not None:
+        return Decision(Action.DROP)  # its target has the run: nobody calls again before the due entry ends the attempt
     free_at = (run.lease_until or 0) + rules.takeover_margin_ms
     if now < free_at:
         return Decision(Action.WAIT, wait_until=free_at)
@@ -87,13 +95,26 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested or job.status is JobStatus.CANCELLED:
         return _cancelled(run)
-    if run.attempt > job.retry.max_retries:
-        return Decision(Action.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED)
-    return Decision(Action.CLAIM)
+    if job.delivery is Guarantee.AT_MOST_ONCE:
+        return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
+    reason = exhausted(job.retry, run, now)
+    return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
+
+
+def held_back_or_given_up(run: Run, job: Job, until: int, reason: Reason | None) -> Decision:
+    """Decide about a run whose host is not to be called before an instant: it waits, but not for ever."""
+    waits_since = max(run.created_at, run.id.fire_at) if run.budget_at is None else run.budget_at
+    if until > waits_since + patience_ms(job.retry):
+        return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
+    too_old = exhausted(job.retry, run, until) if run.attempt else None
+    if too_old is not None:
+        return Decision(Action.END, RunState.FAILED, too_old)
+    return Decision(Action.HOLD_BACK, reason=reason, wait_until=until)
 
 
 def _cancelled(run: Run) -> Decision:
-    return Decision(Action.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
+    reason = run.reason if run.cancel_requested else None
+    return Decision(Action.END, RunState.CANCELLED, reason or Reason.JOB_CANCELLED)
 
 
 def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:

@@ -42,6 +42,20 @@ class Priority(StrEnum):
     LOW = "low"
 
 
+class Completion(StrEnum):
+    """What ends an attempt: the answer to its call, or, after a 202, the word of the target."""
+
+    ANSWER = "answer"
+    CALLBACK = "callback"
+
+
+class Guarantee(StrEnum):
+    """How often a target may see a run: once or more, or never again after a call that may have left."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
 @dataclass(frozen=True)
 class HttpTarget:
     """A webhook: where to send the payload, how, and with which headers of the user's."""
@@ -95,8 +109,10 @@ class Job:
 
     `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
     job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `holder` and `parked` are the
-    overlap guard (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `version` counts users' changes,
-    `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
+    overlap guard (overlap.py). `heartbeat_seconds` is how often a target that answers later must be heard of. `rules`
+    are those by which `next_fire_at` was reckoned. `reopened_from` is the earliest fire of which somebody tried a run
+    again by hand. `version` counts users' changes, `schedule_version` those that a planned fire must not survive
+    unseen, `revision` every write.
     """
 
     key: JobKey
@@ -110,6 +126,9 @@ class Job:
     priority: Priority = Priority.NORMAL
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
+    completion: Completion = Completion.ANSWER
+    heartbeat_seconds: int | None = None
+    delivery: Guarantee = Guarantee.AT_LEAST_ONCE
     catch_up: CatchUp = field(default_factory=CatchUp)
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     jitter_seconds: int = 0
@@ -124,6 +143,7 @@ class Job:
     holder: RunId | None = None
     parked: RunId | None = None
     intent: Intent | None = None
+    reopened_from: int | None = None
     fingerprint: str | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
@@ -163,6 +183,11 @@ def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
 def pushed_back(job: Job, due_at: int) -> Job:
     """Return a job that could not be planned, to be looked at again at `due_at`."""
     return replace(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
+
+
+def reopened(job: Job, fire_at: int) -> Job:
+    """Return the job as one of which a run is live again that may be older than any that its schedule still has."""
+    return replace(job, revision=job.revision + 1, reopened_from=min(fire_at, job.reopened_from or fire_at))
 
 
 def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:

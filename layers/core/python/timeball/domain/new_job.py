@@ -7,7 +7,7 @@ from typing import Any
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import JobKey, shard_of
-from timeball.domain.job import Job, Priority, Work
+from timeball.domain.job import Completion, Guarantee, Job, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import Schedule, first_fire
@@ -26,6 +26,9 @@ class JobSpec:
     priority: Priority = Priority.NORMAL
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: int = 300
+    completion: Completion = Completion.ANSWER
+    heartbeat_seconds: int | None = None
+    delivery: Guarantee = Guarantee.AT_LEAST_ONCE
     catch_up: CatchUp = field(default_factory=CatchUp)
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     jitter_seconds: int = 0
@@ -39,6 +42,9 @@ def chosen(spec: JobSpec) -> dict[str, Any]:
         "priority": spec.priority,
         "retry": spec.retry,
         "timeout_seconds": spec.timeout_seconds,
+        "completion": spec.completion,
+        "heartbeat_seconds": spec.heartbeat_seconds,
+        "delivery": spec.delivery,
         "catch_up": spec.catch_up,
         "overlap": spec.overlap,
         "jitter_seconds": spec.jitter_seconds,

@@ -6,8 +6,9 @@ Exponential backoff with full jitter; the jitter is a hash of run and attempt, s
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.ids import RunId, fraction_of
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.ids import fraction_of
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.run import Reason, Run
 
 
 class Jitter(StrEnum):
@@ -17,9 +18,29 @@ class Jitter(StrEnum):
     NONE = "none"
 
 
+class Cause(StrEnum):
+    """Why an attempt failed that the target did not answer, or answered only later."""
+
+    TIMEOUT = "timeout"
+    """No answer in time, or no heartbeat."""
+    CONNECTION = "connection"
+    """No connection, or one that broke."""
+    REPORTED = "reported"
+    """The target itself said so, after a 202."""
+    LOST = "lost"
+    """Whoever worked on it vanished. Always worth another try."""
+
+
+RETRIED_BY_DEFAULT = (Cause.TIMEOUT, Cause.CONNECTION, Cause.REPORTED, "408", "425", "429", "5xx")
+"""What is worth another try unless the policy says otherwise. Other 4xx blame the request, and redirects go nowhere."""
+
+
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and how long a run is tried again, whichever limit comes first. Durations are whole seconds."""
+    """How often and how long a run is tried again, whichever limit comes first. Durations are whole seconds.
+
+    `retry_on` lists causes, statuses such as "409", and classes of them such as "5xx".
+    """
 
     max_retries: int = 3
     base_seconds: int = 5
@@ -27,6 +48,7 @@ class RetryPolicy:
     max_seconds: int = 3600
     jitter: Jitter = Jitter.FULL
     max_age_seconds: int | None = None
+    retry_on: tuple[str, ...] = RETRIED_BY_DEFAULT
 
     def backoff_ms(self, attempt: int) -> int:
         """Return the longest wait after a failed attempt (numbered from 1), before jitter, in ms."""
@@ -37,63 +59,59 @@ class RetryPolicy:
         """Return the longest wait before each retry, in ms: what the API shows at creation."""
         return tuple(self.backoff_ms(attempt) for attempt in range(1, self.max_retries + 1))
 
-
-class RetryReason(StrEnum):
-    """Why a run is, or is not, tried again."""
-
-    RETRY = "retry"
-    NOT_RETRIABLE = "not_retriable"
-    RETRIES_EXHAUSTED = "retries_exhausted"
-    TOO_OLD = "too_old"
+    def retries(self, cause: str) -> bool:
+        """Say whether a failure is worth another try: by its cause, or by its status or the class of that."""
+        return cause == Cause.LOST or cause in self.retry_on or (cause.isdigit() and f"{cause[0]}xx" in self.retry_on)
 
 
 @dataclass(frozen=True)
 class RetryDecision:
-    """When to try again (`retry_at`, ms), or None for never; always why."""
+    """When to try again (`retry_at`, ms), or None for never, and why not."""
 
     retry_at: int | None
-    reason: RetryReason
-
-
-RETRIABLE_STATUSES = frozenset({408, 425, 429})
-"""The 4xx answers that are worth another try; every 5xx is, and so is no answer at all."""
-
-
-def is_retriable(status: int | None) -> bool:
-    """Say whether an answer of the target (None: there was none) is worth another try."""
-    return status is None or not 300 <= status < 500 or status in RETRIABLE_STATUSES
+    reason: Reason | None = None
 
 
 def decide_retry(
-    policy: RetryPolicy,
-    run: RunId,
-    attempt: int,
-    status: int | None,
-    now: int,
-    retry_after_seconds: float | None = None,
+    policy: RetryPolicy, run: Run, cause: str, now: int, retry_after_seconds: float | None = None
 ) -> RetryDecision:
-    """Decide what follows a failed attempt of a run, at `now` (ms).
+    """Decide what follows the failed attempt of a running run, at `now` (ms).
 
-    `Retry-After` lengthens a wait, up to `max_seconds`, and never shortens it. Age counts from the fire time.
+    `cause` is one of Cause, or a status. `Retry-After` lengthens a wait, up to `max_seconds`, and never shortens it.
     """
-    if not is_retriable(status):
-        return RetryDecision(None, RetryReason.NOT_RETRIABLE)
-    if attempt > policy.max_retries:
-        return RetryDecision(None, RetryReason.RETRIES_EXHAUSTED)
-    wait = float(policy.backoff_ms(attempt))
+    if not policy.retries(cause):
+        return RetryDecision(None, Reason.NOT_RETRIABLE)
+    wait = float(policy.backoff_ms(max(run.attempts_spent, 1)))
     if policy.jitter is Jitter.FULL:
-        wait *= fraction_of("retry", run.job.tenant, run, attempt)
+        wait *= fraction_of("retry", run.id.job.tenant, run.id, run.attempt)
     if retry_after_seconds is not None:
         wait = max(wait, min(retry_after_seconds, float(policy.max_seconds)) * SECOND_MS)
     retry_at = now + int(wait)
-    if policy.max_age_seconds is not None and retry_at > run.fire_at + policy.max_age_seconds * SECOND_MS:
-        return RetryDecision(None, RetryReason.TOO_OLD)
-    return RetryDecision(retry_at, RetryReason.RETRY)
+    reason = exhausted(policy, run, retry_at)
+    return RetryDecision(retry_at) if reason is None else RetryDecision(None, reason)
+
+
+def exhausted(policy: RetryPolicy, run: Run, next_at: int) -> Reason | None:
+    """Return why no further attempt may begin at an instant, or None if one may."""
+    if run.attempts_spent > policy.max_retries:
+        return Reason.RETRIES_EXHAUSTED
+    if policy.max_age_seconds is not None and next_at > run.aging_since + policy.max_age_seconds * SECOND_MS:
+        return Reason.TOO_OLD
+    return None
+
+
+def longest_waits_ms(policy: RetryPolicy) -> int:
+    """Return how long all waits between the attempts of a run may be together, in ms."""
+    waits = policy.max_retries * policy.max_seconds * SECOND_MS  # a Retry-After may stretch each wait so far
+    return waits if policy.max_age_seconds is None else min(waits, policy.max_age_seconds * SECOND_MS)
+
+
+def patience_ms(policy: RetryPolicy) -> int:
+    """Return how long a run may wait for its host in all, in ms: as its retries may, and ten minutes at least."""
+    return max(longest_waits_ms(policy), 10 * MINUTE_MS)
 
 
 def longest_life_ms(policy: RetryPolicy, timeout_seconds: int) -> int:
     """Return the longest time between the first attempt of a run and the end of its last one, in ms."""
-    waits = policy.max_retries * policy.max_seconds * SECOND_MS  # a Retry-After may stretch each wait so far
-    if policy.max_age_seconds is not None:
-        waits = min(waits, policy.max_age_seconds * SECOND_MS)
-    return waits + (policy.max_retries + 1) * timeout_seconds * SECOND_MS
+    calls = (policy.max_retries + 1) * timeout_seconds * SECOND_MS
+    return longest_waits_ms(policy) + patience_ms(policy) + calls

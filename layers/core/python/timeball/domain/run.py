@@ -60,10 +60,15 @@ class Reason(StrEnum):
     OVERTAKEN = "overtaken"
     JOB_CANCELLED = "job_cancelled"
     BACKFILL_CANCELLED = "backfill_cancelled"
+    RUN_CANCELLED = "run_cancelled"
     JOB_GONE = "job_gone"
+    HOST_RESTS = "host_rests"
+    HOST_PACED = "host_paced"
     NOT_RETRIABLE = "not_retriable"
     RETRIES_EXHAUSTED = "retries_exhausted"
     TOO_OLD = "too_old"
+    AT_MOST_ONCE = "at_most_once"
+    HOST_DOWN = "host_down"
     NOT_CARRIED = "not_carried"
 
 
@@ -74,10 +79,15 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.OVERTAKEN: "A later fire took its place, as the overlap policy says.",
     Reason.JOB_CANCELLED: "The job was cancelled.",
     Reason.BACKFILL_CANCELLED: "The backfill that it belongs to was cancelled.",
+    Reason.RUN_CANCELLED: "Somebody cancelled this run.",
     Reason.JOB_GONE: "The job no longer exists.",
+    Reason.HOST_RESTS: "Its host keeps failing, so it is not called for a while; waiting uses up no attempt.",
+    Reason.HOST_PACED: "Its host has failed lately, so those that wait for it take turns; this one has its turn.",
     Reason.NOT_RETRIABLE: "The target's answer says that another try would fare no better.",
     Reason.RETRIES_EXHAUSTED: "Every attempt that the retry policy allows has failed.",
     Reason.TOO_OLD: "The next try would have come after the retry policy's maximum age.",
+    Reason.AT_MOST_ONCE: "The call may have left, and the job allows no second one (at_most_once).",
+    Reason.HOST_DOWN: "Its host kept failing for as long as the retry policy lets a run wait.",
     Reason.NOT_CARRIED: "The queue gave up on the run's message again and again.",
 }
 """What a person reads for a reason."""
@@ -101,13 +111,30 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Callback:
+    """What a running run waits for whose target answered 202: that the target says how it ended.
+
+    The call left at `called_at`, and its time is up at `until` (ms). With a `heartbeat_ms` the target must be heard of
+    so often; None: it has all its time without a word.
+    """
+
+    called_at: int
+    until: int
+    heartbeat_ms: int | None = None
+
+
+@dataclass(frozen=True)
 class Run:
     """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
 
     `stamp` is the job's schedule version at the insert; `not_before` the instant before which no call may leave;
     `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended; `work_digest` names work
     of the run's own, such as a payload that a trigger was given; `request` names the client's request that made it, and
-    `fingerprint` what that asked for. `reason` of a running run is why it is asked to stop.
+    `fingerprint` what that asked for. `reason` of a running run is why it is asked to stop; of one that waits, why.
+
+    `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
+    attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
+    some time is listed no more.
     """
 
     id: RunId
@@ -134,6 +161,10 @@ class Run:
     work_digest: str | None = None
     request: str | None = None
     fingerprint: str | None = None
+    callback: Callback | None = None
+    budget_from: int = 0
+    budget_at: int | None = None
+    discarded_at: int | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -142,8 +173,23 @@ class Run:
 
     @property
     def is_unstarted(self) -> bool:
-        """Whether no attempt was ever claimed."""
-        return self.attempt == 0
+        """Whether its plan alone moves it: no attempt was ever claimed, and nobody asked for it by hand."""
+        return self.attempt == 0 and self.budget_at is None
+
+    @property
+    def is_dead_letter(self) -> bool:
+        """Whether it failed for good, and nobody has dealt with that."""
+        return self.state is RunState.FAILED and self.discarded_at is None
+
+    @property
+    def attempts_spent(self) -> int:
+        """How many attempts count against the retry policy."""
+        return self.attempt - self.budget_from
+
+    @property
+    def aging_since(self) -> int:
+        """From when (ms) the run's age counts."""
+        return self.id.fire_at if self.budget_at is None else self.budget_at
 
     @property
     def lateness_ms(self) -> int | None:
@@ -178,6 +224,8 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         claimed_at=now,
         lease_until=now + lease_ms,
         due_at=None,
+        reason=None,
+        callback=None,
     )
 
 
@@ -192,6 +240,7 @@ def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, las
         _move(run, state),
         owner=None,
         lease_until=None,
+        callback=None,
         finished_at=now,
         reason=reason,
         last=last or run.last,
@@ -199,12 +248,14 @@ def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, las
     )
 
 
-def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
-    """Return the run waiting in the due index for its next attempt."""
+def retrying(run: Run, retry_at: int, last: Attempt, reason: Reason | None = None) -> Run:
+    """Return the run waiting in the due index for its next attempt; `reason` if not its retry policy makes it wait."""
     return replace(
         _move(run, RunState.RETRYING),
         owner=None,
         lease_until=None,
+        callback=None,
+        reason=reason,
         not_before=retry_at,
         due_at=retry_at,
         last=last,
@@ -237,6 +288,32 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
     moved = replace(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return replace(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
+
+
+def held_back(run: Run, until: int, reason: Reason) -> Run:
+    """Return a run that waits, queued or retrying, as one that waits in the due index until an instant, and why."""
+    return replace(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason)
+
+
+def renewed_by_hand(run: Run, now: int, not_before: int) -> Run:
+    """Return a failed or retrying run that somebody wants tried again: with a fresh budget, its history kept."""
+    moved = replace(run, revision=run.revision + 1) if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
+    return replace(
+        moved,
+        not_before=not_before,
+        due_at=not_before,
+        finished_at=None,
+        reason=None,
+        carrier_failures=0,
+        budget_from=run.attempt,
+        budget_at=now,
+        discarded_at=None,
+    )
+
+
+def discarded(run: Run, now: int) -> Run:
+    """Return a dead letter that is listed no more; the run stays in its ledger."""
+    return replace(run, revision=run.revision + 1, discarded_at=now)
 
 
 def _first_start(run: Run, last: Attempt | None) -> int | None:

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from timeball.domain.backfill import BackfillStatus
-from timeball.domain.claim import Action, Decision, decide_claim
+from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
-from timeball.domain.run import Reason, Run, RunState, claimed, ended, put_off
+from timeball.domain.run import Reason, Run, RunState, claimed, ended, held_back, put_off, retrying
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
-from timeball.engine.lost import keep_lost_attempts
+from timeball.engine.hosts import pass_hosts
+from timeball.engine.lost import keep_last_attempts
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Swap, Swapped, UnavailableError
@@ -25,14 +26,21 @@ from timeball.ports import Swap, Swapped, UnavailableError
 log = logging.getLogger(__name__)
 
 
+_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.HOLD_BACK, Action.END})
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What is to be done about a message: work on the claimed run, let it wait until an instant, or be done with it."""
+    """What is to be done about a message: work on the claimed run, let it wait until an instant, or be done with it.
+
+    `is_watched`: the run's host has failed lately, so its success is to be noted.
+    """
 
     run: Run | None
     job: Job | None
     is_mine: bool = False
     is_done: bool = False
+    is_watched: bool = False
     wait_until: int | None = None
 
 
@@ -45,6 +53,11 @@ class _Judged:
     job: Job | None
     decision: Decision
     claim: Claim | None = None
+    is_watched: bool = False
+
+    @property
+    def wants_to_start(self) -> bool:
+        return self.decision.action is Action.CLAIM
 
 
 def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
@@ -55,6 +68,7 @@ def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
     now = world.clock.now()
     distinct = list(dict.fromkeys(ids))
     judged = _read_and_decide(world, distinct, now)
+    _pass_hosts(world, judged, now)
     _pass_guards(world, judged, now)
     _write(world, judged, owner, now)
     _follow_up(world, judged, now)
@@ -96,8 +110,12 @@ def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decisio
 
 
 def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]:
-    """Return the runs whose backfill was cancelled: one may have been inserted after that."""
-    keys = {row.id: key for row in rows if row is not None and (key := row.id.backfill) is not None}
+    """Return the runs whose backfill was cancelled: one may have been inserted after that, if not tried by hand."""
+    keys = {
+        row.id: key
+        for row in rows
+        if row is not None and row.budget_at is None and (key := row.id.backfill) is not None
+    }
     if not keys:
         return set()
     backfills = world.store.read_backfills(list(keys.values()))
@@ -108,15 +126,22 @@ def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]
     }
 
 
+def _pass_hosts(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Hold back each run whose host rests, or where others have their turn first; end one that has waited too long."""
+    wanting = [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
+    answers = pass_hosts(world, [(run, job) for _, run, job in wanting], now) if wanting else []
+    for (one, run, job), (admission, is_watched) in zip(wanting, answers, strict=True):
+        one.is_watched = is_watched
+        if admission.until is not None:
+            one.decision = held_back_or_given_up(run, job, admission.until, admission.reason)
+
+
 def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
     """Take the guard for each run that needs it; a guard that cannot be asked for lets its run wait."""
     wanting = [
         (one, one.run, one.job)
         for one in judged
-        if one.decision.action is Action.CLAIM
-        and one.run is not None
-        and one.job is not None
-        and needs_guard(one.run, one.job)
+        if one.wants_to_start and one.run and one.job and needs_guard(one.run, one.job)
     ]
     if not wanting:
         return
@@ -144,11 +169,11 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
     swaps = {
         position: Swap(one.run, _after(one.run, one.decision, owner, now, world.rules.lease_ms))
         for position, one in enumerate(judged)
-        if one.run is not None and one.decision.action in (Action.CLAIM, Action.PUT_OFF, Action.END)
+        if one.run is not None and one.decision.action in _WRITTEN
     }
     if not swaps:
         return
-    keep_lost_attempts(world, [swap.before for swap in swaps.values()], now)
+    keep_last_attempts(world, [(swap.before, judged[position].job) for position, swap in swaps.items()], now)
     for position, outcome in zip(swaps, _swapped(world, list(swaps.values()), now), strict=True):
         one = judged[position]
         one.run = outcome.row
@@ -170,8 +195,13 @@ def _swapped(world: World, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped
 
 
 def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:
+    wait_until = decision.wait_until or now
     if decision.action is Action.PUT_OFF:
-        return put_off(run, decision.wait_until or now, run.due_at)
+        return put_off(run, wait_until, run.due_at)
+    if decision.action is Action.HOLD_BACK and decision.reason is not None:
+        if run.state is RunState.RUNNING:
+            return retrying(run, wait_until, lost_attempt(run), decision.reason)
+        return held_back(run, wait_until, decision.reason)
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)
@@ -203,8 +233,8 @@ def _tell(world: World, one: _Judged) -> None:
 def _claim(one: _Judged) -> Claim:
     match one.decision.action:
         case Action.CLAIM:
-            return Claim(one.run, one.job, is_mine=True)
+            return Claim(one.run, one.job, is_mine=True, is_watched=one.is_watched)
         case Action.WAIT | Action.PUT_OFF:
             return Claim(one.run, one.job, wait_until=one.decision.wait_until)
-        case Action.END | Action.FOLLOW_UP | Action.DROP:
+        case Action.END | Action.FOLLOW_UP | Action.DROP | Action.HOLD_BACK:
             return Claim(one.run, one.job, is_done=True)

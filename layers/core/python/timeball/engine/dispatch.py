@@ -100,7 +100,7 @@ def _conclude(world: World, writings: Sequence[_Writing], now: int) -> None:
     if in_ranges:
         conclude(
             world,
-            [Conclusion(run_id.job, run_id.fire_at, JobStatus.COMPLETED, now, or_paused=False) for run_id in in_ranges],
+            [Conclusion(run_id.job, run_id.fire_at, JobStatus.COMPLETED, now) for run_id in in_ranges],
         )
 
 

@@ -13,7 +13,7 @@ from timeball.domain.instants import SECOND_MS
 from timeball.engine.claim import claim
 from timeball.engine.finishes import Finishes
 from timeball.engine.held import Held
-from timeball.engine.invocation import last_call_at, last_write_at
+from timeball.engine.invocation import LONGEST_CALL_SECONDS, last_call_at, last_write_at
 from timeball.engine.leases import renew_leases
 from timeball.engine.messages import Messages
 from timeball.engine.offload import Offload
@@ -65,7 +65,7 @@ class _Batch:
         claims = await self.offload(claim, self.world, [delivery.run for delivery in deliveries], owner)
         for delivery, one in zip(deliveries, claims, strict=True):
             if one.is_mine and one.run is not None and one.job is not None:
-                self.live.append(Held(delivery, one.run, one.job))
+                self.live.append(Held(delivery, one.run, one.job, one.is_watched))
             elif one.is_done:
                 self.messages.settled.append(delivery)
             else:
@@ -117,11 +117,14 @@ class _Batch:
         if now >= self._stop_at(held):
             return self._instead(held)
         if held.run.cancel_requested:
-            return Answer(None, now, error="It was asked to stop before the call.")
+            return Answer(None, now, error="It was asked to stop before the call.", was_cut=True)
         if held.job.work is None:
             raise ValueError(f"job {held.job.key.job_id} was read without its work")
         held.called_at = now
-        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, held.job.timeout_seconds))
+        timeout_seconds = min(
+            held.job.timeout_seconds, LONGEST_CALL_SECONDS
+        )  # a callback may take longer, its call not
+        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, timeout_seconds))
 
     async def _cut_in_time(self, held: Held) -> None:
         """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
@@ -141,7 +144,8 @@ class _Batch:
             )
             return None
         so_far = "before it could be called" if held.called_at is None else "before the target had answered"
-        return Answer(held.called_at, now, error=f"Its executor's own time was up {so_far}.", timed_out=True)
+        error = f"Its executor's own time was up {so_far}."
+        return Answer(held.called_at, now, error=error, timed_out=True, was_cut=True)
 
     async def _keep_leases(self) -> None:
         """Renew at each heartbeat, also for runs that have been answered, until that is written."""

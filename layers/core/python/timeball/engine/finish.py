@@ -8,11 +8,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.callback import handed_over, is_handed_over
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.engine.follow_up import follow_up
-from timeball.engine.lost import keep_lost_attempts
+from timeball.engine.hosts import note_answers
+from timeball.engine.lost import keep_last_attempts
 from timeball.engine.renew import owns
 from timeball.engine.world import World
 from timeball.ports import Answer, Swap
@@ -27,19 +29,29 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Result:
-    """A run as its executor holds it, its job, and the answer of the target."""
+    """A run as its executor holds it, its job, and the answer of the target, whose host may be watched."""
 
     run: Run
     job: Job
     answer: Answer
+    is_watched: bool = False
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether the target has taken the run, and will report."""
+        return is_handed_over(self.job, self.answer.status)
 
 
 def finish(world: World, results: Sequence[Result]) -> list[bool]:
     """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
     now = world.clock.now()
     attempts = [_attempt(result) for result in results]
-    keep_lost_attempts(world, [result.run for result in results], now)
-    telling = [(r.run.id, a) for r, a in zip(results, attempts, strict=True) if _needs_a_row(a)]
+    keep_last_attempts(world, [(result.run, result.job) for result in results], now)
+    telling = [
+        (result.run.id, attempt)
+        for result, attempt in zip(results, attempts, strict=True)
+        if not result.is_handed_over and needs_a_row(attempt)
+    ]
     if telling:
         world.store.save_attempts(telling, now)
     rows = _write(world, results, attempts, now)
@@ -47,6 +59,7 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
         (row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal
     ]
     follow_up(world, ended)
+    note_answers(world, [(result.job, result.answer, result.is_watched) for result in results], now)
     return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]
 
 
@@ -56,10 +69,7 @@ def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt],
     waiting = list(range(len(results)))
     for _ in range(_TRIES):
         swaps = [
-            Swap(
-                run,
-                after_attempt(run, result.job.retry, _inline(attempt), now, result.answer.retry_after_seconds),
-            )
+            Swap(run, _after(world, run, result, attempt, now))
             for position in waiting
             if (run := rows[position]) is not None
             for result, attempt in [(results[position], attempts[position])]
@@ -75,11 +85,19 @@ def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt],
     return rows
 
 
+def _after(world: World, run: Run, result: Result, attempt: Attempt, now: int) -> Run:
+    if result.is_handed_over:
+        called_at = now if result.answer.called_at is None else result.answer.called_at
+        return handed_over(run, result.job, called_at, now, world.rules.margin_ms)
+    return after_attempt(run, result.job, inline(attempt), now, result.answer.retry_after_seconds)
+
+
 def _may_go(row: Run | None, run: Run) -> bool:
-    """Whether the message has done its work: the run is over, or waits for its retry, or its row is gone."""
+    """Whether the message has done its work: the run is over, or has a due key to wait with, or its row is gone."""
     if row is None or row.is_terminal:
         return True
-    done = row.state is RunState.RETRYING and row.attempt == run.attempt
+    waits = row.state is RunState.RETRYING or row.callback is not None
+    done = waits and row.attempt == run.attempt
     if not done:
         log.info("attempt is no longer current", extra={"run_id": str(run.id), "attempt": run.attempt})
     return done
@@ -106,12 +124,13 @@ def _attempt(result: Result) -> Attempt:
     )
 
 
-def _needs_a_row(attempt: Attempt) -> bool:
+def needs_a_row(attempt: Attempt) -> bool:
     """Whether the attempt has more to tell than the run's row keeps: a later attempt replaces what stands there."""
-    return attempt.outcome is not Outcome.SUCCEEDED or _inline(attempt) != attempt
+    return attempt.outcome is not Outcome.SUCCEEDED or inline(attempt) != attempt
 
 
-def _inline(attempt: Attempt) -> Attempt:
+def inline(attempt: Attempt) -> Attempt:
+    """Return what the run's own row keeps of an attempt."""
     body = attempt.body[:INLINE_CHARACTERS] if attempt.body else None
     error = attempt.error[:INLINE_CHARACTERS] if attempt.error else None
     return replace(attempt, body=body, error=error)

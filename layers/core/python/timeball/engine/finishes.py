@@ -41,7 +41,7 @@ class Finishes:
                 together.append(self._waiting.get_nowait())
             may_go: list[bool | None] = [None] * len(together)  # unknown: which of them is it that went wrong?
             try:
-                results = [Result(held.run, held.job, answer) for held, answer, _ in together]
+                results = [_result(held, answer) for held, answer, _ in together]
                 may_go = [*await self._offload(finish, self._world, results)]
             except UnavailableError as unavailable:
                 log.warning("finishes not written together: %s", unavailable)
@@ -56,7 +56,7 @@ class Finishes:
         while (left_ms := self._stop_at(held) - clock.now()) > 0:
             await clock.sleep_until(clock.now() + min(pause_ms, left_ms))
             try:
-                (may_go,) = await self._offload(finish, self._world, [Result(held.run, held.job, answer)])
+                (may_go,) = await self._offload(finish, self._world, [_result(held, answer)])
             except UnavailableError as unavailable:
                 log.warning("finish not written: %s", unavailable, extra={"run_id": str(held.run.id)})
             else:
@@ -67,3 +67,7 @@ class Finishes:
 
     def _stop_at(self, held: Held) -> int:
         return min(held.stop_at(self._world.rules), self._last_write_at)
+
+
+def _result(held: Held, answer: Answer) -> Result:
+    return Result(held.run, held.job, answer, held.is_watched)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from timeball.domain.job import Job, conclusion
+from timeball.domain.job import Job, JobStatus, conclusion
 from timeball.domain.run import Run
 from timeball.engine.guard import needs_guard, release
 from timeball.engine.world import World
@@ -17,7 +17,7 @@ def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
     """
     now = world.clock.now()
     conclusions = [
-        Conclusion(job.key, job.final_fire_at, status, now, or_paused=job.schedule.is_one_off)
+        _conclusion(job, job.final_fire_at, status, now)
         for run, job in ended
         if job is not None and job.final_fire_at is not None
         if (status := conclusion(job, run)) is not None
@@ -33,8 +33,8 @@ def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
     Its earlier runs may not be sent yet, or were taken back. Whoever has written the ledger, or resumes the job, comes
     here again. A one-off has no earlier runs, and is not read for it.
     """
-    one_off = [conclusion for conclusion in conclusions if conclusion.or_paused]
-    recurring = [conclusion for conclusion in conclusions if not conclusion.or_paused]
+    one_off = [conclusion for conclusion in conclusions if JobStatus.PAUSED in conclusion.open_statuses]
+    recurring = [conclusion for conclusion in conclusions if conclusion not in one_off]
     jobs = world.store.read_jobs([conclusion.job for conclusion in recurring]) if recurring else []
     written = [
         conclusion
@@ -43,6 +43,14 @@ def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
     ]
     if one_off or written:
         world.store.conclude_jobs([*one_off, *written])
+
+
+def _conclusion(job: Job, fire_at: int, status: JobStatus, now: int) -> Conclusion:
+    """Return what a job is to become. A one-off that failed may be completed after all: its run was tried by hand."""
+    if not job.schedule.is_one_off:
+        return Conclusion(job.key, fire_at, status, now)
+    failed = (JobStatus.FAILED,) if status is JobStatus.COMPLETED else ()
+    return Conclusion(job.key, fire_at, status, now, (JobStatus.PENDING, JobStatus.PAUSED, *failed))
 
 
 def _may_name(job: Job, run: Run) -> bool:

@@ -17,12 +17,14 @@ from timeball.ports import Answer, Delivery
 class Held:
     """A run with its message, its row as last written, and its call.
 
-    `called_at` is when the call was made; `is_over` that nothing is left to do for this executor.
+    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_over` that nothing is
+    left to do for this executor.
     """
 
     delivery: Delivery
     run: Run
     job: Job
+    is_watched: bool = False
     called_at: int | None = None
     is_over: bool = False
     _call: asyncio.Task[Answer | None] | None = None

@@ -52,5 +52,5 @@ def _heed(world: World, held: Held, row: Run | None) -> bool:
     held.run = row
     if row.cancel_requested:
         moment = "before the call" if held.called_at is None else "while it ran"
-        held.cut(Answer(held.called_at, world.clock.now(), error=f"It was asked to stop {moment}."))
+        held.cut(Answer(held.called_at, world.clock.now(), error=f"It was asked to stop {moment}.", was_cut=True))
     return True

@@ -32,5 +32,6 @@ def renew(world: World, runs: Sequence[Run]) -> list[Run | None]:
 
 
 def owns(row: Run, run: Run) -> bool:
-    """Say whether the stored row is still this holder's attempt."""
-    return row.state is RunState.RUNNING and row.attempt == run.attempt and row.owner == run.owner
+    """Say whether the stored row is still this holder's attempt, and was not handed over to its target."""
+    is_same = row.attempt == run.attempt and row.owner == run.owner
+    return row.state is RunState.RUNNING and is_same and row.callback is None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from timeball.domain.run import Run, RunState, due_again, requeued
 from timeball.engine.follow_up import follow_up
+from timeball.engine.reap import is_reapable, reap
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
@@ -18,7 +19,8 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     """Move each due run on; return how many were. The runs are as just read, each with its due key.
 
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
-    its lease's end. withdrawn: out of the index, as it waits for no time. terminal: follow-ups repeated, then out.
+    its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
+    terminal: follow-ups repeated, then out.
     """
     moved = 0
     for start in range(0, len(runs), _CHUNK):
@@ -28,23 +30,25 @@ def resend(world: World, runs: Sequence[Run]) -> int:
 
 def _resend(world: World, runs: Sequence[Run]) -> int:
     now = world.clock.now()
-    carried = [run for run in runs if _is_to_be_sent(run, now, world.rules.margin_ms)]
+    margin_ms = world.rules.margin_ms
+    expired = [run for run in runs if is_reapable(run, now, margin_ms)]
+    reaped = reap(world, expired, now) if expired else 0
+    runs = [run for run in runs if run not in expired]
+    carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
     dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]
     sent = world.queue.send(dispatches, now) if dispatches else []
     swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
     swaps += [
-        Swap(run, due_again(run, (run.lease_until or now) + world.rules.margin_ms))
+        Swap(run, due_again(run, (run.lease_until or now) + margin_ms))
         for run in runs
-        if run.state is RunState.RUNNING
-        and run not in carried
-        and run.due_at != (run.lease_until or now) + world.rules.margin_ms
+        if run.state is RunState.RUNNING and run not in carried and run.due_at != (run.lease_until or now) + margin_ms
     ]
     over = [run for run in runs if run.is_terminal]
     if over:
         jobs = world.store.read_jobs([run.id.job for run in over])
         follow_up(world, list(zip(over, jobs, strict=True)))
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
-    return sum(swapped.done for swapped in world.store.swap_runs(swaps, now)) if swaps else 0
+    return reaped + (sum(swapped.done for swapped in world.store.swap_runs(swaps, now)) if swaps else 0)
 
 
 def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:

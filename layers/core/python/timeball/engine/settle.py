@@ -149,7 +149,8 @@ def _since(world: World, job: Job, now: int) -> int:
         return 0
     begun_at = min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
     latest_start_ms = max(job.catch_up.max_age_seconds * SECOND_MS, world.rules.misfire_ms) + _LATEST_START_MS
-    return max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
+    since_at = max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
+    return since_at if job.reopened_from is None else min(since_at, job.reopened_from)
 
 
 def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from timeball.domain.claim import ClaimRules
+from timeball.domain.host import HostRules
 from timeball.domain.instants import SECOND_MS
 from timeball.ports import Clock, Meter, Queue, Store
 
@@ -18,6 +19,9 @@ class Rules:
     lease_seconds: int = 30
     heartbeat_seconds: int = 10
     lease_margin_seconds: int = 5
+    host_failures: int = 5
+    host_rest_seconds: int = 30
+    host_retries_per_second: int = 10
 
     @property
     def lookahead_ms(self) -> int:
@@ -43,6 +47,16 @@ class Rules:
     def claim(self) -> ClaimRules:
         """What the claim takes from these settings."""
         return ClaimRules(self.lookahead_ms + self.margin_ms, self.misfire_ms, self.margin_ms)
+
+    @property
+    def hosts(self) -> HostRules:
+        """What the breaker takes from these settings."""
+        return HostRules(
+            failures=self.host_failures,
+            rest_ms=self.host_rest_seconds * SECOND_MS,
+            retries_per_second=self.host_retries_per_second,
+            burst=2 * self.host_retries_per_second,
+        )
 
 
 @dataclass(frozen=True)

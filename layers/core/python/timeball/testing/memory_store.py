@@ -11,13 +11,26 @@ from functools import partial
 from typing import TypeVar
 
 from timeball.domain.backfill import Backfill
+from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import HOUR_MS, LATEST
-from timeball.domain.job import Job, JobStatus, Work
+from timeball.domain.job import Job, Work
 from timeball.domain.run import Attempt, Run
-from timeball.ports import Conclusion, DuePage, DueQuery, LedgerPage, LedgerQuery, Owned, Owner, Row, Swap, Swapped
+from timeball.ports import (
+    Conclusion,
+    DeadQuery,
+    DuePage,
+    DueQuery,
+    LedgerPage,
+    LedgerQuery,
+    Owned,
+    Owner,
+    Swap,
+    Swapped,
+)
 
 _T = TypeVar("_T")
+_Row = TypeVar("_Row", Job, Run, Backfill)
 _Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
 
 
@@ -29,6 +42,7 @@ class MemoryStore:
         self.runs: dict[RunId, Run] = {}
         self.attempts: dict[RunId, dict[int, Attempt]] = {}
         self.backfills: dict[BackfillKey, Backfill] = {}
+        self.hosts: dict[HostKey, Host] = {}
         self.works: dict[tuple[JobKey, str], Work] = {}
         self.requests: dict[tuple[JobKey, str], int] = {}
         self.cursors: dict[int, int] = {}
@@ -133,6 +147,34 @@ class MemoryStore:
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
+    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+        """Return the dead letters of a tenant, by when they died."""
+        with self._lock:
+            dead = sorted(
+                ((run.finished_at or 0), run.id)
+                for run in self.runs.values()
+                if run.is_dead_letter and run.id.job.tenant == query.tenant
+            )
+        within = [one for one in dead if query.from_at <= one[0] <= query.to_at]
+        if query.oldest_first:
+            following = [one for one in within if query.after is None or one > query.after]
+        else:
+            following = [one for one in reversed(within) if query.after is None or one < query.after]
+        return following[: query.limit]
+
+    def read_hosts(self, keys: Sequence[HostKey]) -> list[Host | None]:
+        """Return each host's row."""
+        with self._lock:
+            return [self.hosts.get(key) for key in keys]
+
+    def create_hosts(self, hosts: Sequence[Host], now: int) -> list[Host | None]:  # noqa: ARG002 - kept for good
+        """Insert each host's row that is not there."""
+        return [self._repeatedly(partial(self._create_host, host)) for host in hosts]
+
+    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:  # noqa: ARG002 - as above
+        """Replace each host's row that is as it was read."""
+        return [self._repeatedly(partial(self._swap_host, swap)) for swap in swaps]
+
     def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
         """Keep each attempt, unless it is kept already."""
         with self._lock:
@@ -191,10 +233,20 @@ class MemoryStore:
         self._index(backfill.key, backfill.due_at, backfill.shard, now)
         return None
 
+    def _create_host(self, host: Host) -> Host | None:
+        standing = self.hosts.setdefault(host.key, host)
+        return None if standing == host else standing
+
+    def _swap_host(self, swap: Swap[Host]) -> Swapped[Host]:
+        standing = self.hosts.get(swap.before.key)
+        if standing is not None and standing != swap.after and standing.revision == swap.before.revision:
+            standing = self.hosts[swap.before.key] = swap.after
+        return Swapped(standing == swap.after, standing)
+
     def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:
         return self._swap(self.runs, swap.before.id, swap, now)
 
-    def _swap(self, rows: dict[_Key, Row], key: _Key, swap: Swap[Row], now: int) -> Swapped[Row]:
+    def _swap(self, rows: dict[_Key, _Row], key: _Key, swap: Swap[_Row], now: int) -> Swapped[_Row]:
         standing = rows.get(key)
         if standing is None or standing == swap.after:
             return Swapped(done=standing is not None, row=standing)
@@ -208,8 +260,7 @@ class MemoryStore:
     def _conclude(self, conclusion: Conclusion) -> bool:
         with self._lock:
             job = self.jobs.get(conclusion.job)
-            open_for_it = (JobStatus.PENDING, *([JobStatus.PAUSED] if conclusion.or_paused else []))
-            if job is None or job.status not in open_for_it or job.final_fire_at != conclusion.fire_at:
+            if job is None or job.status not in conclusion.open_statuses or job.final_fire_at != conclusion.fire_at:
                 return False
             self.jobs[job.key] = replace(
                 job,

@@ -1,0 +1,136 @@
+"""How the host of a target fares, and whether a run may call it now: a circuit breaker and a token bucket.
+
+A host that fails again and again in a row *rests*: nothing calls it until that is over, then one run probes it. A host
+that has failed lately is *paced*: retries, and runs that waited for it, take turns. First calls of a host that answers
+are neither held back nor counted. Each tenant has rows of its own: nobody's failures hold back somebody else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from timeball.domain.ids import RunId, fraction_of
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Work
+from timeball.domain.run import Reason, Run
+
+
+@dataclass(frozen=True, order=True)
+class HostKey:
+    """A host (and port) that a tenant's webhooks call."""
+
+    tenant: str
+    host: str
+
+
+@dataclass(frozen=True)
+class HostRules:
+    """After how many failures in a row a host rests, how long at first and at most, and how fast retries follow.
+
+    `probe_ms` is how long one probe keeps others away, `ask_ms` how soon those ask again that met one.
+    """
+
+    failures: int = 5
+    rest_ms: int = 30 * SECOND_MS
+    longest_rest_ms: int = 600 * SECOND_MS
+    probe_ms: int = 60 * SECOND_MS
+    ask_ms: int = 10 * SECOND_MS
+    retries_per_second: int = 10
+    burst: int = 20
+
+
+@dataclass(frozen=True)
+class Host:
+    """One row, which a host has only when it has failed lately.
+
+    `failures` and `rests` in a row; `rests_until` (ms) while it rests, or `is_probed`: then by when the probe must have
+    its answer. `turn_at` is the token bucket as one instant: when it will be full again.
+    """
+
+    key: HostKey
+    failures: int = 0
+    rests: int = 0
+    rests_until: int | None = None
+    is_probed: bool = False
+    turn_at: int = 0
+    revision: int = 1
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Whether a run may call now (`until` None), or from when it may ask again, and why."""
+
+    until: int | None = None
+    reason: Reason | None = None
+
+
+CALL = Admission()
+
+
+def host_of(work: Work | None) -> str | None:
+    """Return the host and port that work calls, or None if that is no host."""
+    if work is None:
+        return None
+    try:
+        return urlsplit(work.target.url).netloc.rpartition("@")[2].lower() or None
+    except ValueError:
+        return None
+
+
+def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
+    """Decide whether a run that is about to be claimed may call its host, at its instant or now if that is past.
+
+    Returns the row as that leaves it, the same one if nothing changes.
+    """
+    at = max(now, run.not_before)
+    if host.rests_until is not None and at < host.rests_until:
+        return host, _after_the_rest(host, run, at, rules)
+    if host.rests_until is not None:
+        return replace(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
+    if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.HOST_RESTS):
+        return host, CALL  # it has its turn, or needs none
+    interval_ms = SECOND_MS // rules.retries_per_second
+    after = replace(host, revision=host.revision + 1, turn_at=max(host.turn_at, at) + interval_ms)
+    start_at = after.turn_at - rules.burst * interval_ms
+    return after, CALL if start_at <= at else Admission(start_at, Reason.HOST_PACED)
+
+
+def _after_the_rest(host: Host, run: Run, at: int, rules: HostRules) -> Admission:
+    """Return when a run asks again: spread over as long as the host rests, so that not all come at once."""
+    over_at = at + rules.ask_ms if host.is_probed else host.rests_until or at
+    spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, host.rests) * rest_ms_of(host, rules))
+    return Admission(over_at + spread_ms, Reason.HOST_RESTS)
+
+
+def rest_ms_of(host: Host, rules: HostRules) -> int:
+    """Return how long a host rests that has rested so often in a row."""
+    return int(min(rules.rest_ms * 2.0 ** max(host.rests - 1, 0), rules.longest_rest_ms))
+
+
+def is_failure_of_host(status: int | None) -> bool:
+    """Say whether an answer (None: there was none) tells of a host that is down. A 4xx tells of one that works."""
+    return status is None or status >= 500
+
+
+def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules) -> Host:
+    """Return the host's row as answers leave it, in the order in which they came; the same one if nothing changes."""
+    before = host
+    for one in failed:
+        if not one:
+            host = replace(host, failures=0, rests=0, rests_until=None, is_probed=False)
+        elif host.rests_until is None or host.is_probed or now >= host.rests_until:
+            host = _failed_once(host, now, rules)  # else it was on its way before the rest began
+    return host if host == before else replace(host, revision=before.revision + 1)
+
+
+def _failed_once(host: Host, now: int, rules: HostRules) -> Host:
+    failures = host.failures + 1
+    if failures < rules.failures:
+        return replace(host, failures=failures)
+    rested = replace(host, failures=failures, rests=host.rests + 1, is_probed=False)
+    return replace(rested, rests_until=now + rest_ms_of(rested, rules))
+
+
+def spread_ms(run: RunId, attempt: int) -> int:
+    """Return how long (up to 2 s) a run waits that could not ask, because its host's row kept changing."""
+    return int(fraction_of("ask", run.job.tenant, run, attempt) * 2 * SECOND_MS)

@@ -1,0 +1,120 @@
+"""Retry a run by hand, and cancel one: what a person does to a single run, whatever its schedule says.
+
+A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
+repeated its follow-ups; so a crash in between loses neither.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.ids import RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Reason, Run, RunState, asked_to_stop, due_again, ended, renewed_by_hand
+from timeball.engine.follow_up import follow_up
+from timeball.engine.reopen import note_reopened
+from timeball.engine.resend import resend
+from timeball.engine.world import World
+from timeball.ports import Swap, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_TRIES = 10
+
+
+class ByHand(StrEnum):
+    """What became of it.
+
+    Done, or true already; no such run; its state does not allow it; its job is cancelled, or gone.
+    """
+
+    DONE = "done"
+    NOT_FOUND = "not_found"
+    WRONG_STATE = "wrong_state"
+    JOB_CANCELLED = "job_cancelled"
+
+
+@dataclass(frozen=True)
+class Handled:
+    """The outcome, and the run as it stands."""
+
+    outcome: ByHand
+    run: Run | None
+
+
+_RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
+
+_Verb = Callable[[Run, Job | None, int], Run | ByHand]
+"""From a run, its job and an instant to the run as it is to be, the same one if it is so; or to why it cannot be."""
+
+
+def retry_runs(world: World, ids: Sequence[RunId]) -> list[Handled]:
+    """Try each run again now, with a fresh budget of retries: one that has failed, or waits for its next retry.
+
+    Its attempts go on counting, and its history stays. Raises UnavailableError; it may then be repeated.
+    """
+    return [_retry(world, run_id) for run_id in ids]
+
+
+def cancel_runs(world: World, ids: Sequence[RunId]) -> list[Handled]:
+    """Cancel each run: one that waits ends, one that is under way is asked to stop. Raises UnavailableError."""
+    return [_handled(world, run_id, _cancelled) for run_id in ids]
+
+
+def _retry(world: World, run_id: RunId) -> Handled:
+    note_reopened(world, [run_id])
+    handled = _handled(world, run_id, _renewed)
+    if handled.outcome is ByHand.DONE and handled.run is not None and handled.run.due_at is not None:
+        try:
+            resend(world, [handled.run])
+        except UnavailableError as unavailable:
+            log.warning("to be tried again, and left to the scan: %s", unavailable)
+    return handled
+
+
+def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
+    if job is None or job.status is JobStatus.CANCELLED:
+        return ByHand.JOB_CANCELLED
+    if run.state in (RunState.QUEUED, RunState.RUNNING):
+        return run  # it is being tried
+    return renewed_by_hand(run, now, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE
+
+
+def _cancelled(run: Run, job: Job | None, now: int) -> Run | ByHand:  # noqa: ARG001 - a run may be cancelled without its job
+    if run.state is RunState.CANCELLED or run.cancel_requested:
+        return run
+    if run.is_terminal:
+        return ByHand.WRONG_STATE
+    if run.state is RunState.RUNNING:
+        return asked_to_stop(run, Reason.RUN_CANCELLED)
+    return due_again(ended(run, RunState.CANCELLED, now, Reason.RUN_CANCELLED), now)
+
+
+def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
+    for _ in range(_TRIES):
+        run = world.store.read_runs([run_id])[0]
+        job = world.store.read_jobs([run_id.job])[0]
+        if run is None:
+            return Handled(ByHand.NOT_FOUND, None)
+        now = world.clock.now()
+        after = verb(run, job, now)
+        if isinstance(after, ByHand):
+            return Handled(after, run)
+        if after != run:
+            swapped = world.store.swap_runs([Swap(run, after)], now)[0]
+            if not swapped.done or swapped.row is None:
+                continue
+            run = swapped.row
+        _follow_up(world, run, job)
+        return Handled(ByHand.DONE, run)
+    raise UnavailableError(f"run {run_id} kept changing")
+
+
+def _follow_up(world: World, run: Run, job: Job | None) -> None:
+    if not run.is_terminal:
+        return
+    try:
+        follow_up(world, [(run, job)])
+    except UnavailableError as unavailable:
+        log.warning("cancelled, and left to the scan: %s", unavailable)

@@ -1,0 +1,148 @@
+"""Complete, fail, heartbeat: what the target of a callback run says of the attempt that it was called with.
+
+The attempt number is the fence: a word about an older attempt is refused. The run's end is written with a due key, for
+no message is left that would repeat its follow-ups: only the scan drops the key, after it has repeated them.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.callback import awaits_word, heard_of, reported_attempt, takes_word
+from timeball.domain.ids import RunId
+from timeball.domain.job import Job
+from timeball.domain.outcome import after_attempt
+from timeball.domain.run import Attempt, Outcome, Run, due_again
+from timeball.engine.finish import inline, needs_a_row
+from timeball.engine.follow_up import follow_up
+from timeball.engine.world import World
+from timeball.ports import Swap, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_TRIES = 10
+
+
+class Heard(StrEnum):
+    """What became of a target's word.
+
+    It was taken (or had been, the first time it came); no such run; the attempt is not the one that is under way; its
+    lease is out; the run's job takes no word.
+    """
+
+    DONE = "done"
+    NOT_FOUND = "not_found"
+    STALE = "stale"
+    EXPIRED = "expired"
+    NOT_EXPECTED = "not_expected"
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a target says of an attempt: that it succeeded, or (`error`) that it failed, and whether to try again.
+
+    `body` is the result, as text.
+    """
+
+    run: RunId
+    attempt: int
+    error: str | None = None
+    body: str | None = None
+    may_retry: bool = True
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the attempt ended."""
+        return Outcome.SUCCEEDED if self.error is None else Outcome.FAILED
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The outcome, and the run as it stands."""
+
+    outcome: Heard
+    run: Run | None
+
+
+def report(world: World, words: Sequence[Word]) -> list[Answered]:
+    """Finish each attempt as its target says. A word that was taken before is taken again, and changes nothing.
+
+    Raises UnavailableError if it is unknown whether it was taken; it may then be repeated.
+    """
+    return [_report(world, word) for word in words]
+
+
+def heartbeat(world: World, beats: Sequence[tuple[RunId, int]]) -> list[Answered]:
+    """Extend the lease of each attempt, if it still holds. The run that comes back says if it is asked to stop.
+
+    Raises UnavailableError.
+    """
+    return [_heartbeat(world, run, attempt) for run, attempt in beats]
+
+
+def _report(world: World, word: Word) -> Answered:
+    def after(run: Run, job: Job, now: int) -> Run:
+        attempt = reported_attempt(run, now, word.error, word.body)
+        left = after_attempt(run, job, inline(attempt), now, may_retry=word.may_retry)
+        return due_again(left, now) if left.is_terminal else left
+
+    answered, job = _change(world, word.run, word.attempt, after)
+    run = answered.run
+    if run is not None and answered.outcome is Heard.STALE and _was_taken(run, word):
+        answered = Answered(Heard.DONE, run)  # its first answer was lost
+    if run is not None and answered.outcome is Heard.DONE:
+        _follow_up(world, run, job, word)
+    return answered
+
+
+def _follow_up(world: World, run: Run, job: Job | None, word: Word) -> None:
+    """Keep what the row does not, and do what the end entails; the scan finds what fails here."""
+    now = world.clock.now()
+    try:
+        if run.last is not None:
+            full = reported_attempt(run, run.last.finished_at or now, word.error, word.body)
+            told = Attempt(**{**vars(full), "claimed_at": run.last.claimed_at, "started_at": run.last.started_at})
+            if needs_a_row(told):
+                world.store.save_attempts([(run.id, told)], now)
+        if run.is_terminal:
+            follow_up(world, [(run, job)])
+    except UnavailableError as unavailable:
+        log.warning("reported, and left to the scan: %s", unavailable)
+
+
+def _was_taken(run: Run, word: Word) -> bool:
+    """Say whether the run stands as this word left it."""
+    last = run.last
+    return last is not None and run.attempt == last.number == word.attempt and last.outcome is word.outcome
+
+
+def _heartbeat(world: World, run_id: RunId, attempt: int) -> Answered:
+    answered, _ = _change(world, run_id, attempt, lambda run, _, now: heard_of(run, now))
+    return answered
+
+
+def _change(
+    world: World, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]
+) -> tuple[Answered, Job | None]:
+    """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
+    job: Job | None = None
+    for _ in range(_TRIES):
+        run = world.store.read_runs([run_id])[0]
+        job = world.store.read_jobs([run_id.job])[0]
+        if run is None or job is None:
+            return Answered(Heard.NOT_FOUND, None), None
+        if not takes_word(run, job):
+            return Answered(Heard.NOT_EXPECTED, run), job
+        if not awaits_word(run, attempt):
+            return Answered(Heard.STALE, run), job
+        now = world.clock.now()
+        after = change(run, job, now)
+        if after is None:
+            return Answered(Heard.EXPIRED, run), job
+        if after == run:
+            return Answered(Heard.DONE, run), job
+        swapped = world.store.swap_runs([Swap(run, after)], now)[0]
+        if swapped.done:
+            return Answered(Heard.DONE, swapped.row), job
+    raise UnavailableError(f"run {run_id} kept changing")

@@ -1,0 +1,107 @@
+"""Ask before a call how its host fares, and note afterwards how it did.
+
+All of it is advice: a row that cannot be read or written never keeps a run from its call, nor an answer from the store.
+A host that does not fail has no row, and costs one read for each batch.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from timeball.domain.host import (
+    CALL,
+    Admission,
+    Host,
+    HostKey,
+    admit,
+    after_answers,
+    host_of,
+    is_failure_of_host,
+    spread_ms,
+)
+from timeball.domain.job import Job
+from timeball.domain.run import Reason, Run
+from timeball.engine.world import World
+from timeball.ports import Answer, Swap, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+
+
+def pass_hosts(world: World, wanting: Sequence[tuple[Run, Job]], now: int) -> list[tuple[Admission, bool]]:
+    """Ask for each run whether it may call its host now; return that, and whether the host is being watched."""
+    keys = [_key(job) for _, job in wanting]
+    try:
+        rows = _read(world, [key for key in keys if key is not None])
+    except UnavailableError as unavailable:
+        log.warning("hosts not asked for: %s", unavailable)
+        return [(CALL, False)] * len(wanting)
+    answers: list[tuple[Admission, bool]] = [(CALL, False)] * len(wanting)
+    for key, host in rows.items():
+        positions = [position for position, one in enumerate(keys) if one == key]
+        runs = [wanting[position][0] for position in positions]
+        for position, admission in zip(positions, _admit(world, host, runs, now), strict=True):
+            answers[position] = (admission, True)
+    return answers
+
+
+def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
+    """Note what answers tell of their hosts; `True` where the host was watched already, so that a success counts."""
+    told: dict[HostKey, list[bool]] = {}
+    for job, answer, is_watched in answered:
+        key, failed = _key(job), is_failure_of_host(answer.status)
+        if key is not None and not answer.was_cut and (failed or is_watched):
+            told.setdefault(key, []).append(failed)
+    for key, failed_each in told.items():
+        try:
+            _note(world, key, failed_each, now)
+        except UnavailableError as unavailable:
+            log.warning("answers of a host not noted: %s", unavailable)
+
+
+def _key(job: Job) -> HostKey | None:
+    host = host_of(job.work)
+    return None if host is None else HostKey(job.key.tenant, host)
+
+
+def _read(world: World, keys: Sequence[HostKey]) -> Mapping[HostKey, Host]:
+    distinct = list(dict.fromkeys(keys))
+    rows = world.store.read_hosts(distinct) if distinct else []
+    return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
+
+
+def _admit(world: World, host: Host, runs: Sequence[Run], now: int) -> list[Admission]:
+    """Admit the runs of one host in their order: one write for all of them, if any."""
+    standing: Host | None = host
+    for _ in range(_TRIES):
+        if standing is None:
+            return [CALL] * len(runs)
+        after, admissions = standing, []
+        for run in runs:
+            after, admission = admit(after, run, now, world.rules.hosts)
+            admissions.append(admission)
+        if after == standing or _is_written(world, standing, after, now):
+            return admissions
+        standing = world.store.read_hosts([host.key])[0]
+    return [Admission(now + spread_ms(run.id, run.attempt), Reason.HOST_RESTS) for run in runs]
+
+
+def _is_written(world: World, before: Host, after: Host, now: int) -> bool:
+    return world.store.swap_hosts([Swap(before, after)], now)[0].done
+
+
+def _note(world: World, key: HostKey, failed_each: Sequence[bool], now: int) -> None:
+    for _ in range(_TRIES):
+        standing = world.store.read_hosts([key])[0]
+        if standing is None and not any(failed_each):
+            return
+        after = after_answers(standing or Host(key), failed_each, now, world.rules.hosts)
+        if after == standing:
+            return
+        if standing is None:
+            if world.store.create_hosts([after], now)[0] is None:
+                return
+        elif _is_written(world, standing, after, now):
+            if after.rests > standing.rests:
+                log.warning("host rests", extra={"tenant": key.tenant, "host": key.host, "failures": after.failures})
+            return

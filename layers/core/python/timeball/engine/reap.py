@@ -1,0 +1,44 @@
+"""End attempts whose target was not heard of in time: the scan does, when the due key at the lease's end says so.
+
+Written on condition that the run is still as it was read: a heartbeat that came in between wins.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.callback import expired_attempt
+from timeball.domain.job import Job
+from timeball.domain.outcome import after_attempt
+from timeball.domain.run import Reason, Run, RunState, due_again, ended
+from timeball.engine.follow_up import follow_up
+from timeball.engine.world import World
+from timeball.ports import Swap
+
+
+def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
+    """Say whether the time of a target that answered 202 is up, by any clock."""
+    return run.state is RunState.RUNNING and run.callback is not None and (run.lease_until or 0) + margin_ms <= now
+
+
+def reap(world: World, runs: Sequence[Run], now: int) -> int:
+    """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
+    jobs = world.store.read_jobs([run.id.job for run in runs])
+    swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
+    swapped = world.store.swap_runs(swaps, now)
+    done = [
+        (outcome.row, job)
+        for outcome, job in zip(swapped, jobs, strict=True)
+        if outcome.done and outcome.row is not None
+    ]
+    told = [(run.id, run.last) for run, _ in done if run.last is not None]
+    if told:
+        world.store.save_attempts(told, now)
+    follow_up(world, [(run, job) for run, job in done if run.is_terminal])
+    return len(done)
+
+
+def _reaped(run: Run, job: Job | None, now: int) -> Run:
+    attempt = expired_attempt(run)
+    if job is None:
+        return due_again(ended(run, RunState.CANCELLED, now, Reason.JOB_GONE, attempt), now)
+    after = after_attempt(run, job, attempt, now)
+    return due_again(after, now) if after.is_terminal else after
