@@ -1,0 +1,149 @@
+"""A dead host costs a bounded number of calls, holds up nobody else, and is not run over when it is back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play
+from tests.engine.service import Service, Target, at
+from timeball.domain.host import HostKey, host_of
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.job import HttpTarget, Work
+from timeball.domain.new_job import JobSpec
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Reason, RunState
+from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.engine.change import cancel
+from timeball.engine.world import Rules
+from timeball.ports import Answer, Call
+
+BACK_AT = at(600)
+"""When the dead host is back."""
+
+
+@dataclass
+class Hosts(Target):
+    """Two hosts: one answers, the other does not until it is back."""
+
+    back_at: int = BACK_AT
+    takes_to_fail_ms: int = 0
+
+    async def call(self, call: Call) -> Answer:
+        if host_of(call.work) == "dead.example" and self.clock.now() < self.back_at:
+            called_at = self.clock.now()
+            self.calls.append((called_at, call))
+            await self.clock.sleep_until(called_at + self.takes_to_fail_ms)
+            return Answer(called_at, self.clock.now(), error="It refused the connection.")
+        return await super().call(call)
+
+    def of(self, host: str) -> list[int]:
+        """Return when a host was called."""
+        return [called_at for called_at, call in self.calls if host_of(call.work) == host]
+
+
+def _job(
+    name: str, host: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY, tenant: str = "acme"
+) -> JobSpec:
+    schedule = timing if isinstance(timing, Schedule) else Schedule(timing)
+    work = Work(HttpTarget(f"https://{host}/hook"))
+    return JobSpec(JobKey(tenant, name), schedule, work, f"print-{name}", retry=retry)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service(Play()) as made:
+        made.target = Hosts(made.play.clock)
+        yield made
+
+
+def _calls(service: Service, host: str) -> list[int]:
+    assert isinstance(service.target, Hosts)
+    return service.target.of(host)
+
+
+def _begin(service: Service, jobs: int = 300) -> None:
+    """Store jobs of a dead host, one due every second, each retried for hours; and one of a host that answers."""
+    patient = RetryPolicy(max_retries=20, base_seconds=5, max_seconds=600)
+    dead = [_job(f"dead-{n}", "dead.example", At(at(n)), patient) for n in range(jobs)]
+    service.play.store_jobs([*dead, _job("alive", "alive.example", Every(1, NOW))])
+
+
+def test_a_dead_host_costs_a_bounded_number_of_calls_however_many_runs_are_due(service: Service) -> None:
+    _begin(service)
+    service.until(BACK_AT - 1)
+    calls = _calls(service, "dead.example")
+    # Five failures, then a probe after 30, 60, 120 and 240 s; without the breaker each of 300 jobs calls several times.
+    assert 5 < len(calls) <= 10
+    assert all(later - earlier >= 29_000 for earlier, later in pairwise(calls[5:]))
+
+
+def test_runs_of_other_hosts_are_as_punctual_as_ever_beside_a_dead_one(service: Service) -> None:
+    assert isinstance(service.target, Hosts)
+    service.target.takes_to_fail_ms = 20_000
+    _begin(service)
+    service.until(at(300))
+    alive = [(at, call.run.fire_at) for at, call in service.target.calls if host_of(call.work) == "alive.example"]
+    assert len(alive) == 301
+    assert [called_at - fire_at for called_at, fire_at in alive if called_at != fire_at] == []
+
+
+def test_runs_that_waited_are_all_called_when_their_host_is_back_and_no_faster_than_it_may_be(service: Service) -> None:
+    _begin(service)
+    service.until(BACK_AT + 20 * MINUTE_MS)
+    calls = [called_at for called_at in _calls(service, "dead.example") if called_at >= BACK_AT]
+    assert len(calls) == 300
+    rules = Rules().hosts
+    for begin in calls:
+        within = [called_at for called_at in calls if begin <= called_at < begin + SECOND_MS]
+        assert len(within) <= rules.burst + rules.retries_per_second
+    for n in range(300):
+        (run,) = service.play.runs(JobKey("acme", f"dead-{n}"))
+        assert run.state is RunState.SUCCEEDED
+        assert run.attempt <= 4  # waiting used up none
+
+
+def test_a_run_waits_no_longer_than_its_retries_might_have_taken_then_it_is_a_dead_letter(service: Service) -> None:
+    assert isinstance(service.target, Hosts)
+    service.target.back_at = at(10**6)
+    short = replace(PLAIN_RETRY, max_retries=0)
+    jobs = [_job(f"dead-{n}", "dead.example", At(at(n)), short) for n in range(20)]
+    service.play.store_jobs(jobs)
+    service.until(at(40 * 60))
+    runs = [service.play.runs(job.key)[0] for job in jobs]
+    assert {run.state for run in runs} == {RunState.FAILED}
+    assert {run.reason for run in runs} == {Reason.RETRIES_EXHAUSTED, Reason.HOST_DOWN}
+    given_up = [run for run in runs if run.reason is Reason.HOST_DOWN]
+    assert all(run.attempt == 0 and run.is_dead_letter for run in given_up)
+    assert all((run.finished_at or 0) <= run.id.fire_at + 11 * MINUTE_MS for run in given_up)
+
+
+def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None:
+    _begin(service, 20)
+    service.until(at(25))
+    (run,) = service.play.runs(JobKey("acme", "dead-19"))
+    assert (run.state, run.reason, run.attempt) == (RunState.QUEUED, Reason.HOST_RESTS, 0)
+    assert (run.due_at or 0) > at(25)
+    cancel(service.play.world(), [(run.id.job, None)])
+    service.until(BACK_AT + 20 * MINUTE_MS)
+    (run,) = service.play.runs(JobKey("acme", "dead-19"))
+    assert (run.state, run.reason, run.attempt) == (RunState.CANCELLED, Reason.JOB_CANCELLED, 0)
+
+
+def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
+    _begin(service, 20)
+    service.play.store_jobs([_job("other", "dead.example", At(at(25)), tenant="other")])
+    service.until(at(26))
+    assert at(25) in _calls(service, "dead.example")
+    acme, other = service.play.store.read_hosts([HostKey("acme", "dead.example"), HostKey("other", "dead.example")])
+    assert acme is not None
+    assert other is not None
+    assert (acme.rests, other.rests) == (1, 0)
+
+
+def test_a_host_that_answers_has_no_row(service: Service) -> None:
+    service.play.store_jobs([_job("alive", "alive.example", Every(1, NOW))])
+    service.until(at(10))
+    assert service.play.store.read_hosts([HostKey("acme", "alive.example")]) == [None]

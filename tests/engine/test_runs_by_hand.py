@@ -1,0 +1,231 @@
+"""A run is tried again, or cancelled, by hand; one that may be called once is called once."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.job import Guarantee, Job, JobStatus
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Outcome, Reason, Run, RunState
+from timeball.domain.schedule import At, Every, Timing
+from timeball.engine.by_hand import ByHand, cancel_runs, retry_runs
+from timeball.engine.change import cancel, pause
+from timeball.engine.claim import claim
+from timeball.engine.trigger import Trigger, trigger
+from timeball.ports import Swap
+
+
+def _due(timing: Timing | None = None, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job, RunId]:
+    play = Play()
+    (job,) = play.store_jobs([spec("job", timing or At(NOW), retry)])
+    play.scan_all()
+    return play, job, play.runs(job.key)[0].id
+
+
+def _failed(timing: Timing | None = None) -> tuple[Play, Job, RunId]:
+    """Return a play in which a run has failed for good, after two attempts."""
+    play, job, run_id = _due(timing, replace(PLAIN_RETRY, max_retries=1))
+    play.caller.statuses = [500, 500]
+    play.drain()
+    play.clock.advance(5 * SECOND_MS)
+    play.scan_all()
+    play.drain()
+    assert (_run(play, run_id).state, _run(play, run_id).attempt) == (RunState.FAILED, 2)
+    return play, job, run_id
+
+
+def _run(play: Play, run_id: RunId) -> Run:
+    (run,) = play.store.read_runs([run_id])
+    assert run is not None
+    return run
+
+
+def _retry(play: Play, run_id: RunId) -> ByHand:
+    return retry_runs(play.world(), [run_id])[0].outcome
+
+
+def _cancel(play: Play, run_id: RunId) -> ByHand:
+    return cancel_runs(play.world(), [run_id])[0].outcome
+
+
+def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() -> None:
+    play, job, run_id = _failed()
+    play.caller.statuses = [500]
+    assert _retry(play, run_id) is ByHand.DONE
+    play.run_on(job.key)
+    run = _run(play, run_id)
+    assert (run.state, run.attempt) == (RunState.SUCCEEDED, 4)
+    assert [(one.number, one.status) for one in play.store.read_attempts(run_id)] == [(1, 500), (2, 500), (3, 500)]
+    assert play.caller.attempts() == [(NOW, 1), (NOW, 2), (NOW, 3), (NOW, 4)]
+
+
+def test_a_one_off_that_failed_is_completed_after_all_when_its_run_succeeds() -> None:
+    play, job, run_id = _failed()
+    assert play.job(job.key).status is JobStatus.FAILED
+    _retry(play, run_id)
+    play.run_on(job.key)
+    assert play.job(job.key).status is JobStatus.COMPLETED
+
+
+def test_a_retry_by_hand_that_fails_as_often_as_its_policy_allows_fails_again() -> None:
+    play, job, run_id = _failed()
+    play.caller.statuses = [500, 500]
+    _retry(play, run_id)
+    play.run_on(job.key)
+    assert (_run(play, run_id).state, _run(play, run_id).attempt) == (RunState.FAILED, 4)
+    assert (_run(play, run_id).is_dead_letter, play.job(job.key).status) == (True, JobStatus.FAILED)
+
+
+def test_a_run_that_waits_for_its_retry_is_tried_at_once() -> None:
+    play, job, run_id = _due()
+    play.caller.statuses = [500]
+    play.drain()
+    assert _run(play, run_id).not_before == NOW + 5_000
+    assert _retry(play, run_id) is ByHand.DONE
+    play.drain()
+    assert [called_at for called_at, _ in play.caller.calls] == [NOW, NOW]
+    assert _run(play, run_id).state is RunState.SUCCEEDED
+    assert play.job(job.key).status is JobStatus.COMPLETED
+
+
+def test_a_request_for_a_retry_that_comes_twice_makes_one() -> None:
+    play, job, run_id = _failed()
+    assert [_retry(play, run_id), _retry(play, run_id)] == [ByHand.DONE, ByHand.DONE]
+    play.run_on(job.key)
+    assert len(play.caller.calls) == 3
+
+
+def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
+    play, job, run_id = _due()
+    play.drain()
+    assert _retry(play, run_id) is ByHand.WRONG_STATE
+    assert _retry(play, replace(run_id, fire_at=NOW + 1)) is ByHand.NOT_FOUND
+    play, job, run_id = _failed(Every(3600, NOW))
+    cancel(play.world(), [(job.key, None)])
+    assert _retry(play, run_id) is ByHand.JOB_CANCELLED
+    assert _run(play, run_id).state is RunState.FAILED
+
+
+def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_became_of_its_schedule() -> None:
+    play, job, run_id = _due(Every(3600, NOW))
+    before = _run(play, run_id)
+    failed = replace(before, state=RunState.FAILED, reason=Reason.NOT_CARRIED, finished_at=NOW, revision=2)
+    assert play.store.swap_runs([Swap(before, failed)], NOW)[0].done
+    play.drain()
+    play.clock.advance(30 * MINUTE_MS)
+    pause(play.world(), [(job.key, None)])
+    assert _retry(play, run_id) is ByHand.DONE
+    play.drain()
+    assert _run(play, run_id).state is RunState.SUCCEEDED
+
+
+def test_a_cancel_of_the_job_finds_a_run_of_long_ago_that_is_tried_by_hand() -> None:
+    play, job, run_id = _failed(Every(3600, NOW))
+    play.clock.advance(30 * 24 * 60 * MINUTE_MS)
+    _retry(play, run_id)
+    claim(play.world(), [run_id], "another")
+    (changed,) = cancel(play.world(), [(job.key, None)])
+    assert run_id in changed.claimed
+    assert _run(play, run_id).cancel_requested
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_run_that_waits_is_cancelled_and_never_called(times: int) -> None:
+    play, job, run_id = _due()
+    assert [_cancel(play, run_id) for _ in range(times)] == [ByHand.DONE] * times
+    play.run_on(job.key)
+    run = _run(play, run_id)
+    assert (run.state, run.reason, run.due_at) == (RunState.CANCELLED, Reason.RUN_CANCELLED, None)
+    assert (play.caller.calls, play.job(job.key).status) == ([], JobStatus.CANCELLED)
+
+
+def test_a_run_that_waits_for_its_retry_is_cancelled() -> None:
+    play, job, run_id = _due(Every(3600, NOW))
+    play.caller.statuses = [500]
+    play.drain()
+    assert _cancel(play, run_id) is ByHand.DONE
+    play.run_on(job.key)
+    assert (_run(play, run_id).state, len(play.caller.calls)) == (RunState.CANCELLED, 1)
+    assert play.job(job.key).status is JobStatus.PENDING
+
+
+def test_a_run_that_is_under_way_is_asked_to_stop_and_is_cancelled() -> None:
+    play, _, run_id = _due()
+    play.caller.takes_ms = 60_000
+    play.caller.meanwhile = lambda: _cancel(play, run_id)
+    play.drain()
+    run = _run(play, run_id)
+    assert (run.state, run.reason) == (RunState.CANCELLED, Reason.RUN_CANCELLED)
+    assert play.clock.now() < NOW + 30_000
+
+
+def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
+    play, job, run_id = _due()
+    claim(play.world(), [run_id], "another")
+    assert _cancel(play, run_id) is ByHand.DONE
+    play.run_on(job.key)
+    run = _run(play, run_id)
+    assert (run.state, run.reason) == (RunState.CANCELLED, Reason.RUN_CANCELLED)
+    assert run.last is not None
+    assert (run.last.outcome, play.caller.calls) == (Outcome.LOST, [])
+
+
+def test_a_run_that_is_over_is_not_cancelled() -> None:
+    play, _, run_id = _due()
+    play.drain()
+    assert _cancel(play, run_id) is ByHand.WRONG_STATE
+    assert _cancel(play, RunId(JobKey("acme", "other"), NOW, Origin.MANUAL)) is ByHand.NOT_FOUND
+
+
+def test_a_cancelled_run_leaves_its_job_and_its_other_runs_alone() -> None:
+    play, job, run_id = _due(Every(2, NOW))
+    others = trigger(play.world(), [Trigger(job.key, request="one")])
+    assert _cancel(play, run_id) is ByHand.DONE
+    play.drain()
+    assert run_id not in [call.run for _, call in play.caller.calls]
+    assert others[0].run is not None
+    assert others[0].run.id in [call.run for _, call in play.caller.calls]
+    assert play.job(job.key).status is JobStatus.PENDING
+
+
+# Of each: the target's answers, and how often it is called.
+AT_MOST_ONCE = {"an error": ([500], 1), "no way": ([503, 200], 1), "a success": ([200], 1)}
+
+
+def _at_most_once() -> tuple[Play, Job]:
+    play = Play()
+    (job,) = play.store_jobs([replace(spec("job", At(NOW)), delivery=Guarantee.AT_MOST_ONCE)])
+    play.scan_all()
+    return play, job
+
+
+@pytest.mark.parametrize("case", AT_MOST_ONCE)
+def test_a_run_that_may_be_called_once_is_not_called_again_after_an_answer(case: str) -> None:
+    statuses, calls = AT_MOST_ONCE[case]
+    play, job = _at_most_once()
+    play.caller.statuses = list(statuses)
+    play.run_on(job.key)
+    assert len(play.caller.calls) == calls
+    expected = RunState.SUCCEEDED if statuses == [200] else RunState.FAILED
+    assert play.runs(job.key)[0].state is expected
+
+
+def test_a_run_that_may_be_called_once_is_not_called_again_when_its_executor_died() -> None:
+    play, job = _at_most_once()
+    (delivery,) = play.queue.receive("normal")
+    claim(play.world(), [delivery.run], "another")
+    play.run_on(job.key)
+    (run,) = play.runs(job.key)
+    assert (run.state, run.reason, play.caller.calls) == (RunState.FAILED, Reason.AT_MOST_ONCE, [])
+
+
+def test_a_run_that_may_be_called_once_is_called_again_if_somebody_wants_it_by_hand() -> None:
+    play, job = _at_most_once()
+    play.caller.statuses = [500]
+    play.run_on(job.key)
+    _retry(play, play.runs(job.key)[0].id)
+    play.run_on(job.key)
+    assert play.runs(job.key)[0].state is RunState.SUCCEEDED
