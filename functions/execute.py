@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
 from timeball.aws.queue import UnreadableMessageError, parse_message
-from timeball.aws.wiring import executor_inbox, executor_world, settings
+from timeball.aws.wiring import executor_inbox, executor_world, settings, unreadable_queue
 from timeball.engine.execute import execute
 from timeball.ports import Delivery
 
@@ -30,7 +30,10 @@ class Context(Protocol):
 
 
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Work through the messages; those that are not settled, or cannot be read, are reported for another delivery."""
+    """Work through the messages; those that are not settled are reported for another delivery.
+
+    One that cannot be read is kept elsewhere: it would come again and again.
+    """
     records: Sequence[Mapping[str, Any]] = event["Records"]
     message_ids: dict[str, str] = {}
     deliveries: list[Delivery] = []
@@ -39,8 +42,9 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         try:
             delivery = parse_message(record)
         except UnreadableMessageError as unreadable:
-            log.error("%s", unreadable)  # noqa: TRY400 - a trace of the parser tells nobody anything
-            failed.append(record["messageId"])
+            log.warning("%s", unreadable)
+            if not unreadable_queue().keep(record):
+                failed.append(record["messageId"])
         else:
             message_ids[delivery.receipt] = record["messageId"]
             deliveries.append(delivery)

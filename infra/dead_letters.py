@@ -23,7 +23,7 @@ class DeadLetters(Construct):
             memory_mb=512,
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        # The end of a run sends the one that is parked behind it.
-        allow(self.function, ["sqs:SendMessage"], queues.arns)
+        # The end of a run sends the one that is parked behind it; what cannot be read is kept.
+        allow(self.function, ["sqs:SendMessage"], [*queues.arns, queues.unreadable.queue_arn])
         for pair in queues.by_priority.values():
             pair.dead.into(self.function)

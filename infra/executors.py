@@ -26,7 +26,7 @@ class Executors(Construct):
                 memory_mb=maker.settings.execute_memory_mb,
             )
             allow(function, ROWS, [storage.jobs.table_arn])
-            # The end of a run sends the one that is parked behind it.
-            allow(function, ["sqs:SendMessage"], queues.arns)
+            # The end of a run sends the one that is parked behind it; what cannot be read is kept.
+            allow(function, ["sqs:SendMessage"], [*queues.arns, queues.unreadable.queue_arn])
             pair.main.into(function, most_at_once=maker.settings.execute_concurrency)
             self.by_priority[priority] = function

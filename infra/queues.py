@@ -1,4 +1,4 @@
-"""One queue for each priority, and behind each the queue of what could not be carried.
+"""One queue for each priority, behind each the queue of what could not be carried; and one of what cannot be read.
 
 Invariant: a message stays invisible for at least as long as the function that took it may run, or two would
 hold it.
@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.acknowledged import acknowledge
 from infra.functions import allow
 from infra.settings import Settings
 
@@ -74,6 +75,9 @@ class Queues(Construct):
         self.high = self._pair("High")
         self.normal = self._pair("Normal")
         self.low = self._pair("Low")
+        # Nothing consumes it: what stands there is for people to look at.
+        self.unreadable = self._queue("Unreadable", DEAD_LETTER_TIMEOUT).queue
+        acknowledge(self.unreadable, "SQS3", "It is the last stop itself: nothing receives from it")
         self.by_priority = {"high": self.high, "normal": self.normal, "low": self.low}
 
     @property

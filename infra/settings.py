@@ -99,6 +99,15 @@ class Settings:
     misfire_seconds: int = field(
         metadata=_setting("How late a run may start without being a misfire", _whole(5, 3600), 60)
     )
+    host_failures: int = field(
+        metadata=_setting("After how many failures in a row a host is not called for a while", _whole(2, 1000), 5)
+    )
+    host_rest_seconds: int = field(
+        metadata=_setting("How long that is at first; each time in a row it is twice as long", _whole(1, 600), 30)
+    )
+    host_retries_per_second: int = field(
+        metadata=_setting("How many retries a second go to a host that has failed lately", _whole(1, 1000), 10)
+    )
     retention_days: int = field(metadata=_setting("How long finished jobs and runs are kept", _whole(1, 3650), 90))
     private_targets: str = field(
         metadata=_setting(

@@ -39,6 +39,7 @@ class TimeballStack(Stack):
             "TenantsTable": storage.tenants.table_name,
             "TickerArn": ticker.machine.state_machine_arn,
         }
+        outputs["UnreadableQueue"] = queues.unreadable.queue_url
         for priority, pair in queues.by_priority.items():
             outputs[f"{priority.title()}Queue"] = pair.main.queue.queue_url
             outputs[f"{priority.title()}DeadLetters"] = pair.dead.queue.queue_url
@@ -55,6 +56,7 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_QUEUE_HIGH": queues.high.main.queue.queue_url,
         "TIMEBALL_QUEUE_NORMAL": queues.normal.main.queue.queue_url,
         "TIMEBALL_QUEUE_LOW": queues.low.main.queue.queue_url,
+        "TIMEBALL_QUEUE_UNREADABLE": queues.unreadable.queue_url,
         "TIMEBALL_SHARDS": str(settings.shards),
         "TIMEBALL_PARTITIONS": str(settings.partitions),
         "TIMEBALL_LIST_SHARDS": str(settings.list_shards),
@@ -62,6 +64,9 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_LEASE_SECONDS": str(settings.lease_seconds),
         "TIMEBALL_HEARTBEAT_SECONDS": str(settings.heartbeat_seconds),
         "TIMEBALL_MISFIRE_SECONDS": str(settings.misfire_seconds),
+        "TIMEBALL_HOST_FAILURES": str(settings.host_failures),
+        "TIMEBALL_HOST_REST_SECONDS": str(settings.host_rest_seconds),
+        "TIMEBALL_HOST_RETRIES_PER_SECOND": str(settings.host_retries_per_second),
         "TIMEBALL_RETENTION_DAYS": str(settings.retention_days),
         "TIMEBALL_PRIVATE_TARGETS": settings.private_targets,
         "TIMEBALL_WRITES": settings.writes,

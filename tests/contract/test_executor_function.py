@@ -2,24 +2,28 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from functions import dead_letter
 from functions.execute import handler
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.aws import wiring
-from timeball.domain.ids import JobKey
+from timeball.domain.ids import JobKey, RunId
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.run import Outcome, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.cursor import Sweeps
+from timeball.engine.dead_letter import judge
 from timeball.engine.scan import scan
+from timeball.engine.world import World
 from timeball.ports import LedgerQuery, Owner
 
+QUEUES = ("HIGH", "NORMAL", "LOW", "UNREADABLE")
 CACHED = (wiring.settings, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
 
 
@@ -39,7 +43,7 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with moto():
         sqs = client("sqs")
         environment = {
-            **{f"TIMEBALL_QUEUE_{name}": _new_queue(sqs, name.lower()) for name in ("HIGH", "NORMAL", "LOW")},
+            **{f"TIMEBALL_QUEUE_{name}": _new_queue(sqs, name.lower()) for name in QUEUES},
             "TIMEBALL_JOBS_TABLE": new_table(client("dynamodb")),
             "TIMEBALL_WRITES": "single",  # moto gets PartiQL wrong
             "TIMEBALL_SHARDS": "1",
@@ -95,10 +99,41 @@ def test_a_function_whose_time_runs_out_cuts_its_call_and_writes_that_down(sqs: 
     assert attempt.error == "Its executor's own time was up before the target had answered."
 
 
-def test_a_message_that_cannot_be_read_is_returned_and_the_others_are_worked_on(sqs: Any) -> None:
+def _kept(sqs: Any) -> list[str]:
+    url = wiring.settings().unreadable_queue
+    return [message["Body"] for message in sqs.receive_message(QueueUrl=url).get("Messages", [])]
+
+
+def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_worked_on(sqs: Any) -> None:
     sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody="{")
     sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
     event = _events(sqs)
-    (unreadable,) = (record["messageId"] for record in event["Records"] if record["body"] == "{")
+    assert len(event["Records"]) == 2
+    assert handler(event, Context(left_ms=900_000)) == {"batchItemFailures": []}
+    assert _kept(sqs) == ["{"]
+
+
+def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any) -> None:
+    sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody="{")
+    event = _events(sqs)
+    sqs.delete_queue(QueueUrl=wiring.settings().unreadable_queue)
+    (record,) = event["Records"]
     answer = handler(event, Context(left_ms=900_000))
-    assert answer == {"batchItemFailures": [{"itemIdentifier": unreadable}]}
+    assert answer == {"batchItemFailures": [{"itemIdentifier": record["messageId"]}]}
+
+
+def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_see_it(
+    sqs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = ["{", '{"tenant":"acme","run":"odd.1.s"}', '{"tenant":"acme","run":"gone.1.s"}']
+    for body in bodies:
+        sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody=body)
+
+    def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
+        if any(run.job.job_id == "odd" for run in ids):
+            raise KeyError("state")
+        return judge(world, ids)
+
+    monkeypatch.setattr(dead_letter, "judge", judging)
+    assert dead_letter.handler(_events(sqs), None) == {"batchItemFailures": []}
+    assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])

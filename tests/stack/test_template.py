@@ -121,6 +121,7 @@ FIND = {"PartiQLSelect", "Query"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND}
+KEEPER = {**SENDER, "Unreadable": SEND}
 FINDER = {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, "Jobs/index/listing": FIND, **SENDER}
 
 
@@ -129,10 +130,10 @@ FINDER = {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, "Jobs/index/listing": FIN
     [
         ("api", FINDER),
         ("scan", FINDER),
-        ("execute-high", {"Jobs": ROWS, **SENDER, "High": CONSUME | SEND}),
-        ("execute-normal", {"Jobs": ROWS, **SENDER, "Normal": CONSUME | SEND}),
-        ("execute-low", {"Jobs": ROWS, **SENDER, "Low": CONSUME | SEND}),
-        ("dead-letter", {"Jobs": ROWS, **SENDER, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
+        ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
+        ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
+        ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
+        ("dead-letter", {"Jobs": ROWS, **KEEPER, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
         ("authorize", {"Tenants": {"GetItem"}}),
     ],
 )
@@ -168,9 +169,10 @@ def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
 def test_each_function_is_told_every_setting_of_the_code(stack: Synthesized) -> None:
     names = {
         *("TIMEBALL_JOBS_TABLE", "TIMEBALL_TENANTS_TABLE"),
-        *("TIMEBALL_QUEUE_HIGH", "TIMEBALL_QUEUE_NORMAL", "TIMEBALL_QUEUE_LOW"),
+        *("TIMEBALL_QUEUE_HIGH", "TIMEBALL_QUEUE_NORMAL", "TIMEBALL_QUEUE_LOW", "TIMEBALL_QUEUE_UNREADABLE"),
         *("TIMEBALL_SHARDS", "TIMEBALL_PARTITIONS", "TIMEBALL_LIST_SHARDS", "TIMEBALL_LOOKAHEAD_SECONDS"),
         *("TIMEBALL_LEASE_SECONDS", "TIMEBALL_HEARTBEAT_SECONDS", "TIMEBALL_MISFIRE_SECONDS"),
+        *("TIMEBALL_HOST_FAILURES", "TIMEBALL_HOST_REST_SECONDS", "TIMEBALL_HOST_RETRIES_PER_SECOND"),
         *("TIMEBALL_RETENTION_DAYS", "TIMEBALL_PRIVATE_TARGETS", "TIMEBALL_WRITES"),
     }
     for function in stack.functions().values():
@@ -179,7 +181,8 @@ def test_each_function_is_told_every_setting_of_the_code(stack: Synthesized) -> 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
     queues = {f"{priority}{kind}" for priority in ("High", "Normal", "Low") for kind in ("Queue", "DeadLetters")}
-    assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
+    others = {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", "UnreadableQueue"}
+    assert stack.template["Outputs"].keys() == {*others, *queues}
 
 
 def test_the_fakes_and_compiled_files_are_not_deployed(stack: Synthesized) -> None:

@@ -85,6 +85,28 @@ class SqsQueue:
         return [int(entry["Id"]) for entry in answer.get("Successful", [])]
 
 
+class UnreadableQueue:
+    """Where messages are kept that no run can be told from: for people to see, and for nobody to receive again."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client, self._url = client, url
+
+    def keep(self, record: Mapping[str, Any]) -> bool:
+        """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises."""
+        origin = {"eventSourceARN", "messageId"} & record.keys()
+        try:
+            self._client.send_message(
+                QueueUrl=self._url,
+                MessageBody=record["body"],
+                MessageAttributes={name: {"DataType": "String", "StringValue": record[name]} for name in origin},
+            )
+        except Exception:
+            log.exception("an unreadable message is not kept yet")
+            return False
+        log.error("a message that cannot be read is kept", extra={"message_id": record.get("messageId")})
+        return True
+
+
 class SqsInbox:
     """The executor's side of one queue. Requests go out as the sender's do."""
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from timeball.aws.meter import CloudWatchMeter
-from timeball.aws.queue import SqsInbox, SqsQueue
+from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.settings import Settings, read_settings
 from timeball.aws.store import DynamoStore
 from timeball.aws.system_clock import SystemClock
@@ -64,6 +64,11 @@ def executor_world() -> World:
 def api_world() -> World:
     """Return the world of the API function: the same as everybody's."""
     return world()
+
+
+def unreadable_queue() -> UnreadableQueue:
+    """Return where messages are kept that cannot be read."""
+    return UnreadableQueue(_sqs(BRISK), settings().unreadable_queue)
 
 
 def executor_inbox(queue_arn: str) -> SqsInbox:
