@@ -4,7 +4,7 @@ from timeball.domain.backfill import Backfill
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
-from timeball.domain.job import HttpTarget, Job, Priority, RuleSet, Work
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, Priority, RuleSet, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter, RetryPolicy
@@ -31,7 +31,10 @@ def job(name: str = "job", *, due_at: int | None = NOW, characters: int = 20, sh
         name="Zürich 🕰 'quoted' \"twice\"",
         tags={"città": "Forlì", "empty": ""},
         priority=Priority.NORMAL,
-        retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600),
+        retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600, ("5xx", "409", "timeout")),
+        completion=Completion.CALLBACK,
+        heartbeat_seconds=30,
+        delivery=Guarantee.AT_MOST_ONCE,
         catch_up=CatchUp(CatchUpPolicy.ALL, 5, 900),
         overlap=OverlapPolicy.QUEUE_ONE,
         jitter_seconds=30,

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.conftest import Subject
-from tests.contract.rows import KEY, NOW, backfill, job, one_off, other_spec, run, run_id, work
-from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill
+from tests.contract.rows import KEY, NOW, job, other_spec, run, run_id
+from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
-from timeball.domain.ids import BackfillKey, JobKey, Origin
-from timeball.domain.job import Job, JobStatus, advanced, fixed, guarded, pushed_back, settled
+from timeball.domain.ids import JobKey, Origin
+from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, reopened, settled
 from timeball.domain.run import (
     Attempt,
     Outcome,
@@ -20,18 +20,24 @@ from timeball.domain.run import (
     RunState,
     asked_to_stop,
     claimed,
+    discarded,
     due_again,
     ended,
+    held_back,
     put_off,
     renewed,
+    renewed_by_hand,
     requeued,
     retrying,
     withdrawn,
 )
-from timeball.ports import Conclusion, Owner, Store, Swap, Swapped
+from timeball.ports import Owner, Store, Swap, Swapped
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
 RUNNING = claimed(run(), "owner", NOW, 30_000)
+
+HANDED_OVER = handed_over(RUNNING, replace(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
+DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)
 
 JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "advanced": lambda row: advanced(row, NOW + 60_000, 1, NOW),
@@ -45,6 +51,7 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
     "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
     "its guard held, another parked": lambda row: guarded(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
+    "one of its runs tried again by hand": lambda row: reopened(reopened(row, NOW - 5), NOW - 3),
     "its guard free again": lambda row: guarded(guarded(row, run_id(), run_id(NOW + 1)), None, None),
 }
 
@@ -61,6 +68,12 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "let go": (withdrawn(run()), put_off(withdrawn(run()), NOW + 7_000, NOW + 7_000, 2)),
     "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
+    "held back": (run(), held_back(run(), NOW + 30_000, Reason.HOST_RESTS)),
+    "handed over": (RUNNING, HANDED_OVER),
+    "heard of": (HANDED_OVER, replace(HANDED_OVER, revision=9, lease_until=NOW + 60_000)),
+    "ended by its target's word": (HANDED_OVER, due_again(ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9), NOW + 9)),
+    "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 9, NOW + 99)),
+    "discarded": (DEAD, discarded(DEAD, NOW + 9)),
 }
 
 
@@ -117,6 +130,9 @@ def test_nothing_asked_is_nothing_answered(store: Store) -> None:
     assert store.swap_backfills([], NOW) == []
     assert store.save_works([], NOW) == []
     assert store.read_works([]) == []
+    assert store.read_hosts([]) == []
+    assert store.create_hosts([], NOW) == []
+    assert store.swap_hosts([], NOW) == []
     store.save_attempts([], NOW)
 
 
@@ -140,74 +156,6 @@ def test_a_run_is_swapped_if_it_is_as_it_was_read(store: Store, move: str) -> No
     assert store.read_runs([before.id]) == [after]
     late = replace(after, owner="late")
     assert store.swap_runs([Swap(before, late)], NOW) == [Swapped(done=False, row=after)]
-
-
-def _advanced(row: Backfill) -> Backfill:
-    after = plan_backfill(row, None, NOW).after
-    assert after is not None
-    return after
-
-
-BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
-    "advanced": _advanced,
-    "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
-    "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
-    "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),
-}
-
-
-@pytest.mark.parametrize("move", BACKFILL_MOVES)
-def test_a_backfill_is_created_once_and_swapped_if_it_is_as_it_was_read(subject: Subject, move: str) -> None:
-    store, before = subject.store, backfill()
-    subject.lose_answer()
-    assert store.create_backfills([before], NOW) == [None]
-    assert subject.was_repeated()
-    assert store.create_backfills([replace(before, pace_seconds=9), backfill("other")], NOW) == [before, None]
-    after = BACKFILL_MOVES[move](before)
-    subject.lose_answer()
-    assert store.swap_backfills([Swap(before, after)], NOW) == [Swapped(done=True, row=after)]
-    assert subject.was_repeated()
-    late = replace(after, pace_seconds=8)
-    assert store.swap_backfills([Swap(before, late)], NOW) == [Swapped(done=False, row=after)]
-    absent = BackfillKey(KEY, "absent")
-    assert store.read_backfills([absent, before.key]) == [None, after]
-    assert store.backfills_of(KEY) == [after, backfill("other")]
-    assert store.backfills_of(JobKey("acme", "another")) == []
-
-
-@pytest.mark.parametrize("characters", [20, 5_000])
-@pytest.mark.parametrize("characters_before", [20, 5_001])
-def test_a_swap_with_work_replaces_the_work_and_one_without_leaves_it(
-    subject: Subject, characters_before: int, characters: int
-) -> None:
-    store, before = subject.store, job(characters=characters_before)
-    store.create_jobs([before], NOW)
-    after = replace(before, work=work(characters), name="other", revision=2)
-    if characters == 20:
-        subject.lose_answer()
-    assert store.swap_jobs([Swap(before, after, with_work=True)], NOW)[0].done
-    assert store.read_jobs([KEY], with_work=True) == [after]
-    later = replace(after, work=None, name="third", revision=3)
-    assert store.swap_jobs([Swap(replace(after, work=None), later)], NOW)[0].done
-    assert store.read_jobs([KEY], with_work=True) == [replace(later, work=work(characters))]
-    stale = replace(before, work=work(7), revision=2)
-    assert not store.swap_jobs([Swap(before, stale, with_work=True)], NOW)[0].done
-    assert store.read_jobs([KEY], with_work=True) == [replace(later, work=work(characters))]
-
-
-def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:
-    names = store.save_works([(KEY, work(10)), (KEY, work(9_000))], NOW)
-    assert store.save_works([(KEY, work(10))], NOW) == names[:1]
-    assert store.read_works([(KEY, names[1]), (KEY, "none"), (KEY, names[0])]) == [work(9_000), None, work(10)]
-    assert store.read_works([(JobKey("other", "job"), names[0])]) == [None]
-
-
-def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject) -> None:
-    subject.lose_answer()
-    assert subject.store.remember(KEY, "request", NOW, NOW) == NOW
-    assert subject.store.remember(KEY, "request", NOW + 9, NOW + 9) == NOW
-    assert subject.store.remember(KEY, "another", NOW + 9, NOW + 9) == NOW + 9
-    assert subject.store.remember(JobKey("other", "job"), "request", NOW + 1, NOW + 1) == NOW + 1
 
 
 def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) -> None:
@@ -279,72 +227,11 @@ def test_an_insert_whose_answer_was_lost_and_which_was_repeated_is_an_insert(sub
         assert subject.store.read_runs([row.id]) == [row]
 
 
-def test_a_conclusion_whose_answer_was_lost_and_which_was_repeated_holds(subject: Subject) -> None:
-    subject.store.create_jobs([one_off()], NOW)
-    subject.lose_answer()
-    assert subject.store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)]) == [True]
-
-
 def test_a_partition_taken_with_a_lost_answer_is_taken(subject: Subject) -> None:
     for owner in (Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")):
         subject.lose_answer()
         assert subject.store.take_partition(0, owner, [0]) == {}
         assert subject.store.take_partition(0, owner, [0]) == {}
-
-
-# Of each: the job's status before, the final fire on its row, the fire of the conclusion, and whether it holds for
-# pending jobs, and for those that are paused or have failed too.
-CONCLUSIONS = {
-    "its final fire": (JobStatus.PENDING, NOW, NOW, True, True),
-    "a paused job's final fire": (JobStatus.PAUSED, NOW, NOW, False, True),
-    "a failed job's final fire": (JobStatus.FAILED, NOW, NOW, False, True),
-    "another fire": (JobStatus.PENDING, NOW, NOW + 1, False, False),
-    "no final fire known": (JobStatus.PENDING, None, NOW, False, False),
-    "a cancelled job": (JobStatus.CANCELLED, NOW, NOW, False, False),
-}
-MORE_STATUSES = (JobStatus.PENDING, JobStatus.PAUSED, JobStatus.FAILED)
-
-
-@pytest.mark.parametrize("is_wide", [False, True], ids=["pending only", "more statuses"])
-@pytest.mark.parametrize("case", CONCLUSIONS)
-def test_a_job_is_concluded_only_by_its_final_fire_and_only_while_it_is_open_for_it(
-    store: Store, case: str, *, is_wide: bool
-) -> None:
-    status, final_at, fire_at, *may_hold = CONCLUSIONS[case]
-    holds = may_hold[is_wide]
-    before = replace(one_off(), status=status, final_fire_at=final_at)
-    store.create_jobs([before], NOW)
-    conclusion = Conclusion(KEY, fire_at, JobStatus.COMPLETED, NOW + 4)
-    if is_wide:
-        conclusion = replace(conclusion, open_statuses=MORE_STATUSES)
-    assert store.conclude_jobs([conclusion]) == [holds]
-    (row,) = store.read_jobs([KEY], with_work=True)
-    if not holds:
-        assert row == before
-        return
-    assert row == replace(
-        before,
-        status=JobStatus.COMPLETED,
-        updated_at=NOW + 4,
-        next_fire_at=None,
-        due_at=None,
-        revision=before.revision + 1,
-    )
-
-
-def test_a_job_that_does_not_exist_is_not_concluded(store: Store) -> None:
-    assert store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)]) == [False]
-    assert store.read_jobs([KEY]) == [None]
-
-
-def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
-    store.create_jobs([one_off()], NOW)
-    before = _bare(one_off())
-    store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
-    (answer,) = store.swap_jobs([Swap(before, advanced(before, None, 1, NOW))], NOW)
-    assert not answer.done
-    assert answer.row is not None
-    assert answer.row.status is JobStatus.COMPLETED
 
 
 def test_of_threads_that_race_on_one_row_exactly_one_wins(store: Store) -> None:

@@ -10,7 +10,10 @@ from timeball.domain.instants import SECOND_MS
 from timeball.engine.world import Rules, World
 
 ENVIRONMENT = {
-    **{f"TIMEBALL_QUEUE_{name}": f"https://sqs.example/1/{name.lower()}" for name in ("HIGH", "NORMAL", "LOW")},
+    **{
+        f"TIMEBALL_QUEUE_{name}": f"https://sqs.example/1/{name.lower()}"
+        for name in ("HIGH", "NORMAL", "LOW", "UNREADABLE")
+    },
     "TIMEBALL_JOBS_TABLE": "jobs",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "testing",
