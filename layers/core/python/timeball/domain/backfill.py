@@ -174,15 +174,22 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
     )
 
 
-def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
-    """Return the row of a fire of a backfill that does not run, because the one before it was still under way."""
+def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Reason = Reason.OVERLAP) -> Run:
+    """Return the row of a fire of a backfill that does not run, by default because of the one before it."""
     run = backfill_run(backfill, fire_at, now)
-    return replace(run, state=RunState.SKIPPED, finished_at=now, reason=Reason.OVERLAP)
+    return replace(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+
+
+def refused_runs(backfill: Backfill, now: int) -> list[Run]:
+    """Return rows for the fires that a plan from before a backfill's cancel may still insert: they refuse it."""
+    if backfill.next_fire_at is None:
+        return []
+    fire_times = _at_once(backfill, backfill.next_fire_at)
+    return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
 
 
 def _start(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
-    at_once = MAX_STARTS if backfill.overlap is OverlapPolicy.ALLOW and not backfill.pace_seconds else 1
-    starts = tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), at_once))
+    starts = _at_once(backfill, fire_at)
     following_at = _following(backfill, starts[-1])
     after = replace(
         _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now),
@@ -190,6 +197,12 @@ def _start(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
         last_run_at=starts[-1],
     )
     return BackfillPlan(starts=starts, after=after)
+
+
+def _at_once(backfill: Backfill, fire_at: int) -> tuple[int, ...]:
+    """Return the fires, from `fire_at` on, that one plan starts."""
+    count = MAX_STARTS if backfill.overlap is OverlapPolicy.ALLOW and not backfill.pace_seconds else 1
+    return tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), count))
 
 
 def _following(backfill: Backfill, fire_at: int) -> int | None:

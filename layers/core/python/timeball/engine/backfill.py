@@ -1,8 +1,8 @@
 """Backfills: made, moved on by the scan, cancelled. The live schedule of the job is never touched.
 
 A backfill stands in the due index until its last fire has a row, and is advanced last: a repeat of any step ends in the
-same rows. A cancelled one stands there until its runs are stopped, and the claim asks whether a run's backfill still
-stands: so a run that a slow scan inserts afterwards is not called.
+same rows. A cancelled one stands there until its runs are stopped, and what a slow scan may still insert has rows that
+refuse it.
 """
 
 import logging
@@ -15,6 +15,7 @@ from timeball.domain.backfill import (
     backfill_run,
     cancelled_backfill,
     plan_backfill,
+    refused_runs,
     settled_backfill,
     skipped_backfill_run,
 )
@@ -122,6 +123,8 @@ def _write(world: World, backfill: Backfill, plan: BackfillPlan, job: Job, now: 
 
 def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:
     """Stop the live runs of a backfill that goes no further, then take it out of the due index."""
+    if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
+        _refuse_late_inserts(world, backfill)
     for _ in range(_TRIES):
         now = world.clock.now()
         live = world.store.live_runs(backfill.key.job, backfill.first_at, backfill.last_at)
@@ -133,6 +136,14 @@ def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ..
             backfill = swapped.row or backfill
         return backfill, tuple(run.id for run in own if run.state is RunState.RUNNING)
     raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
+
+
+def _refuse_late_inserts(world: World, backfill: Backfill) -> None:
+    now = world.clock.now()
+    rows = refused_runs(backfill, now)
+    for row, standing in zip(rows, world.store.insert_runs(rows, now) if rows else [], strict=True):
+        if standing is None:
+            skipped(world, backfill.key.job, Reason.BACKFILL_CANCELLED, 1, row.id.fire_at)
 
 
 def _stop(world: World, runs: Sequence[Run], reason: Reason, now: int) -> bool:

@@ -13,7 +13,7 @@ _Port = TypeVar("_Port")
 
 LIST_WRITES = frozenset(
     {"create_jobs", "swap_jobs", "conclude_jobs", "insert_runs", "swap_runs", "save_attempts"}  # a store's
-    | {"save_works", "create_backfills", "swap_backfills"}  # a store's too
+    | {"save_works", "create_backfills", "swap_backfills", "create_hosts", "swap_hosts"}  # a store's too
     | {"send"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )
