@@ -15,7 +15,7 @@ from timeball.aws import wiring
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec, new_job
-from timeball.domain.run import Outcome, RunState
+from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.cursor import Sweeps
 from timeball.engine.dead_letter import judge
@@ -82,21 +82,33 @@ def _events(sqs: Any) -> dict[str, Any]:
     }
 
 
-def test_a_function_whose_time_runs_out_cuts_its_call_and_writes_that_down(sqs: Any) -> None:
+def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attempt], dict[str, Any]]:
+    """Run a job whose call may take a second, in a function that has so much time left."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         world = wiring.executor_world()
         now = world.clock.now()
         work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"), "{}")
-        job = new_job(JobSpec(JobKey("acme", "slow"), Schedule(At(now)), work, "print"), now, 1)
+        spec = JobSpec(JobKey("acme", "slow"), Schedule(At(now)), work, "print", timeout_seconds=1)
+        job = new_job(spec, now, 1)
         assert world.store.create_jobs([job], now) == [None]
         scan(world, 0, Owner("2026", "a"), Sweeps())
         event = _events(sqs)
-        assert handler(event, Context(left_ms=20_500)) == {"batchItemFailures": []}
+        answer = handler(event, Context(left_ms=left_ms))
     (run,) = world.store.ledger(LedgerQuery(job.key, 10)).runs
-    assert run.state is RunState.RETRYING
-    (attempt,) = world.store.read_attempts(run.id)
+    return run, world.store.read_attempts(run.id), answer
+
+
+def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: Any) -> None:
+    run, (attempt,), answer = _a_second_at_a_mute_target(sqs, 60_000)
+    assert (run.state, run.attempt, answer) == (RunState.RETRYING, 1, {"batchItemFailures": []})
     assert attempt.outcome is Outcome.TIMED_OUT
-    assert attempt.error == "Its executor's own time was up before the target had answered."
+    assert attempt.error == "127.0.0.1 did not answer in full within 1 s."
+
+
+def test_a_run_that_might_not_fit_into_what_is_left_of_the_functions_time_goes_back_untouched(sqs: Any) -> None:
+    run, attempts, answer = _a_second_at_a_mute_target(sqs, 20_500)
+    assert (run.state, run.attempt, attempts) == (RunState.QUEUED, 0, [])
+    assert len(answer["batchItemFailures"]) == 1
 
 
 def _kept(sqs: Any) -> list[str]:

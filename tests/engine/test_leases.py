@@ -208,13 +208,7 @@ def test_a_claim_that_took_longer_than_its_lease_is_followed_by_no_call() -> Non
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
     deliveries = play.queue.receive("normal")
 
-    async def slow_claim(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        done = work(*args, **kwargs)
-        if work.__name__ == "claim":
-            await play.clock.sleep_until(NOW + LET_GO_MS)
-        return done
-
-    assert _execute(play, deliveries, slow_claim) == deliveries
+    assert _execute(play, deliveries, _slow_claim(play, LET_GO_MS)) == deliveries
     assert play.caller.calls == []
     play.drain()
     assert [attempt for _, attempt in play.caller.attempts()] == [2]
@@ -246,36 +240,48 @@ def test_a_call_that_was_cut_still_tells_when_it_left() -> None:
     assert run.last.error == "It was asked to stop while it ran."
 
 
-def test_a_call_that_does_not_fit_into_its_executors_time_is_cut_and_told_as_timed_out() -> None:
+def _slow_claim(play: Play, takes_ms: int) -> Offload:
+    async def offload(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        done = work(*args, **kwargs)
+        if work.__name__ == "claim":
+            await play.clock.sleep_until(play.clock.now() + takes_ms)
+        return done
+
+    return offload
+
+
+def test_a_call_that_does_not_fit_any_more_is_cut_and_told_as_timed_out() -> None:
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
-    play.caller = caller = SpanCaller(play.clock, takes_ms=120_000)
-    deadline_at = NOW + 70_000
-    assert _execute(play, play.queue.receive("normal"), deadline_at=deadline_at) == []
+    play.caller = caller = SpanCaller(play.clock, takes_ms=400_000)
+    deadline_at = NOW + 320_000
+    assert _execute(play, play.queue.receive("normal"), _slow_claim(play, 10_000), deadline_at=deadline_at) == []
     assert play.clock.now() < deadline_at
-    assert caller.spans == [(1, 0, 50_000)]
+    assert caller.spans == [(1, 10_000, 300_000)]
     (run,) = play.runs(job.key)
-    assert (run.state, run.first_started_at) == (RunState.RETRYING, NOW)
+    assert (run.state, run.first_started_at) == (RunState.RETRYING, NOW + 10_000)
     (attempt,) = play.store.read_attempts(run.id)
-    assert (attempt.outcome, attempt.started_at) == (Outcome.TIMED_OUT, NOW)
+    assert (attempt.outcome, attempt.started_at) == (Outcome.TIMED_OUT, NOW + 10_000)
     assert attempt.error == "Its executor's own time was up before the target had answered."
 
 
-def test_a_run_that_is_due_after_its_executors_time_is_not_called_by_it() -> None:
+@pytest.mark.parametrize("ahead_ms", [0, 5_000])
+def test_a_run_that_might_not_fit_into_its_executors_time_goes_back_untouched(ahead_ms: int) -> None:
     play = Play()
-    (job,) = play.store_jobs([spec("job", At(NOW + 5_000))])
+    (job,) = play.store_jobs([spec("job", At(NOW + ahead_ms), timeout_seconds=60)])
     play.scan_all()
-    (run_id,) = (run.id for run in play.runs(job.key))
-    assert _execute(play, [Delivery(run_id, "early")], deadline_at=NOW + 24_000) == []
-    assert (play.caller.calls, play.clock.now()) == ([], NOW + 4_000)
-    (attempt,) = play.store.read_attempts(run_id)
-    assert (attempt.outcome, attempt.started_at) == (Outcome.TIMED_OUT, None)
-    assert attempt.error == "Its executor's own time was up before it could be called."
+    before = play.runs(job.key)
+    deliveries = [Delivery(before[0].id, "early")]
+    reserve_ms = 20_000
+    assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms - 1) == deliveries
+    assert (play.runs(job.key), play.caller.calls) == (before, [])
+    assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms) == []
+    assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
 def test_an_answer_that_cannot_be_written_is_given_up_before_its_executor_is_ended() -> None:
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
-    deliveries, deadline_at = play.queue.receive("normal"), NOW + 60_000
+    deliveries, deadline_at = play.queue.receive("normal"), NOW + 330_000
     _fails_until(play, NOW + 600_000, _ends)
     assert _execute(play, deliveries, deadline_at=deadline_at) == deliveries
-    assert NOW + 40_000 < play.clock.now() < deadline_at
+    assert NOW + 310_000 < play.clock.now() < deadline_at
     assert play.runs(job.key)[0].state is RunState.RUNNING

@@ -281,7 +281,7 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
 
 def withdrawn(run: Run) -> Run:
     """Return a queued run that a pause took back. It waits for no time: it leaves the due index."""
-    return replace(_move(run, RunState.WITHDRAWN), due_at=None)
+    return replace(_move(run, RunState.WITHDRAWN), due_at=None, reason=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
 from timeball.domain.ids import RunId
+from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
@@ -18,6 +19,7 @@ from timeball.domain.run import Reason, Run, RunState, claimed, ended, held_back
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import pass_hosts
+from timeball.engine.invocation import call_seconds
 from timeball.engine.lost import keep_last_attempts
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
@@ -60,14 +62,16 @@ class _Judged:
         return self.decision.action is Action.CLAIM
 
 
-def claim(world: World, ids: Sequence[RunId], owner: str) -> list[Claim]:
+def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LATEST) -> list[Claim]:
     """Claim each run for `owner`, who is unique to this call. A run that is named twice is claimed once.
 
-    A claim that loses a race waits: the message comes again and is judged anew. Raises UnavailableError.
+    A claim that loses a race waits: the message comes again and is judged anew. So does a run whose call might not be
+    over by `last_call_at` (ms): nothing of it is touched. Raises UnavailableError.
     """
     now = world.clock.now()
     distinct = list(dict.fromkeys(ids))
     judged = _read_and_decide(world, distinct, now)
+    _give_back_what_does_not_fit(world, judged, now, last_call_at)
     _pass_hosts(world, judged, now)
     _pass_guards(world, judged, now)
     _write(world, judged, owner, now)
@@ -107,6 +111,15 @@ def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decisio
     except Exception:
         log.exception("run cannot be decided about", extra={"run_id": str(run.id) if run else None})
         return Decision(Action.WAIT, wait_until=now + world.rules.misfire_ms)
+
+
+def _give_back_what_does_not_fit(world: World, judged: Sequence[_Judged], now: int, last_call_at: int) -> None:
+    for one in judged:
+        if one.wants_to_start and one.run is not None and one.job is not None:
+            call_ms = int(call_seconds(one.job.timeout_seconds) * SECOND_MS)
+            if max(now, one.run.not_before) + call_ms > last_call_at:
+                log.warning("run does not fit into this executor's time", extra={"run_id": str(one.id)})
+                one.decision = Decision(Action.WAIT, wait_until=now + world.rules.margin_ms)
 
 
 def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]:

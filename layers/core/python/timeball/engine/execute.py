@@ -13,7 +13,7 @@ from timeball.domain.instants import SECOND_MS
 from timeball.engine.claim import claim
 from timeball.engine.finishes import Finishes
 from timeball.engine.held import Held
-from timeball.engine.invocation import LONGEST_CALL_SECONDS, last_call_at, last_write_at
+from timeball.engine.invocation import call_seconds, last_call_at, last_write_at
 from timeball.engine.leases import renew_leases
 from timeball.engine.messages import Messages
 from timeball.engine.offload import Offload
@@ -62,7 +62,8 @@ class _Batch:
     async def claim(self, deliveries: Sequence[Delivery], owner: str) -> None:
         """Hide the messages for a lease, then claim what they name; those of others wait as long as the claim says."""
         await self.messages.hide(deliveries)
-        claims = await self.offload(claim, self.world, [delivery.run for delivery in deliveries], owner)
+        runs = [delivery.run for delivery in deliveries]
+        claims = await self.offload(claim, self.world, runs, owner, self.last_call_at)
         for delivery, one in zip(deliveries, claims, strict=True):
             if one.is_mine and one.run is not None and one.job is not None:
                 self.live.append(Held(delivery, one.run, one.job, one.is_watched))
@@ -121,9 +122,7 @@ class _Batch:
         if held.job.work is None:
             raise ValueError(f"job {held.job.key.job_id} was read without its work")
         held.called_at = now
-        timeout_seconds = min(
-            held.job.timeout_seconds, LONGEST_CALL_SECONDS
-        )  # a callback may take longer, its call not
+        timeout_seconds = call_seconds(held.job.timeout_seconds)
         return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, timeout_seconds))
 
     async def _cut_in_time(self, held: Held) -> None:

@@ -1,7 +1,8 @@
 """How long one invocation of an executor may need: it claims, holds, calls, and writes down what came of it.
 
-Its function must be given that long (`longest_seconds`). Where it was not, calls are cut while there is still time to
-write that down (`last_call_at`, `last_write_at`), for nothing is known of what a killed function had done.
+Its function must be given that long (`longest_seconds`). Where it was not, runs that may not fit are given back, and
+calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), for nothing is known of
+what a killed function had done.
 """
 
 from timeball.domain.instants import LATEST, SECOND_MS
@@ -13,6 +14,11 @@ LONGEST_CALL_SECONDS = 840
 _CLAIM_SECONDS = 10
 _LAST_WRITES_SECONDS = 20
 _LAST_REMOVAL_SECONDS = 8
+
+
+def call_seconds(timeout_seconds: int) -> int:
+    """Return how long a call may take. An attempt whose target reports later may take longer, its call may not."""
+    return min(timeout_seconds, LONGEST_CALL_SECONDS)
 
 
 def longest_seconds(rules: Rules) -> int:
