@@ -1,34 +1,26 @@
-"""What the API answers about jobs, runs and backfills. Every field stands in every answer, null where it has no value.
+"""What the API answers about jobs and backfills; run_answers.py has what it answers about runs.
 
 Only `latestRun` and `claimedRuns` stand in those answers alone that are about them.
 rendering.py fills the models.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.catch_up import CatchUpPolicy
-from timeball.domain.ids import Origin
-from timeball.domain.job import JobStatus, Priority
+from timeball.domain.job import Completion, Guarantee, JobStatus, Priority
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter
-from timeball.domain.run import Outcome, Reason, RunState
 from timeball.domain.stepper import Gap, Overlap
 
-Time = Annotated[
-    str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})
-]
+from .answer_model import Answer, Time
+from .run_answers import RunAnswer
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
-
-
-class TargetAnswer(_Answer):
+class TargetAnswer(Answer):
     """What a run calls."""
 
     type: Literal["http"] = "http"
@@ -37,7 +29,7 @@ class TargetAnswer(_Answer):
     headers: Mapping[str, str]
 
 
-class RetryPolicyAnswer(_Answer):
+class RetryPolicyAnswer(Answer):
     """How a failed attempt is tried again."""
 
     base_seconds: int
@@ -45,16 +37,17 @@ class RetryPolicyAnswer(_Answer):
     max_seconds: int
     jitter: Jitter
     max_age_seconds: int | None
+    retry_on: list[str] = Field(description="What is worth another try: causes, statuses and classes of them.")
 
 
-class DstPolicyAnswer(_Answer):
+class DstPolicyAnswer(Answer):
     """What becomes of local times that clocks skip or show twice; where none was given, what follows from the cron."""
 
     gap: Gap
     overlap: Overlap
 
 
-class CatchUpAnswer(_Answer):
+class CatchUpAnswer(Answer):
     """What becomes of fires that were missed."""
 
     policy: CatchUpPolicy
@@ -62,70 +55,14 @@ class CatchUpAnswer(_Answer):
     max_age_seconds: int
 
 
-class RulesAnswer(_Answer):
+class RulesAnswer(Answer):
     """What fire times depend on besides the schedule."""
 
     version: int = Field(description="Raised when the same schedule may give other instants than before.")
     tzdata: str = Field(description="The release of the time zone database: `2026a`.")
 
 
-class RunAnswer(_Answer):
-    """One row of the fire ledger; a range of skipped fires is one row, with its last one and their count."""
-
-    run_id: str
-    job_id: str
-    fire_time: Time = Field(description="The nominal instant.")
-    last_fire_time: Time | None = Field(description="Of a skipped range, its last instant.")
-    count: int = Field(description="Instants that this row stands for.")
-    origin: Origin
-    backfill_id: str | None = Field(description="The backfill that it belongs to.")
-    status: RunState
-    reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
-    reason_text: str | None = Field(description="The reason as a sentence.")
-    attempt: int = Field(description="Attempts so far; the newest one's number.")
-    next_attempt_at: Time | None = Field(description="Before this no call leaves, while the run waits for one.")
-    created_at: Time
-    started_at: Time | None = Field(description="When the first attempt's call left.")
-    finished_at: Time | None
-    lateness_seconds: float | None = Field(description="`startedAt` minus `fireTime`.")
-    cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
-
-
-class AttemptAnswer(_Answer):
-    """One try of a run. `outcome` is null while it is under way."""
-
-    number: int
-    outcome: Outcome | None
-    claimed_at: Time
-    started_at: Time | None = Field(description="When the call left.")
-    finished_at: Time | None
-    http_status: int | None
-    error: str | None
-    body: str | None = Field(description="What the target answered, at most 16 KB of it.")
-
-
-class ResultAnswer(_Answer):
-    """What the target answered to the attempt that succeeded."""
-
-    http_status: int | None
-    body: str | None = Field(description="At most 16 KB of it.")
-
-
-class RunDetailAnswer(RunAnswer):
-    """A run with all of its attempts."""
-
-    attempts: list[AttemptAnswer]
-    result: ResultAnswer | None
-
-
-class RunPageAnswer(_Answer):
-    """A page of the fire ledger, newest first."""
-
-    items: list[RunAnswer]
-    next_cursor: str | None
-
-
-class JobAnswer(_Answer):
+class JobAnswer(Answer):
     """A job as it stands."""
 
     job_id: str
@@ -149,6 +86,9 @@ class JobAnswer(_Answer):
     retry_policy: RetryPolicyAnswer
     retry_timetable: list[int | float] = Field(description="The longest wait before each retry, in seconds.")
     timeout_seconds: int
+    completion: Completion
+    heartbeat_seconds: int | None = Field(description="Of a job with completion `callback`.")
+    delivery: Guarantee
     catch_up: CatchUpAnswer | None = Field(description="Of a recurring job.")
     overlap_policy: OverlapPolicy
     jitter_seconds: int | None = Field(description="Of a recurring job.")
@@ -164,7 +104,7 @@ class JobAnswer(_Answer):
     )
 
 
-class FireAnswer(_Answer):
+class FireAnswer(Answer):
     """One fire time of a preview."""
 
     fire_time: Time
@@ -173,14 +113,14 @@ class FireAnswer(_Answer):
     note: str | None = Field(description="What a clock change does to this fire, if anything.")
 
 
-class PreviewAnswer(_Answer):
+class PreviewAnswer(Answer):
     """The next fire times of a schedule."""
 
     items: list[FireAnswer]
     rules: RulesAnswer
 
 
-class BackfillAnswer(_Answer):
+class BackfillAnswer(Answer):
     """A backfill as it stands."""
 
     backfill_id: str
@@ -201,14 +141,14 @@ class BackfillAnswer(_Answer):
     claimed_runs: list[str] = Field([], description="Runs that were under way already; only in the answer to a cancel.")
 
 
-class BackfillPageAnswer(_Answer):
+class BackfillPageAnswer(Answer):
     """A page of a job's backfills, newest first."""
 
     items: list[BackfillAnswer]
     next_cursor: str | None
 
 
-class DryRunAnswer(_Answer):
+class DryRunAnswer(Answer):
     """What a backfill would run."""
 
     dry_run: Literal[True]
@@ -222,7 +162,7 @@ class DryRunAnswer(_Answer):
     schedule_rules: RulesAnswer
 
 
-class HealthAnswer(_Answer):
+class HealthAnswer(Answer):
     """The API is up."""
 
     status: Literal["ok"] = "ok"

@@ -20,7 +20,8 @@ from timeball.ports import UnavailableError
 from .edge import Edge
 from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from .requests import Reply, Request
-from .routes import PUBLIC_PATHS, ROUTES, Route, methods_of
+from .route import Route
+from .routes import PUBLIC_PATHS, ROUTES, methods_of
 
 log = logging.getLogger(__name__)
 

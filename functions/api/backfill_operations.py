@@ -5,13 +5,14 @@ from timeball.domain.ids import SERIES, BackfillKey
 from timeball.domain.job import Job, JobStatus
 from timeball.engine.backfill import cancel_backfill, create_backfills
 
+from .answer_model import text_of
 from .answers import BackfillPageAnswer
 from .backfill_request import Range, asks_for, fire_times, read_backfill_request
 from .edge import Edge, job_key, ok, read_job_row
 from .identity import backfill_name, backfill_name_of_key
 from .paging import backfill_page
 from .problems import FieldError, Problem, ProblemError, invalid, not_found
-from .rendering import backfill_answer, dry_run_answer, text_of
+from .rendering import backfill_answer, dry_run_answer
 from .requests import Reply, Request, etag, expected_version, idempotency_key, key_conflict, read_body
 
 

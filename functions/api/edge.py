@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from timeball.domain.ids import JOB_ID, JobKey
+from timeball.domain.ids import JOB_ID, JobKey, RunId
 from timeball.domain.job import Job
 from timeball.engine.world import World
 
+from .answer_model import text_of
 from .problems import ProblemError, not_found
-from .rendering import text_of
 from .requests import Reply, Request
 
 RandomBytes = Callable[[], bytes]
@@ -44,6 +44,19 @@ def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
 def no_job() -> ProblemError:
     """Return the problem of an id that names no job of this caller."""
     return not_found("You have no job with this id.")
+
+
+def run_id_in(request: Request) -> RunId:
+    """Return the run that a path names. Raises ProblemError for what no run can be called."""
+    run_id = RunId.parse(request.tenant, request.path["runId"])
+    if run_id is None:
+        raise no_run()
+    return run_id
+
+
+def no_run() -> ProblemError:
+    """Return the problem of an id that names no run of this caller."""
+    return not_found("You have no run with this id; list a job's runs at /v1/jobs/{jobId}/runs.")
 
 
 def ok(answer: BaseModel, headers: dict[str, str] | None = None) -> Reply:

@@ -8,12 +8,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.domain.cron import parse_cron
 from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
+from timeball.domain.ids import JOB_ID, RunId
 from timeball.domain.instants import parse_instant
+from timeball.domain.retry import Cause
+from timeball.domain.run import Reason
 from timeball.domain.zones import load_zone
 
 from .body import compact
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
+MAX_RESULT_BYTES: Final = 16 * 1024
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
@@ -24,6 +28,7 @@ _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\]", re.ASCII)
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}", re.ASCII)
 _HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?", re.ASCII)
+_RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
 _OWN_PREFIXES: Final = ("timeball-", "webhook-")
 _OWN_HEADERS: Final = frozenset(
     {
@@ -126,6 +131,46 @@ def _payload(payload: object) -> object:
     return payload
 
 
+def _result(result: object) -> object:
+    size = len(compact(result).encode())
+    if size > MAX_RESULT_BYTES:
+        raise ValueError(
+            f"The result has {size} bytes; at most {MAX_RESULT_BYTES} (16 KB) are kept: store it elsewhere."
+        )
+    return result
+
+
+def _retry_cause(text: str) -> str:
+    if not _RETRY_CAUSE.fullmatch(text):
+        raise ValueError('Give timeout, connection, reported, a status such as "409", or a class: "3xx", "4xx", "5xx".')
+    return text
+
+
+def _retry_causes(causes: list[str]) -> list[str]:
+    if len(set(causes)) < len(causes):
+        raise ValueError("Give each entry once.")
+    return causes
+
+
+def _job_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("No job can have this id; give the jobId of an answer.")
+    return text
+
+
+def _run_id(text: str) -> str:
+    if RunId.parse("", text) is None:
+        raise ValueError("No run can have this id; give the runId of an answer.")
+    return text
+
+
+def _reason(text: str) -> str:
+    if text not in _REASONS:
+        raise ValueError(f"Give one of {', '.join(_REASONS)}.")
+    return text
+
+
+_REASONS: Final = [reason.value for reason in Reason]
 _INSTANT_SCHEMA: Final = {"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00Z"]}
 _DURATION_SCHEMA: Final = {
     "anyOf": [{"type": "integer"}, {"type": "string", "format": "duration"}],
@@ -159,4 +204,17 @@ Tags = Annotated[
     Field(max_length=50),
 ]
 Payload = Annotated[Any, AfterValidator(_payload)]
+Result = Annotated[Any, AfterValidator(_result)]
+RetryCause = Annotated[
+    str,
+    AfterValidator(_retry_cause),
+    WithJsonSchema({"type": "string", "pattern": f"^({_RETRY_CAUSE.pattern})$", "examples": ["timeout", "409", "5xx"]}),
+]
+RetryCauses = Annotated[
+    list[RetryCause], Field(max_length=20, json_schema_extra={"uniqueItems": True}), AfterValidator(_retry_causes)
+]
+JobId = Annotated[str, AfterValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+RunIdText = Annotated[str, AfterValidator(_run_id), WithJsonSchema({"type": "string"})]
+ReasonText = Annotated[str, AfterValidator(_reason), WithJsonSchema({"type": "string", "enum": _REASONS})]
+AttemptNumber = Annotated[int, Field(ge=1)]
 Factor = Annotated[float, Field(ge=1, le=10)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.instants import format_instant
-from timeball.domain.job import Job, Work
+from timeball.domain.job import Completion, Job, Work
 from timeball.domain.schedule import At, Cron, Every, Schedule
 
 from .job_request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
@@ -37,8 +37,12 @@ def document_of(job: Job) -> dict[str, Any]:
             "maxSeconds": job.retry.max_seconds,
             "jitter": job.retry.jitter.value,
             "maxAgeSeconds": job.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in job.retry.retry_on],
         },
         "timeoutSeconds": job.timeout_seconds,
+        "completion": job.completion.value,
+        "heartbeatSeconds": job.heartbeat_seconds,
+        "delivery": job.delivery.value,
         "tags": dict(job.tags),
     }
     if not job.schedule.is_one_off:
@@ -75,6 +79,8 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     for name, partners in JOB_NEEDS.items():
         if name not in given and not merged.keys() & set(partners):
             merged.pop(name, None)
+    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK:
+        merged.pop("heartbeatSeconds", None)
     catch_up, asked = merged.get("catchUp"), patch.get("catchUp")
     if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
         catch_up["maxRuns"] = asked.get("maxRuns")

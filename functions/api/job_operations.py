@@ -10,13 +10,14 @@ from timeball.domain.schedule import At
 from timeball.engine.submit import Submission, submit
 from timeball.ports import LedgerQuery
 
+from .answer_model import text_of
 from .body import canonical
 from .edge import Edge, job_key, ok, read_job_row
 from .identity import fingerprint, job_id, job_id_of_key
 from .job_request import JobRequest, read_job_request
 from .job_spec import never_fires, spec_of
 from .problems import FieldError, invalid
-from .rendering import job_answer, job_with_latest_run, text_of
+from .rendering import job_answer, job_with_latest_run
 from .requests import Reply, Request, etag, idempotency_key, key_conflict, read_body
 
 
@@ -69,9 +70,12 @@ def read_job(edge: Edge, request: Request) -> Reply:
 
 
 def _own_run(edge: Edge, job: Job, latest: Run | None) -> Run | None:
-    """Return the run of a pending one-off, which may have newer ones beside it that were triggered by hand."""
+    """Return the run of a one-off that is pending, or failed and may be tried again by hand.
+
+    It may have newer ones beside it that were triggered.
+    """
     timing = job.schedule.timing
-    if not isinstance(timing, At) or job.status is not JobStatus.PENDING or latest is None:
+    if not isinstance(timing, At) or job.status not in (JobStatus.PENDING, JobStatus.FAILED) or latest is None:
         return None
     own = RunId(job.key, timing.at, Origin.SCHEDULE)
     return latest if latest.id == own else edge.world.store.read_runs([own])[0]

@@ -8,10 +8,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from timeball.domain.callback import LONGEST_SECONDS
 from timeball.domain.catch_up import MAX_CAUGHT_UP
 from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.domain.new_job import JobSpec
+from timeball.domain.retry import RETRIED_BY_DEFAULT
+from timeball.engine.invocation import LONGEST_CALL_SECONDS
 
-from .fields import Delay, Factor, Handler, Headers, Name, Payload, Tags, Url
+from .fields import Delay, Factor, Handler, Headers, Name, Payload, RetryCauses, Tags, Url
 from .problems import FieldError
 from .request_model import Strict, misplaced, read_fields
 from .schedule_request import NEEDS, RECURRING, ScheduleFields, bad_window
@@ -51,6 +55,10 @@ class RetryPolicy(Strict):
     max_age_seconds: int | None = Field(
         None, ge=1, le=2_592_000, description="No retry begins longer after the fire time."
     )
+    retry_on: RetryCauses = Field(
+        [str(cause) for cause in RETRIED_BY_DEFAULT],
+        description="What is worth another try: `timeout`, `connection`, `reported`, a status, a class of them.",
+    )
 
 
 class CatchUp(Strict):
@@ -86,7 +94,23 @@ class JobRequest(ScheduleFields):
     )
     max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
     retry_policy: RetryPolicy | None = Field(None, description="How a failed attempt is tried again.")
-    timeout_seconds: int | None = Field(None, ge=1, le=840, description="How long one attempt may take; default 300.")
+    timeout_seconds: int | None = Field(
+        None,
+        ge=1,
+        le=LONGEST_SECONDS,
+        description=f"How long one attempt may take; default 300. More than {LONGEST_CALL_SECONDS} only with "
+        "completion `callback` and `heartbeatSeconds`.",
+    )
+    completion: Literal["answer", "callback"] | None = Field(
+        None,
+        description="What ends an attempt: the answer to its call (default), or, after a 202, the target's own word.",
+    )
+    heartbeat_seconds: int | None = Field(
+        None, ge=1, le=3600, description="After a 202 the target must be heard of so often. With completion `callback`."
+    )
+    delivery: Literal["at_least_once", "at_most_once"] | None = Field(
+        None, description="`at_most_once`: no second call once one may have left. Default `at_least_once`."
+    )
     tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
 
 
@@ -113,6 +137,25 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
+    yield from _beyond_an_answer(request, given)
+
+
+def _beyond_an_answer(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
+    """Judge what only a target may have that reports later. What is wrong by itself is not held against the rest."""
+    reports = request.completion == "callback" or ("completion" in given and request.completion is None)
+    if "heartbeatSeconds" in given and not reports:
+        yield FieldError(
+            "heartbeatSeconds", "This goes with completion callback only; give that too, or leave this out."
+        )
+    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in given else JobSpec.timeout_seconds)
+    if seconds > LONGEST_CALL_SECONDS and not (reports and "heartbeatSeconds" in given):
+        yield FieldError(
+            "timeoutSeconds",
+            f"This must be at most {LONGEST_CALL_SECONDS}; more, up to {LONGEST_SECONDS}, goes with completion "
+            "callback and heartbeatSeconds only.",
+        )
+    if reports and 0 < seconds < (request.heartbeat_seconds or 0):
+        yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")
 
 
 def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:

@@ -3,7 +3,7 @@
 from timeball.domain import catch_up, retry
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, Priority, Work
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Priority, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Schedule, Timing, first_fire
@@ -40,6 +40,9 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str, now: int) -> Job
         priority=Priority(request.priority or Priority.NORMAL),
         retry=_retry(request),
         timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
+        completion=Completion(request.completion or Completion.ANSWER),
+        heartbeat_seconds=request.heartbeat_seconds,
+        delivery=Guarantee(request.delivery or Guarantee.AT_LEAST_ONCE),
         catch_up=_catch_up(request),
         overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
         jitter_seconds=request.jitter_seconds or 0,
@@ -80,4 +83,13 @@ def _retry(request: JobRequest) -> retry.RetryPolicy:
         max_seconds=asked.max_seconds,
         jitter=retry.Jitter(asked.jitter),
         max_age_seconds=asked.max_age_seconds,
+        retry_on=tuple(sorted(asked.retry_on, key=_place)),
     )
+
+
+def _place(cause: str) -> tuple[int, str]:
+    """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
+    named = [*retry.Cause]
+    if cause in named:
+        return named.index(retry.Cause(cause)), ""
+    return len(named) + (not cause.isdigit()), cause

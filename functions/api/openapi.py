@@ -11,15 +11,14 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from timeball.domain.run import RunState
-
 from .answers import BackfillAnswer, JobAnswer
 from .job_request import JobRequest
-from .paging import DEFAULT_LIMIT, MAX_LIMIT
+from .parameters import described_parameter
 from .patch_schema import patch_of
 from .problems import CONTENT_TYPE, Problem
 from .requests import MERGE_PATCH
-from .routes import ROUTES, Route
+from .route import Route
+from .routes import ROUTES
 
 VERSION: Final = "1.0.0"
 
@@ -28,49 +27,6 @@ _ANYWHERE: Final = (Problem.INTERNAL, Problem.UNAVAILABLE)
 _VERSIONED: Final = (JobAnswer, BackfillAnswer)
 """The answers that come with an ETag."""
 _PATCH_OF: Final[dict[type[BaseModel], str]] = {JobRequest: "JobPatch"}
-_INSTANT: Final = {"type": "string", "format": "date-time"}
-_PARAMETERS: Final[dict[str, dict[str, Any]]] = {
-    "jobId": {
-        "in": "path",
-        "required": True,
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-    },
-    "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
-    "backfillId": {
-        "in": "path",
-        "required": True,
-        "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
-    },
-    "status": {
-        "in": "query",
-        "description": "Only runs in one of these states.",
-        "style": "form",
-        "explode": False,
-        "schema": {"type": "array", "items": {"enum": [state.value for state in RunState]}},
-    },
-    "from": {"in": "query", "description": "No fire time before this.", "schema": _INSTANT},
-    "to": {"in": "query", "description": "No fire time after this.", "schema": _INSTANT},
-    "limit": {
-        "in": "query",
-        "description": "Items of a page.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-    },
-    "cursor": {
-        "in": "query",
-        "description": "`nextCursor` of the page before; the rest of the query must be the same.",
-        "schema": {"type": "string"},
-    },
-    "Idempotency-Key": {
-        "in": "header",
-        "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-    },
-    "If-Match": {
-        "in": "header",
-        "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
-        "schema": {"type": "string"},
-    },
-}
 
 
 class FieldProblem(BaseModel):
@@ -132,7 +88,7 @@ def _operation(route: Route) -> dict[str, Any]:
         described["security"] = []
     names = (*path_parameters, *route.query, *route.headers)
     if names:
-        described["parameters"] = [{"name": name, **_PARAMETERS[name]} for name in names]
+        described["parameters"] = [described_parameter(name, route.path) for name in names]
     if route.body:
         described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
     return described

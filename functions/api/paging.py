@@ -28,12 +28,12 @@ RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 BACKFILL_PARAMETERS: Final = ("limit", "cursor")
 
 _DIGEST_BYTES: Final = 9
-_FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
+FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
 
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
     """Read the query string of a job's runs. Raises ProblemError that names every bad parameter."""
-    reader = _Reader(query)
+    reader = Reader(query)
     reader.refuse_unknown(RUN_PARAMETERS)
     asked = LedgerQuery(
         job=job,
@@ -50,7 +50,7 @@ def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
         return asked
     before = _read_cursor(asked, query["cursor"])
     if before is None:
-        raise invalid([_FOREIGN])
+        raise invalid([FOREIGN])
     return LedgerQuery(job, asked.limit, asked.from_at, asked.to_at, asked.states, before)
 
 
@@ -59,11 +59,11 @@ def next_cursor(query: LedgerQuery, before: RunId | None) -> str | None:
     if before is None:
         return None
     states = ",".join(sorted(query.states))
-    return _cursor((query.job.tenant, query.from_at, query.to_at, states), str(before))
+    return cursor_of((query.job.tenant, query.from_at, query.to_at, states), str(before))
 
 
 def _read_cursor(query: LedgerQuery, cursor: str) -> RunId | None:
-    before = RunId.parse(query.job.tenant, _position(cursor))
+    before = RunId.parse(query.job.tenant, position_in(cursor))
     is_own = before is not None and before.job == query.job and next_cursor(query, before) == cursor
     return before if is_own else None
 
@@ -85,19 +85,19 @@ class BackfillPage:
 
     def from_cursor(self, cursor: str) -> "BackfillPage | None":
         """Return the page that a cursor asks for, or None if it is none of this job's."""
-        created_at, _, name = _position(cursor).partition(".")
+        created_at, _, name = position_in(cursor).partition(".")
         if not (created_at.isdecimal() and created_at.isascii() and len(created_at) <= 15):
             return None
         before = (int(created_at), name)
         return BackfillPage(self.job, self.limit, before) if self._cursor(*before) == cursor else None
 
     def _cursor(self, created_at: int, name: str) -> str:
-        return _cursor((self.job.tenant, self.job.job_id, "backfills"), f"{created_at}.{name}")
+        return cursor_of((self.job.tenant, self.job.job_id, "backfills"), f"{created_at}.{name}")
 
 
 def backfill_page(job: JobKey, query: Mapping[str, str]) -> BackfillPage:
     """Read the query string of a job's backfills. Raises ProblemError that names every bad parameter."""
-    reader = _Reader(query)
+    reader = Reader(query)
     reader.refuse_unknown(BACKFILL_PARAMETERS)
     page: BackfillPage | None = BackfillPage(job, reader.limit())
     if reader.errors:
@@ -105,7 +105,7 @@ def backfill_page(job: JobKey, query: Mapping[str, str]) -> BackfillPage:
     if page is not None and "cursor" in query:
         page = page.from_cursor(query["cursor"])
     if page is None:
-        raise invalid([_FOREIGN])
+        raise invalid([FOREIGN])
     return page
 
 
@@ -113,14 +113,14 @@ def _age(backfill: Backfill) -> tuple[int, str]:
     return backfill.created_at, backfill.key.name
 
 
-def _cursor(bound: Sequence[object], position: str) -> str:
+def cursor_of(bound: Sequence[object], position: str) -> str:
     """Return the text that continues a list after a position: of the query that it is bound to, and no other."""
     text = "\x1f".join(map(str, (*bound, position)))
     digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
     return base64.urlsafe_b64encode(digest + position.encode()).decode().rstrip("=")
 
 
-def _position(cursor: str) -> str:
+def position_in(cursor: str) -> str:
     """Return the position that a cursor names, which counts only if its own text comes of it; nothing if it is none."""
     try:
         raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
@@ -129,17 +129,19 @@ def _position(cursor: str) -> str:
         return ""
 
 
-class _Reader:
-    """Reads parameters one by one, keeping what is wrong with each."""
+class Reader:
+    """Reads parameters one by one, keeping what is wrong with each in `errors`."""
 
     def __init__(self, query: Mapping[str, str]) -> None:
         self._query = query
         self.errors: list[FieldError] = []
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:
+        """Keep each parameter that is none of the known ones."""
         self.errors += [FieldError(name, unknown_field(name, known)) for name in self._query if name not in known]
 
     def limit(self) -> int:
+        """Return how long a page is to be."""
         text = self._query.get("limit", str(DEFAULT_LIMIT))
         if text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MAX_LIMIT:
             return int(text)
@@ -147,6 +149,7 @@ class _Reader:
         return DEFAULT_LIMIT
 
     def instant(self, name: str) -> int | None:
+        """Return an instant (ms), or None if it is not given."""
         text = self._query.get(name)
         if text is None:
             return None
@@ -157,6 +160,7 @@ class _Reader:
             return None
 
     def states(self) -> frozenset[RunState]:
+        """Return the states of `status`, none of them if it is not given."""
         text = self._query.get("status")
         if text is None:
             return frozenset()

@@ -1,46 +1,34 @@
-"""From the domain's values to the API's answers."""
+"""From the domain's jobs and backfills to the API's answers; run_rendering.py does the same for runs."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-
-from pydantic import BaseModel
 
 from timeball.domain.backfill import Backfill
 from timeball.domain.catch_up import CatchUpPolicy
 from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.job import Job, RuleSet
+from timeball.domain.job import Job, JobStatus, RuleSet
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.preview import clock_policies
-from timeball.domain.run import SENTENCES, Attempt, Outcome, Run, RunState
+from timeball.domain.run import Run
 from timeball.domain.schedule import At, Cron, Every
 
 from .answers import (
-    AttemptAnswer,
     BackfillAnswer,
     CatchUpAnswer,
     DryRunAnswer,
     DstPolicyAnswer,
     JobAnswer,
-    ResultAnswer,
     RetryPolicyAnswer,
     RulesAnswer,
-    RunAnswer,
-    RunDetailAnswer,
     TargetAnswer,
 )
+from .run_rendering import run_answer, time_of
 from .upcoming import upcoming
 
 _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
 MAX_SHOWN: Final = 1_000
 """Of the fire times of a dry run, so many are shown."""
-
-_UNDER_WAY = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.RETRYING})
-
-
-def text_of(answer: BaseModel) -> str:
-    """Return an answer as JSON text, with the fields that were set."""
-    return answer.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 - the optional fields of the model
@@ -62,14 +50,18 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
             max_seconds=job.retry.max_seconds,
             jitter=job.retry.jitter,
             max_age_seconds=job.retry.max_age_seconds,
+            retry_on=[str(cause) for cause in job.retry.retry_on],
         ),
         retry_timetable=[_seconds(wait_ms) for wait_ms in job.retry.timetable()],
         timeout_seconds=job.timeout_seconds,
+        completion=job.completion,
+        heartbeat_seconds=job.heartbeat_seconds,
+        delivery=job.delivery,
         **_recurring_fields(job),
         overlap_policy=job.overlap,
         tags=job.tags,
         schedule_rules=rules_answer(job.rules),
-        paused_at=_time(job.paused_at),
+        paused_at=time_of(job.paused_at),
         created_at=format_instant(job.created_at),
         updated_at=format_instant(job.updated_at),
         version=job.version,
@@ -78,26 +70,15 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
 
 
 def job_with_latest_run(job: Job, latest: Run | None, own: Run | None, now: int) -> JobAnswer:
-    """Return the answer about a job and its newest run. A pending one-off whose `own` run has begun is `running`."""
+    """Return the answer about a job and its newest run. `own` is the run of a one-off that may still be completed.
+
+    While that is live, the job is `running`, or `pending` if no attempt has begun: none yet, or none since somebody
+    wanted it tried again.
+    """
     answer = job_answer(job, now, latest_run=None if latest is None else run_answer(latest))
-    begun = own is not None and own.attempt > 0 and own.state in _UNDER_WAY
-    return answer.model_copy(update={"status": "running"}) if begun else answer
-
-
-def run_answer(run: Run) -> RunAnswer:
-    """Return the answer about a run."""
-    return RunAnswer(**_run_fields(run))
-
-
-def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
-    """Return the answer about a run and its attempts: stored, in the run's own row, and under way."""
-    attempts = {attempt.number: attempt for attempt in (*([run.last] if run.last else []), *stored)}
-    answers = [_attempt_answer(attempt) for _, attempt in sorted(attempts.items())]
-    if run.state is RunState.RUNNING and run.attempt not in attempts:
-        answers.append(_live_attempt_answer(run))
-    succeeded = [attempt for attempt in attempts.values() if attempt.outcome is Outcome.SUCCEEDED]
-    result = ResultAnswer(http_status=succeeded[0].status, body=succeeded[0].body) if succeeded else None
-    return RunDetailAnswer(**_run_fields(run), attempts=answers, result=result)
+    if own is None or own.is_terminal:
+        return answer
+    return answer.model_copy(update={"status": "running" if own.attempts_spent > 0 else JobStatus.PENDING})
 
 
 def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa: ANN401 - the model's optional field
@@ -179,68 +160,15 @@ def _schedule_fields(job: Job) -> dict[str, Any]:
         case Every(seconds, anchor_at):
             fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}
     return fields | {
-        "start_at": _time(schedule.start_at),
-        "end_at": _time(schedule.end_at),
+        "start_at": time_of(schedule.start_at),
+        "end_at": time_of(schedule.end_at),
         "max_runs": schedule.max_runs,
     }
-
-
-def _run_fields(run: Run) -> dict[str, Any]:
-    waits = run.state in {RunState.QUEUED, RunState.RETRYING}
-    return {
-        "run_id": str(run.id),
-        "job_id": run.id.job.job_id,
-        "fire_time": format_instant(run.id.fire_at),
-        "last_fire_time": _time(run.last_fire_at),
-        "count": run.count,
-        "origin": run.id.origin,
-        "backfill_id": run.id.series or None,
-        "status": run.state,
-        "reason": run.reason,
-        "reason_text": None if run.reason is None else SENTENCES[run.reason],
-        "attempt": run.attempt,
-        "next_attempt_at": format_instant(run.not_before) if waits else None,
-        "created_at": format_instant(run.created_at),
-        "started_at": _time(run.first_started_at),
-        "finished_at": _time(run.finished_at),
-        "lateness_seconds": None if run.lateness_ms is None else run.lateness_ms / SECOND_MS,
-        "cancel_requested": run.cancel_requested,
-    }
-
-
-def _attempt_answer(attempt: Attempt) -> AttemptAnswer:
-    return AttemptAnswer(
-        number=attempt.number,
-        outcome=attempt.outcome,
-        claimed_at=format_instant(attempt.claimed_at),
-        started_at=_time(attempt.started_at),
-        finished_at=_time(attempt.finished_at),
-        http_status=attempt.status,
-        error=attempt.error,
-        body=attempt.body,
-    )
-
-
-def _live_attempt_answer(run: Run) -> AttemptAnswer:
-    return AttemptAnswer(
-        number=run.attempt,
-        outcome=None,
-        claimed_at=format_instant(run.created_at if run.claimed_at is None else run.claimed_at),
-        started_at=None,
-        finished_at=None,
-        http_status=None,
-        error=None,
-        body=None,
-    )
 
 
 def _range(first_at: int, last_at: int) -> dict[str, Any]:
     """Return what a backfill's answer says of its range; as a mapping, for `from` is a word of Python's."""
     return {"from": format_instant(first_at), "to": format_instant(last_at)}
-
-
-def _time(at: int | None) -> str | None:
-    return None if at is None else format_instant(at)
 
 
 def _seconds(milliseconds: int) -> int | float:

@@ -1,12 +1,5 @@
 """The one table of routes. The resolver, the OpenAPI document and the tests are made from it."""
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-
-from pydantic import BaseModel
-
 from .answers import (
     BackfillAnswer,
     BackfillPageAnswer,
@@ -14,65 +7,44 @@ from .answers import (
     HealthAnswer,
     JobAnswer,
     PreviewAnswer,
-    RunAnswer,
-    RunDetailAnswer,
-    RunPageAnswer,
 )
 from .backfill_operations import cancel_a_backfill, create_backfill, list_backfills, read_backfill
 from .backfill_request import BackfillRequest
-from .edge import Edge
+from .by_hand_operations import cancel_run, retry_run
+from .callback_operations import (
+    CompleteRequest,
+    FailRequest,
+    HeartbeatRequest,
+    complete_run,
+    fail_run,
+    heartbeat_run,
+)
+from .dead_letter_operations import discard_dead_letters, list_dead_letters, replay_dead_letters
+from .dead_letter_request import DEAD_LETTER_PARAMETERS, DiscardRequest, ReplayRequest
 from .job_change_operations import cancel_job, patch_job, pause_job, resume_job
 from .job_operations import create_job, read_job
 from .job_request import JobRequest
 from .paging import BACKFILL_PARAMETERS, RUN_PARAMETERS
 from .preview import PreviewRequest, preview_schedule
 from .problems import Problem
-from .requests import Reply, Request
+from .route import Route
+from .run_answers import (
+    DeadLetterPageAnswer,
+    DealtAnswer,
+    HeartbeatAnswer,
+    RunAnswer,
+    RunDetailAnswer,
+    RunPageAnswer,
+)
 from .run_operations import TriggerRequest, list_runs, read_run, trigger_job
 from .service_operations import healthz, openapi
-
-
-@dataclass(frozen=True)
-class Route:
-    """A method and a path template, what answers it, and what the documentation says of it.
-
-    A public route needs no API key. `query` and `headers` name parameters that openapi.py describes. `also` are answers
-    of another status. `problems` are those beyond the ones that any route may answer. `answer` None: the OpenAPI
-    document.
-    """
-
-    method: str
-    path: str
-    operation: Callable[[Edge, Request], Reply]
-    summary: str
-    answer: type[BaseModel] | None
-    status: int = 200
-    body: type[BaseModel] | None = None
-    is_body_optional: bool = False
-    also: Mapping[int, type[BaseModel]] = field(default_factory=dict)
-    query: tuple[str, ...] = ()
-    headers: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    alias_of: str | None = None
-    is_public: bool = False
-
-    @property
-    def answers(self) -> Mapping[int, type[BaseModel] | None]:
-        """What is answered where nothing is wrong, by status."""
-        return {self.status: self.answer, **self.also}
-
-    @cached_property
-    def path_pattern(self) -> re.Pattern[str]:
-        """What a path of this route looks like, with ids of the characters that ids have."""
-        literals = re.split(r"\{\w+\}", self.path)
-        return re.compile("[A-Za-z0-9_.-]+".join(map(re.escape, literals)))
-
 
 _LIST_RUNS = "/v1/jobs/{jobId}/runs"
 _BACKFILLS = "/v1/jobs/{jobId}/backfills"
 _BACKFILL = "/v1/jobs/{jobId}/backfills/{backfillId}"
 _A_BODY = (Problem.MALFORMED_BODY, Problem.INVALID_REQUEST, Problem.UNSUPPORTED_MEDIA_TYPE)
 _OF_A_JOB = (Problem.NOT_FOUND, Problem.JOB_ENDED)
+_OF_A_CALLBACK = (*_A_BODY, Problem.NOT_FOUND, Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -207,6 +179,76 @@ ROUTES: tuple[Route, ...] = (
         "Read a run with every attempt",
         RunDetailAnswer,
         problems=(Problem.NOT_FOUND,),
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/retry",
+        retry_run,
+        "Try a run that has failed, or waits for its retry, again now",
+        RunAnswer,
+        problems=(*_A_BODY, *_OF_A_JOB, Problem.JOB_PAUSED, Problem.RUN_OVER),
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/cancel",
+        cancel_run,
+        "Cancel a run; one that is under way is asked to stop",
+        RunAnswer,
+        problems=(*_A_BODY, Problem.NOT_FOUND, Problem.RUN_OVER),
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/complete",
+        complete_run,
+        "Say as the target of a callback run that the attempt has succeeded",
+        RunAnswer,
+        body=CompleteRequest,
+        problems=_OF_A_CALLBACK,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/fail",
+        fail_run,
+        "Say as the target of a callback run that the attempt has failed",
+        RunAnswer,
+        body=FailRequest,
+        problems=_OF_A_CALLBACK,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/heartbeat",
+        heartbeat_run,
+        "Say as the target of a callback run that it is still at work",
+        HeartbeatAnswer,
+        body=HeartbeatRequest,
+        problems=(*_OF_A_CALLBACK, Problem.LEASE_EXPIRED),
+    ),
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        list_dead_letters,
+        "List the runs that failed for good, the newest death first",
+        DeadLetterPageAnswer,
+        query=DEAD_LETTER_PARAMETERS,
+        problems=(Problem.INVALID_REQUEST,),
+    ),
+    Route(
+        "POST",
+        "/v1/dead-letters:replay",
+        replay_dead_letters,
+        "Try dead letters again, so many a second",
+        DealtAnswer,
+        body=ReplayRequest,
+        problems=_A_BODY,
+    ),
+    Route(
+        "POST",
+        "/v1/dead-letters:discard",
+        discard_dead_letters,
+        "Take dead letters off the list",
+        DealtAnswer,
+        body=DiscardRequest,
+        problems=_A_BODY,
     ),
     Route(
         "POST",

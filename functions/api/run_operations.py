@@ -2,19 +2,19 @@
 
 from pydantic import Field
 
-from timeball.domain.ids import RunId
 from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
 
-from .answers import RunPageAnswer
+from .answer_model import text_of
 from .body import canonical, compact
-from .edge import Edge, job_key, no_job, ok, read_job_row
+from .edge import Edge, job_key, no_job, no_run, ok, read_job_row, run_id_in
 from .fields import Payload
 from .identity import fingerprint
 from .paging import ledger_query, next_cursor
-from .problems import FieldError, Problem, ProblemError, invalid, not_found
-from .rendering import run_answer, run_detail_answer, text_of
+from .problems import FieldError, Problem, ProblemError, invalid
 from .request_model import Strict, read_fields
 from .requests import Reply, Request, idempotency_key, key_conflict, read_optional_body
+from .run_answers import RunPageAnswer
+from .run_rendering import run_answer, run_detail_answer
 
 
 class TriggerRequest(Strict):
@@ -36,10 +36,9 @@ def list_runs(edge: Edge, request: Request) -> Reply:
 
 def read_run(edge: Edge, request: Request) -> Reply:
     """Read a run with every attempt."""
-    run_id = RunId.parse(request.tenant, request.path["runId"])
-    run = None if run_id is None else edge.world.store.read_runs([run_id])[0]
+    run = edge.world.store.read_runs([run_id_in(request)])[0]
     if run is None:
-        raise not_found("You have no run with this id; list a job's runs at /v1/jobs/{jobId}/runs.")
+        raise no_run()
     return ok(run_detail_answer(run, edge.world.store.read_attempts(run.id)))
 
 

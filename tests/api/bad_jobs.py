@@ -2,10 +2,7 @@
 
 from typing import Any
 
-URL = "https://example.com/hook"
-OK = {"handler": URL}
-EVERY = {**OK, "everySeconds": 5}
-IN_2030 = "2030-01-01T00:00:00Z"
+from tests.api.bad_policies import BAD_POLICIES, IN_2030, OK, URL
 
 # What is wrong, the body, the bad fields, words about the first of them. It is 2026-11-21T09:30:00.250Z.
 BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
@@ -212,52 +209,8 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
         "cronExpression",
     ),
     ("no runs at all", {**OK, "everySeconds": 5, "maxRuns": 0}, ["maxRuns"], "at least 1"),
-    # policies
-    ("an unknown priority", {**OK, "priority": "urgent"}, ["priority"], "'high'"),
-    ("retries below none", {**OK, "maxRetries": -1}, ["maxRetries"], "at least 0"),
-    ("retries beyond reason", {**OK, "maxRetries": 101}, ["maxRetries"], "at most 100"),
-    ("no time at all", {**OK, "timeoutSeconds": 0}, ["timeoutSeconds"], "at least 1"),
-    ("more time than an executor has", {**OK, "timeoutSeconds": 841}, ["timeoutSeconds"], "at most 840"),
-    (
-        "every field of a retry policy",
-        {
-            **OK,
-            "retryPolicy": {
-                "baseSeconds": -1,
-                "factor": 0.5,
-                "maxSeconds": "1",
-                "jitter": "some",
-                "maxAgeSeconds": 0,
-                "retryOn": [],
-            },
-        },
-        [
-            f"retryPolicy.{name}"
-            for name in ("baseSeconds", "factor", "maxSeconds", "jitter", "maxAgeSeconds", "retryOn")
-        ],
-        "at least 0",
-    ),
-    ("a true factor", {**OK, "retryPolicy": {"factor": True}}, ["retryPolicy.factor"], "number"),
-    # what becomes of fires that are missed or that meet a live run
-    ("an unknown catch-up", {**EVERY, "catchUp": {"policy": "some"}}, ["catchUp.policy"], "'latest'"),
-    ("a catch-up that is a string", {**EVERY, "catchUp": "all"}, ["catchUp"], "object"),
-    ("an unknown field of a catch-up", {**EVERY, "catchUp": {"maxRun": 1}}, ["catchUp.maxRun"], "did you mean maxRuns"),
-    ("a catch-up of none", {**EVERY, "catchUp": {"policy": "all", "maxRuns": 0}}, ["catchUp.maxRuns"], "at least 1"),
-    ("a catch-up of 101", {**EVERY, "catchUp": {"policy": "all", "maxRuns": 101}}, ["catchUp.maxRuns"], "at most 100"),
-    ("a count for the latest", {**EVERY, "catchUp": {"policy": "latest", "maxRuns": 5}}, ["catchUp.maxRuns"], "all"),
-    ("a count for nobody", {**EVERY, "catchUp": {"maxRuns": 5}}, ["catchUp.maxRuns"], "all"),
-    ("a catch-up of no age", {**EVERY, "catchUp": {"maxAgeSeconds": 0}}, ["catchUp.maxAgeSeconds"], "at least 1"),
-    (
-        "a catch-up of more than a year",
-        {**EVERY, "catchUp": {"maxAgeSeconds": 31_622_401}},
-        ["catchUp.maxAgeSeconds"],
-        "at most 31622400",
-    ),
-    ("a catch-up of a one-off", {**OK, "scheduleAt": IN_2030, "catchUp": {}}, ["catchUp"], "everySeconds"),
-    ("an unknown overlap", {**OK, "overlapPolicy": "queueAll"}, ["overlapPolicy"], "'queueOne'"),
-    ("a jitter below none", {**EVERY, "jitterSeconds": -1}, ["jitterSeconds"], "at least 0"),
-    ("a jitter of more than a day", {**EVERY, "jitterSeconds": 86_401}, ["jitterSeconds"], "at most 86400"),
-    ("a jitter of a one-off", {**OK, "delaySeconds": 5, "jitterSeconds": 5}, ["jitterSeconds"], "cronExpression"),
+    *BAD_POLICIES,
+    # what people call it
     ("an empty name", {**OK, "name": ""}, ["name"], "at least 1"),
     ("a long name", {**OK, "name": "x" * 201}, ["name"], "at most 200"),
     ("a name of two lines", {**OK, "name": "a\nb"}, ["name"], "control"),
@@ -281,7 +234,6 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             ("zzz", 1, "leave it out"),
             ("taskId", "t", "leave it out"),
             ("dependsOn", [], "leave it out"),
-            ("delivery", "at_most_once", "leave it out"),
             ("jobId", "x", "leave it out"),
         ]
     ),

@@ -77,8 +77,9 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "overlapPolicy": "queueOne",
             "jitterSeconds": 30,
             "maxRetries": 1,
-            "retryPolicy": {"factor": 3},
+            "retryPolicy": {"factor": 3, "retryOn": ["5xx", "409"]},
             "timeoutSeconds": 5,
+            "delivery": "at_most_once",
             "priority": "high",
         },
         {
@@ -92,8 +93,10 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
                 "maxSeconds": 3600,
                 "jitter": "full",
                 "maxAgeSeconds": None,
+                "retryOn": ["409", "5xx"],
             },
             "timeoutSeconds": 5,
+            "delivery": "at_most_once",
             "priority": "high",
         },
     ),
@@ -105,6 +108,35 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "overlapPolicy": "allow",
             "jitterSeconds": 0,
             "maxRetries": 3,
+        },
+    ),
+    "a callback and its heartbeat": (
+        BERLIN,
+        {"completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
+        {"completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
+    ),
+    "an answer instead of a callback": (
+        {**BERLIN, "completion": "callback", "heartbeatSeconds": 60},
+        {"completion": "answer"},
+        {"completion": "answer", "heartbeatSeconds": None},
+    ),
+    "no callback any more": (
+        {**BERLIN, "completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
+        {"completion": None, "timeoutSeconds": None},
+        {"completion": "answer", "timeoutSeconds": 300, "heartbeatSeconds": None},
+    ),
+    "all that is tried again": (
+        {**BERLIN, "retryPolicy": {"retryOn": ["409"], "factor": 3}},
+        {"retryPolicy": {"retryOn": None}},
+        {
+            "retryPolicy": {
+                "baseSeconds": 5,
+                "factor": 3.0,
+                "maxSeconds": 3600,
+                "jitter": "full",
+                "maxAgeSeconds": None,
+                "retryOn": ["timeout", "connection", "reported", "408", "425", "429", "5xx"],
+            }
         },
     ),
 }
@@ -138,6 +170,30 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
         {"startAt": "2399-12-31T23:59:59Z", "anchorAt": "2030-01-01T00:00:00Z"},
         ["everySeconds"],
         "no fire time",
+    ),
+    "an answer to a call that may take a day": (
+        {**BERLIN, "completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
+        {"completion": "answer"},
+        ["timeoutSeconds"],
+        "at most 840",
+    ),
+    "a day without heartbeats": (
+        {**BERLIN, "completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
+        {"heartbeatSeconds": None},
+        ["timeoutSeconds"],
+        "heartbeatSeconds only",
+    ),
+    "a timeout within a heartbeat": (
+        {**BERLIN, "completion": "callback", "heartbeatSeconds": 60},
+        {"timeoutSeconds": 59},
+        ["heartbeatSeconds"],
+        "which is 59",
+    ),
+    "heartbeats without a callback": (
+        {**BERLIN, "completion": "callback", "heartbeatSeconds": 60},
+        {"completion": "answer", "heartbeatSeconds": 30},
+        ["heartbeatSeconds"],
+        "completion callback only",
     ),
     "many mistakes": (
         BERLIN,

@@ -56,8 +56,10 @@ ANYTHING = st.recursive(
 )
 TARGETS = st.dictionaries(st.sampled_from(["type", "url", "method", "headers", "x"]), TELLING | ANYTHING)
 POLICIES = st.dictionaries(
-    st.sampled_from(["baseSeconds", "factor", "maxSeconds", "jitter", "maxAgeSeconds"]), TELLING | ANYTHING
+    st.sampled_from(["baseSeconds", "factor", "maxSeconds", "jitter", "maxAgeSeconds", "retryOn"]), TELLING | ANYTHING
 )
+CAUSES = st.sampled_from(["timeout", "connection", "reported", "lost", "2xx", "3xx", "4xx", "5xx", "408", "599", "600"])
+GOOD_CAUSES = st.sampled_from(["timeout", "connection", "reported", "3xx", "4xx", "5xx", "100", "409", "500", "599"])
 JOBS = st.dictionaries(st.sampled_from(ALIASES) | st.text(max_size=10), TELLING | ANYTHING | TARGETS | POLICIES)
 GOOD_JOBS = st.fixed_dictionaries(
     {"handler": st.just("https://example.com")},
@@ -75,6 +77,11 @@ GOOD_JOBS = st.fixed_dictionaries(
         "maxRetries": st.integers(-1, 120),
         "overlapPolicy": st.sampled_from(["allow", "skip", "queueOne", "cancelOther", "none", None]),
         "jitterSeconds": st.integers(-1, 86_401),
+        "completion": st.sampled_from(["answer", "callback", "poll", None]),
+        "timeoutSeconds": st.integers(0, 604_801) | st.none(),
+        "heartbeatSeconds": st.integers(0, 3601) | st.none(),
+        "delivery": st.sampled_from(["at_least_once", "at_most_once", "exactly_once", None]),
+        "retryPolicy": st.fixed_dictionaries({"retryOn": st.lists(CAUSES, max_size=4)}),
         "catchUp": st.dictionaries(
             st.sampled_from(["policy", "maxRuns", "maxAgeSeconds"]), st.sampled_from(["skip", "all", 1, 100, None])
         ),
@@ -162,9 +169,10 @@ HOW = st.fixed_dictionaries(
                 "maxSeconds": st.integers(0, 86_400),
                 "jitter": st.sampled_from(["full", "none"]),
                 "maxAgeSeconds": st.none() | st.integers(1, 2_592_000),
+                "retryOn": st.lists(GOOD_CAUSES, unique=True),
             },
         ),
-        "timeoutSeconds": st.integers(1, 840),
+        "delivery": st.sampled_from(["at_least_once", "at_most_once", None]),
         "tags": st.dictionaries(TEXT, TEXT, max_size=3),
     },
 )
@@ -174,7 +182,17 @@ def _together(*parts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-VALID_JOBS = st.builds(_together, ONE_OFFS, TO_CALL, HOW) | st.builds(
-    _together, CRONS | INTERVALS, RECURRING, TO_CALL, HOW
+LONG = st.tuples(st.integers(1, 604_800), st.integers(1, 3600)).map(
+    lambda seconds: {"completion": "callback", "timeoutSeconds": max(seconds), "heartbeatSeconds": min(seconds)}
+)
+ENDS: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={"completion": st.sampled_from(["answer", "callback", None]), "timeoutSeconds": st.integers(1, 840)},
+    ),
+    LONG,
+)
+VALID_JOBS = st.builds(_together, ONE_OFFS, TO_CALL, HOW, ENDS) | st.builds(
+    _together, CRONS | INTERVALS, RECURRING, TO_CALL, HOW, ENDS
 )
 """Jobs that nothing is wrong with, but that some have no fire left."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.bad_jobs import BAD_FIELDS, OK
+from tests.api.bad_jobs import BAD_FIELDS
+from tests.api.bad_policies import OK
 from tests.api.client import Api
 
 # (what is wrong, the body, words of the detail)

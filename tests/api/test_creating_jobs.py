@@ -109,8 +109,12 @@ def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: 
             "maxSeconds": 2,
             "jitter": "none",
             "maxAgeSeconds": 600,
+            "retryOn": ["connection", "409", "5xx"],
         },
-        "timeoutSeconds": 840,
+        "timeoutSeconds": 604_800,
+        "completion": "callback",
+        "heartbeatSeconds": 3600,
+        "delivery": "at_most_once",
         "tags": {"team": "blue", "empty": ""},
     }
     answer = api.call("POST", "/v1/jobs", asked)
@@ -138,10 +142,14 @@ def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:
         "maxSeconds": 3600,
         "jitter": "full",
         "maxAgeSeconds": None,
+        "retryOn": ["timeout", "connection", "reported", "408", "425", "429", "5xx"],
     }
     defaults = {
         "maxRetries": 3,
         "timeoutSeconds": 300,
+        "completion": "answer",
+        "heartbeatSeconds": None,
+        "delivery": "at_least_once",
         "priority": "normal",
         "tags": {},
         "name": None,
@@ -149,6 +157,33 @@ def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:
     }
     assert {name: body[name] for name in defaults} == defaults
     assert body["retryTimetable"] == [5, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("given", "answered"),
+    [
+        (["5xx", "503", "timeout", "3xx", "409", "connection"], ["timeout", "connection", "409", "503", "3xx", "5xx"]),
+        (["reported"], ["reported"]),
+        ([], []),
+    ],
+)
+def test_what_is_tried_again_is_answered_in_one_order(api: Api, given: list[str], answered: list[str]) -> None:
+    assert api.create(retryPolicy={"retryOn": given})["retryPolicy"]["retryOn"] == answered
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"timeoutSeconds": 840},
+        {"timeoutSeconds": 840, "completion": "callback"},
+        {"timeoutSeconds": 841, "completion": "callback", "heartbeatSeconds": 1},
+        {"timeoutSeconds": 60, "completion": "callback", "heartbeatSeconds": 60},
+        {"completion": "callback", "heartbeatSeconds": 300},
+    ],
+)
+def test_a_timeout_may_be_as_long_as_somebody_is_there_to_keep_it(api: Api, fields: dict[str, Any]) -> None:
+    created = api.create(**fields)
+    assert {name: created[name] for name in fields} == fields
 
 
 def test_null_counts_as_not_given_but_as_a_payload(api: Api) -> None:

@@ -9,10 +9,13 @@ from pydantic import BaseModel
 
 from functions.api.app import build_api
 from functions.api.backfill_request import BackfillRequest
+from functions.api.callback_operations import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.dead_letter_request import DiscardRequest, ReplayRequest
 from functions.api.edge import Edge
 from functions.api.job_request import JobRequest
 from functions.api.problems import Problem
-from functions.api.routes import PUBLIC_PATHS, ROUTES, Route
+from functions.api.route import Route
+from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.run_operations import TriggerRequest
 from tests.api.client import Api, event_of
 from timeball.engine.world import World
@@ -138,6 +141,11 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     JobRequest: {"handler": "https://example.com"},
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
+    HeartbeatRequest: {"attempt": 1},
+    CompleteRequest: {"attempt": 1},
+    FailRequest: {"attempt": 1},
+    ReplayRequest: {"filter": {}},
+    DiscardRequest: {"runIds": ["job_1.5.s"]},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 
@@ -182,6 +190,11 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "not-found": 404,
         "method-not-allowed": 405,
         "job-ended": 409,
+        "job-paused": 409,
+        "run-over": 409,
+        "stale-attempt": 409,
+        "lease-expired": 409,
+        "no-callback-expected": 409,
         "stale-version": 412,
         "unsupported-media-type": 415,
         "idempotency-conflict": 422,

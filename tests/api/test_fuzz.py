@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.api.backfill_request import BackfillRequest
-from functions.api.paging import BACKFILL_PARAMETERS, RUN_PARAMETERS
+from functions.api.callback_operations import CompleteRequest, FailRequest
+from functions.api.dead_letter_request import (
+    DEAD_LETTER_PARAMETERS,
+    DeadLetterFilter,
+    ReplayRequest,
+)
+from functions.api.paging import BACKFILL_PARAMETERS, RUN_PARAMETERS, cursor_of
 from functions.api.preview import PreviewRequest
 from functions.api.request_model import aliases
-from tests.api.client import Api
+from tests.api.client import NOW, Api
+from tests.api.run_rows import dead, waiting
 from tests.api.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from timeball.aws.http_request import parse_url
 
@@ -79,6 +86,74 @@ def test_random_backfills_and_triggers_are_made_or_refused() -> None:
     try_it()
 
 
+WORDS = st.dictionaries(
+    st.sampled_from(sorted({*aliases(CompleteRequest), *aliases(FailRequest)})) | st.text(max_size=5),
+    TELLING | ANYTHING,
+)
+GOOD_WORDS = st.fixed_dictionaries(
+    {"attempt": st.integers(0, 2)},
+    optional={"result": ANYTHING, "error": st.text(max_size=20), "retriable": st.booleans()},
+)
+
+
+def test_random_words_of_targets_are_taken_or_refused() -> None:
+    @SETTINGS
+    @given(st.lists(st.tuples(st.sampled_from(["complete", "fail", "heartbeat"]), WORDS | GOOD_WORDS), max_size=4))
+    def try_it(words: list[tuple[str, dict[str, Any]]]) -> None:
+        api = Api()
+        run = waiting(api)
+        for verb, body in words:
+            answer = api.call("POST", f"/v1/runs/{run.id}/{verb}", body)
+            assert answer.status in {200, 400, 409}, answer.text
+            read = api.call("GET", f"/v1/runs/{run.id}")
+            assert read.status == 200
+            assert answer.status != 200 or read.body["status"] == answer.body["status"]
+
+    try_it()
+
+
+FILTERS = st.dictionaries(
+    st.sampled_from([*aliases(DeadLetterFilter), "x"]), st.sampled_from(["not_retriable", "503", NOW]) | TELLING
+)
+CHOICES = st.dictionaries(
+    st.sampled_from(aliases(ReplayRequest)) | st.text(max_size=5),
+    FILTERS | st.lists(st.just("job_1.5.s") | st.text(), max_size=3) | TELLING,
+)
+GOOD_CHOICES = st.fixed_dictionaries(
+    {"filter": st.just({})},
+    optional={
+        "limit": st.integers(0, 3),
+        "perSecond": st.integers(1, 3),
+        "cursor": st.text()
+        | st.text("0123456789.-x", max_size=60).map(
+            lambda text: cursor_of(['["dead letters","replay 10","acme",null,null,null,0,13569465600000]'], text)
+        ),
+    },
+)
+
+
+def test_random_dead_letters_are_listed_and_dealt_with_or_refused() -> None:
+    @SETTINGS
+    @given(
+        CHOICES | GOOD_CHOICES,
+        st.dictionaries(st.sampled_from(DEAD_LETTER_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
+    )
+    def try_it(body: dict[str, Any], query: dict[str, str]) -> None:
+        api = Api()
+        job = api.create(everySeconds=60)
+        for second in range(3):
+            dead(api, job, second - 3)
+        for asked in (body, {name: value for name, value in body.items() if name != "perSecond"}):
+            for verb in ("replay", "discard"):
+                answer = api.call("POST", f"/v1/dead-letters:{verb}", asked)
+                assert answer.status in {200, 400}, answer.text
+        listed = api.call("GET", "/v1/dead-letters", query=query)
+        assert listed.status in {200, 400}, listed.text
+        assert listed.status == 400 or len(listed.body["items"]) <= 3
+
+    try_it()
+
+
 def test_random_schedules_are_shown_or_refused() -> None:
     @SETTINGS
     @given(JOBS | GOOD_JOBS, st.dictionaries(st.sampled_from(["from", "count"]), TELLING))
@@ -123,6 +198,14 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
         assert api.call("DELETE", path, headers=headers).status in {200, 400, 412}
         assert api.call("GET", f"/v1/jobs/{name}").status in {401, 404}
         assert api.call("GET", f"/v1/runs/{name}").status in {401, 404}
+        for verb, body in (
+            ("retry", None),
+            ("cancel", None),
+            ("complete", {"attempt": 1}),
+            ("heartbeat", {"attempt": 1}),
+        ):
+            answer = api.call("POST", f"/v1/runs/{name}/{verb}", body)
+            assert answer.status in {404, 405}, answer.text
         assert api.call("DELETE", f"{path}/backfills/{name}", headers=headers).status in {400, 401, 404, 405}
         for verb in ("pause", "resume", "trigger"):
             assert api.call("POST", f"{path}/{verb}", headers=headers).status in {200, 201, 400, 409, 412}

@@ -13,6 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from functions.api.backfill_request import BackfillRequest
+from functions.api.callback_operations import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.dead_letter_request import DeadLetterFilter, DiscardRequest, ReplayRequest
 from functions.api.job_request import JobRequest, Target
 from functions.api.openapi import document, document_text
 from functions.api.preview import PreviewRequest
@@ -20,10 +22,29 @@ from functions.api.problems import Problem
 from functions.api.routes import ROUTES
 from functions.api.run_operations import TriggerRequest
 from tests.api.client import Api
+from tests.api.run_rows import dead, waiting
 from timeball.aws import http_request
 from timeball.domain.job import HttpTarget
 
-BODIES = [JobRequest, PreviewRequest, TriggerRequest, BackfillRequest]
+BODIES = [
+    JobRequest,
+    PreviewRequest,
+    TriggerRequest,
+    BackfillRequest,
+    CompleteRequest,
+    FailRequest,
+    HeartbeatRequest,
+    ReplayRequest,
+    DiscardRequest,
+    DeadLetterFilter,
+]
+NEEDED: dict[type[BaseModel], list[str]] = {
+    BackfillRequest: ["from", "to"],
+    CompleteRequest: ["attempt"],
+    FailRequest: ["attempt"],
+    HeartbeatRequest: ["attempt"],
+}
+"""What is needed is judged together with the rest, and the document says so."""
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -73,10 +94,12 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 
 
 @pytest.mark.parametrize("model", BODIES)
-def test_every_field_of_a_body_is_described_and_none_is_needed_by_itself(model: type[BaseModel]) -> None:
+def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_is_required(
+    model: type[BaseModel],
+) -> None:
     schema = document()["components"]["schemas"][model.__name__]
     assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
-    assert schema.get("required", []) == (["from", "to"] if model is BackfillRequest else [])
+    assert schema.get("required", []) == NEEDED.get(model, [])
     assert schema["additionalProperties"] is False
     assert all("description" in field for field in schema["properties"].values())
 
@@ -123,14 +146,15 @@ def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
 
 
 def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
-    """Each is sent to one and the same job, in the order of the page."""
+    """Each is sent to one and the same job, in the order of the page; those about a run each to one that fits."""
     requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
     job = api.create(everySeconds=3600)
     seen = []
     for method, path, rest in requests:
-        head, _, body = rest.partition("\n\n")
+        head, _, body = f"\n{rest}".partition("\n\n")
         headers = dict(line.split(": ") for line in head.splitlines() if line)
-        answer = api.call(method, path.format(**job), raw=body.strip().encode(), headers=headers)
+        run = dead(api, job) if path.endswith("/retry") else waiting(api)
+        answer = api.call(method, path.format(**job, runId=run.id), raw=body.strip().encode(), headers=headers)
         assert answer.status in {200, 201}, answer.text
         seen.append(f"{method} {path}")
     assert {route for route in seen if route.startswith(("POST", "PATCH"))} >= {
@@ -138,6 +162,9 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
         "PATCH /v1/jobs/{jobId}",
         "POST /v1/jobs/{jobId}/trigger",
         "POST /v1/jobs/{jobId}/backfills",
+        *(f"POST /v1/runs/{{runId}}/{verb}" for verb in ("retry", "cancel", "complete", "fail", "heartbeat")),
+        "POST /v1/dead-letters:replay",
+        "POST /v1/dead-letters:discard",
     }
 
 

@@ -72,7 +72,7 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, revision=9, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, due_again(ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9), NOW + 9)),
-    "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 9, NOW + 99)),
+    "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 99)),
     "discarded": (DEAD, discarded(DEAD, NOW + 9)),
 }
 

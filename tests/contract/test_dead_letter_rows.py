@@ -67,7 +67,7 @@ def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> No
 def test_what_is_tried_again_or_discarded_is_listed_no_more_and_what_dies_again_is(store: Store) -> None:
     first, second = _dead(JOBS[0], NOW), _dead(JOBS[0], NOW + 1)
     store.insert_runs([first, second], NOW)
-    again = renewed_by_hand(first, NOW + 9, NOW + 9)
+    again = renewed_by_hand(first, NOW + 9)
     store.swap_runs([Swap(first, again), Swap(second, discarded(second, NOW + 9))], NOW)
     assert store.dead_letters(DeadQuery("acme", 50)) == []
     dead = replace(again, state=RunState.FAILED, finished_at=NOW + 20, due_at=None, revision=3)

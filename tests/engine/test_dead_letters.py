@@ -114,6 +114,14 @@ def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed
     assert {run.state for run in play.store.read_runs(list(names)) if run} == {RunState.SUCCEEDED}
 
 
+def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
+    play, jobs = _dead()
+    dealt = replay_matching(play.world(), ALL, 100, 1, None, None)
+    assert [run.budget_at for run in dealt.done] == [play.clock.now() + 1_000 * turn for turn in range(10)]
+    assert {run.budget_from for run in dealt.done} == {1}
+    assert play.job(jobs[0].key).reopened_from == NOW
+
+
 def test_a_replay_page_by_page_goes_on_where_and_when_the_page_before_ended() -> None:
     play, _ = _dead()
     first = replay_matching(play.world(), ALL, 4, 2, None, None)

@@ -109,6 +109,15 @@ def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
     assert _run(play, run_id).state is RunState.FAILED
 
 
+def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
+    play, job, run_id = _due(Every(3600, NOW))
+    play.drain()
+    before = play.job(job.key)
+    assert _retry(play, run_id) is ByHand.WRONG_STATE
+    assert _retry(play, replace(run_id, fire_at=5)) is ByHand.NOT_FOUND
+    assert play.job(job.key) == before
+
+
 def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_became_of_its_schedule() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     before = _run(play, run_id)

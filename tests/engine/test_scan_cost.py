@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench.scan_cost import requests_of_a_scan, write_units, write_units_of_a_run
+from bench.metering import write_units
+from bench.scan_cost import requests_of_a_scan, write_units_of_a_run
 
 
 def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_as_beside_ten() -> None:

@@ -295,8 +295,8 @@ def held_back(run: Run, until: int, reason: Reason) -> Run:
     return replace(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason)
 
 
-def renewed_by_hand(run: Run, now: int, not_before: int) -> Run:
-    """Return a failed or retrying run that somebody wants tried again: with a fresh budget, its history kept."""
+def renewed_by_hand(run: Run, not_before: int) -> Run:
+    """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept."""
     moved = replace(run, revision=run.revision + 1) if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
     return replace(
         moved,
@@ -306,7 +306,7 @@ def renewed_by_hand(run: Run, now: int, not_before: int) -> Run:
         reason=None,
         carrier_failures=0,
         budget_from=run.attempt,
-        budget_at=now,
+        budget_at=not_before,
         discarded_at=None,
     )
 

@@ -63,8 +63,13 @@ def cancel_runs(world: World, ids: Sequence[RunId]) -> list[Handled]:
 
 
 def _retry(world: World, run_id: RunId) -> Handled:
-    note_reopened(world, [run_id])
-    handled = _handled(world, run_id, _renewed)
+    def renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
+        after = _renewed(run, job, now)
+        if isinstance(after, Run) and after != run:
+            note_reopened(world, [run_id])
+        return after
+
+    handled = _handled(world, run_id, renewed)
     if handled.outcome is ByHand.DONE and handled.run is not None and handled.run.due_at is not None:
         try:
             resend(world, [handled.run])
@@ -78,7 +83,7 @@ def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
         return ByHand.JOB_CANCELLED
     if run.state in (RunState.QUEUED, RunState.RUNNING):
         return run  # it is being tried
-    return renewed_by_hand(run, now, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE
+    return renewed_by_hand(run, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE
 
 
 def _cancelled(run: Run, job: Job | None, now: int) -> Run | ByHand:  # noqa: ARG001 - a run may be cancelled without its job

@@ -103,7 +103,7 @@ def _follow_up(world: World, run: Run, job: Job | None, word: Word) -> None:
         if run.last is not None:
             full = reported_attempt(run, run.last.finished_at or now, word.error, word.body)
             told = Attempt(**{**vars(full), "claimed_at": run.last.claimed_at, "started_at": run.last.started_at})
-            if needs_a_row(told):
+            if needs_a_row(told) and inline(told) == run.last:
                 world.store.save_attempts([(run.id, told)], now)
         if run.is_terminal:
             follow_up(world, [(run, job)])

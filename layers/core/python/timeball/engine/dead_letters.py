@@ -131,9 +131,8 @@ def _replay(world: World, runs: Sequence[Run], ids: Sequence[RunId], per_second:
     jobs = dict(_jobs(world, runs))
     able = [run for run in runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     note_reopened(world, [run.id for run in able])
-    now = world.clock.now()
     turns = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
-    after = {run.id: renewed_by_hand(run, now, turn_at) for run, turn_at in zip(able, turns, strict=False)}
+    after = {run.id: renewed_by_hand(run, turn_at) for run, turn_at in zip(able, turns, strict=False)}
     return replace(
         _write(world, able, lambda run: after[run.id], ids or [run.id for run in runs]), next_start_at=turns[-1]
     )

@@ -9,7 +9,7 @@ from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.engine.world import Rules
 
 LONGEST_CALL_SECONDS = 840
-"""The longest timeout that a job may have."""
+"""The longest that one call may take; an attempt whose target reports later may take longer."""
 
 _CLAIM_SECONDS = 10
 _LAST_WRITES_SECONDS = 20

@@ -1,0 +1,53 @@
+"""The numbers in docs/runs.md are the code's: how a failure is retried, how a host that is down is left alone."""
+
+import json
+import re
+
+import pytest
+
+from functions.api.job_request import RetryPolicy
+from tests.docs.readme import ROOT, read
+from timeball.domain.host import HostRules
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.retry import RetryPolicy as Policy
+from timeball.domain.retry import patience_ms
+from timeball.engine.world import Rules
+
+PAGE = read(ROOT / "docs/runs.md")
+_WRITTEN = {"none": None, "`full`": "full"}
+
+
+def _section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def _defaults() -> dict[str, object]:
+    """Return the default of each field of a retry policy, as the page's table has it."""
+    table = _section("Retries").partition("| entry |")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", table, re.MULTILINE)
+    return {name: _WRITTEN[text] if text in _WRITTEN else json.loads(text.strip("`")) for name, text in rows}
+
+
+def test_the_defaults_of_a_retry_policy_are_those_of_the_page() -> None:
+    fields = RetryPolicy.model_fields.values()
+    assert _defaults() == {field.alias: field.default for field in fields}
+    assert Policy(retry_on=tuple(RetryPolicy.model_validate({}).retry_on)) == Policy()
+
+
+@pytest.mark.parametrize("cause", re.findall(r'`"?(\w+)"?`(?=[^|]* \|)', _section("Retries").partition("| entry |")[2]))
+def test_every_cause_on_the_page_is_one_that_a_policy_may_name(cause: str) -> None:
+    assert RetryPolicy.model_validate({"retryOn": [cause]}).retry_on == [cause]
+
+
+def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
+    rules, page = HostRules(), _section("When a host is down")
+    assert Rules().hosts == rules
+    for shown in (
+        f"fails {rules.failures} times in a row",
+        f"for {rules.rest_ms // SECOND_MS} s",
+        f"up to {rules.longest_rest_ms // MINUTE_MS} minutes",
+        f"at {rules.retries_per_second} a second",
+    ):
+        assert shown in page
+    assert "at least ten minutes" in page
+    assert patience_ms(Policy(max_retries=0)) == 10 * MINUTE_MS

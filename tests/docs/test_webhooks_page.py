@@ -1,0 +1,162 @@
+"""The endpoint in docs/webhooks.md does what the page says: run as it stands there, against the API over HTTP."""
+
+import json
+import queue
+import re
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from functions.api.callback_operations import CompleteRequest, FailRequest, HeartbeatRequest
+from tests.api.client import Answer, Api
+from tests.api.run_rows import LEASE_MS, MARGIN_MS, row
+from tests.docs.readme import ROOT, read
+from timeball.aws.http_request import headers_of
+from timeball.domain.callback import ACCEPTED, handed_over
+from timeball.domain.run import Reason, Run, asked_to_stop, claimed
+from timeball.ports import Call
+
+PAGE = read(ROOT / "docs/webhooks.md")
+(SOURCE,) = re.findall(r"^<!-- example: endpoint -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+(JOB,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+WITHIN_SECONDS = 20
+
+
+class Bridge:
+    """The API of a test over HTTP, one request at a time; `heard` has each word of the endpoint, and its answer."""
+
+    def __init__(self, api: Api) -> None:
+        self.heard: queue.Queue[tuple[str, Answer]] = queue.Queue()
+        self.unavailable = 0
+        bridge = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                assert self.headers["Authorization"] == "Bearer tb_key"
+                if bridge.unavailable:
+                    bridge.unavailable -= 1
+                    self.send_error(503)
+                    return
+                answer = api.call("POST", self.path, raw=body, headers=dict(self.headers.items()))
+                self.send_response(answer.status)
+                self.end_headers()
+                self.wfile.write(answer.text.encode())
+                bridge.heard.put((self.path.rpartition("/")[2], answer))
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+
+    def words(self, count: int) -> list[tuple[str, int]]:
+        """Wait for so many words; return each with the status of its answer."""
+        heard = [self.heard.get(timeout=WITHIN_SECONDS) for _ in range(count)]
+        return [(word, answer.status) for word, answer in heard]
+
+
+def url_of(server: HTTPServer) -> str:
+    return f"http://127.0.0.1:{server.server_address[1]}"
+
+
+@contextmanager
+def serving(server: HTTPServer) -> Iterator[str]:
+    """Serve in the background; give the url."""
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield url_of(server)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def bridge(api: Api) -> Iterator[Bridge]:
+    bridge = Bridge(api)
+    with serving(bridge.server):
+        yield bridge
+
+
+@pytest.fixture
+def url(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run the endpoint of the page, and give its url."""
+    monkeypatch.setenv("API", url_of(bridge.server))
+    monkeypatch.setenv("KEY", "tb_key")
+    module = ModuleType("endpoint")
+    monkeypatch.setitem(sys.modules, "endpoint", module)
+    exec(compile(SOURCE, "docs/webhooks.md", "exec"), vars(module))  # noqa: S102 - it is our own page
+    monkeypatch.setattr(module.Webhook, "log_message", lambda *_: None)
+    with serving(HTTPServer(("127.0.0.1", 0), module.Webhook)) as url:
+        yield url
+
+
+@pytest.fixture
+def run(api: Api) -> Run:
+    """Return the run of the job on the page, just as its target has answered 202."""
+    created = api.call("POST", "/v1/jobs", json.loads(JOB))
+    assert created.status == 201, created.text
+    now = api.clock.now()
+    live = claimed(api.only_run(), "executor", now, LEASE_MS)
+    api.put(handed_over(live, api.store.jobs[live.id.job], now, now, MARGIN_MS))
+    return api.only_run()
+
+
+def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
+    """Call the endpoint as an executor does; return the status of its answer."""
+    work = api.work_of(run.id.job.job_id)
+    headers = headers_of(Call(run.id, attempt, work, 840), api.clock.now())
+    assert work.payload is not None
+    request = urllib.request.Request(url, work.payload.encode(), dict(headers.items()))  # noqa: S310 - it is ours
+    with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above
+        return int(answer.status)
+
+
+def result(api: Api, run: Run) -> Any:
+    return api.call("GET", f"/v1/runs/{run.id}").body["result"]
+
+
+def test_it_answers_202_and_completes_the_run_when_it_is_done(api: Api, bridge: Bridge, url: str, run: Run) -> None:
+    assert call(api, run, url) == ACCEPTED
+    assert bridge.words(4) == [*[("heartbeat", 200)] * 3, ("complete", 200)]
+    assert row(api, str(run.id)).state == "succeeded"
+    assert result(api, run) == {"httpStatus": None, "body": '{"parts":3}'}
+
+
+def test_it_stops_when_it_is_asked_to(api: Api, bridge: Bridge, url: str, run: Run) -> None:
+    api.put(asked_to_stop(run, Reason.RUN_CANCELLED))
+    assert call(api, run, url) == ACCEPTED
+    assert bridge.words(2) == [("heartbeat", 200), ("fail", 200)]
+    assert row(api, str(run.id)).state == "cancelled"
+
+
+def test_it_stops_when_its_attempt_is_an_older_one(api: Api, bridge: Bridge, url: str, run: Run) -> None:
+    api.put(claimed(run, "another", api.clock.now(), LEASE_MS))
+    assert call(api, run, url) == ACCEPTED
+    assert bridge.words(1) == [("heartbeat", 409)]
+    assert row(api, str(run.id)).attempt == 2
+
+
+def test_it_says_again_what_may_not_have_been_heard(
+    api: Api, bridge: Bridge, url: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    bridge.unavailable = 2
+    assert call(api, run, url) == ACCEPTED
+    assert bridge.words(4)[-1] == ("complete", 200)
+    assert waits == [1, 1]
+
+
+@pytest.mark.parametrize("model", [CompleteRequest, FailRequest, HeartbeatRequest])
+def test_the_page_names_every_field_of_a_word(model: type[HeartbeatRequest]) -> None:
+    for field in model.model_fields.values():
+        assert re.search(rf"\b{field.alias}\b", PAGE)
