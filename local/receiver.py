@@ -4,7 +4,8 @@ Invariant: the clock is read before anything else is done with the bytes of a re
 noted as earlier than it came, and is noted as later only by what the loop was doing when it came.
 
 Paths: `/ok` answers 200; `/flaky/<n>` answers 500 to the attempts up to n, then 200; `/slow/<seconds>`
-answers 200 after so long. All others answer 404, and are noted too.
+answers 200 after so long, and `/slow/<seconds>/<n>` does so to the attempts up to n, then at once. All
+others answer 404, and are noted too.
 """
 
 import asyncio
@@ -51,9 +52,15 @@ def reply_to(path: str, attempt: int) -> Reply:
             return Reply(200)
         case ["flaky", failures] if failures.isdecimal():
             return Reply(500 if attempt <= int(failures) else 200)
-        case ["slow", seconds] if seconds.replace(".", "", 1).isdecimal():
+        case ["slow", seconds] if _is_number(seconds):
             return Reply(200, float(seconds))
+        case ["slow", seconds, slow] if _is_number(seconds) and slow.isdecimal():
+            return Reply(200, float(seconds) if attempt <= int(slow) else 0.0)
     return Reply(404)
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
 
 
 class Receiver:

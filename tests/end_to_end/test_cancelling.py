@@ -1,25 +1,15 @@
 """A cancelled job calls nobody; a job that runs after it is the witness that its time has passed."""
 
 import time
-from collections.abc import Callable
 
 import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
+from tests.end_to_end.steps import until
 from timeball.domain.instants import SECOND_MS, format_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
-
-_WITHIN_SECONDS = 40
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds, but not for ever."""
-    give_up_at = time.monotonic() + _WITHIN_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.1)  # what is waited for is in other processes, and nothing tells when it has come
 
 
 def test_the_api_is_healthy_and_says_so_to_anybody(client: ApiClient) -> None:

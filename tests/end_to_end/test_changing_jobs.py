@@ -1,38 +1,15 @@
 """Jobs that are paused, resumed, rescheduled, triggered and backfilled, as their target sees it."""
 
 import json
-import time
-from typing import Any
 
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
-from tests.end_to_end.test_cancelling import until
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from local.receiver import Receiver
+from tests.end_to_end.steps import ask, calls_of, ledger, soon, until
+from timeball.domain.instants import parse_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
-
-
-def soon(seconds: int) -> str:
-    """Return the whole second that is so many seconds after the next one."""
-    return format_instant((time.time_ns() // 1_000_000_000 + 1 + seconds) * SECOND_MS)
-
-
-def ask(client: ApiClient, method: str, path: str, body: object = None) -> Any:
-    """Return the answer to a request that nothing is wrong with."""
-    answer = client.send(method, path, None if body is None else json.dumps(body).encode())
-    assert answer.status in {200, 201}, answer.text
-    return answer.body
-
-
-def calls_of(receiver: Receiver, job: dict[str, Any]) -> list[Arrival]:
-    return [arrival for arrival in receiver.arrivals() if arrival.job_id == job["jobId"]]
-
-
-def ledger(client: ApiClient, job: dict[str, Any]) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = client.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
-    return items
 
 
 def test_what_is_paused_or_rescheduled_inside_the_look_ahead_is_not_called_and_then_once(

@@ -1,0 +1,160 @@
+"""What a client of DynamoDB asks for, and what each of its writes costs in write units.
+
+The price of a write is computed from its row as it stood before and after, by DynamoDB's published rules: a unit for
+each KB of the row; for each index one for a key that appears or goes, two for one that changes; one KB at least for a
+write that is refused. A batch costs what its statements cost. What the endpoint itself says of a write is kept beside
+it: `ConsumedCapacity` tells the price of a single write everywhere but on moto, and that of a batch in AWS alone.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.schema import JOBS
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSResponse
+    from botocore.model import OperationModel
+    from types_boto3_dynamodb import DynamoDBClient
+
+Row = dict[str, Any]
+"""As typed values."""
+
+_SINGLE = frozenset({"PutItem", "UpdateItem"})
+WRITES = _SINGLE | {"BatchExecuteStatement"}
+"""The operations by which a store writes."""
+
+_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
+_HOUSEKEEPING = ("PARTITION#", "SHARD#")
+"""Rows that are written per scan or hour, not per run."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One write: the operation that made it, the key of its row, its price, and what the endpoint says it was.
+
+    `counted` is None where nothing tells it: for a refused write, and for one in a batch.
+    """
+
+    operation: str
+    key: tuple[str, str]
+    computed: int
+    counted: float | None
+    refused: bool
+
+
+@dataclass
+class Charges:
+    """What a client has asked for since this was cleared: its requests by name, and the price of what it wrote."""
+
+    requests: list[str] = field(default_factory=list)
+    writes: list[Charge] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.requests.clear()
+        self.writes.clear()
+
+    @property
+    def of_runs(self) -> list[Charge]:
+        """Return the writes for jobs and runs, without those that a scan makes whatever is due."""
+        return [charge for charge in self.writes if not charge.key[0].startswith(_HOUSEKEEPING)]
+
+    @property
+    def units(self) -> int:
+        """Return the price of the writes for jobs and runs."""
+        return sum(charge.computed for charge in self.of_runs)
+
+
+def meter(watched: "DynamoDBClient", looking: "DynamoDBClient") -> Charges:
+    """Watch one client, and look with another at the rows before and after each write. Writers share no row."""
+    return _Meter(watched, looking).charges
+
+
+class _Meter:
+    def __init__(self, watched: "DynamoDBClient", looking: "DynamoDBClient") -> None:
+        self._looking = looking
+        self.charges = Charges()
+        watched.meta.events.register("before-parameter-build.dynamodb", _ask)
+        watched.meta.events.register("before-call.dynamodb", self._before)
+        watched.meta.events.register("after-call.dynamodb", self._after)
+
+    def _before(self, model: "OperationModel", params: dict[str, str], context: dict[str, Any], **_: object) -> None:
+        self.charges.requests.append(model.name)
+        if model.name in WRITES:
+            body = json.loads(params["body"])
+            # Calls run side by side: what is known of one travels with it.
+            context["metered"] = [(table, key, self._row(table, key)) for table, key in _written(model.name, body)]
+
+    def _after(
+        self,
+        model: "OperationModel",
+        http_response: "AWSResponse",
+        parsed: Row,
+        context: dict[str, Any],
+        **_: object,
+    ) -> None:
+        if model.name not in WRITES:
+            return
+        single = model.name in _SINGLE
+        answers = [parsed] if single else parsed["Responses"]
+        for (table, key, before), answer in zip(context["metered"], answers, strict=True):
+            refused = http_response.status_code != 200 or "Error" in answer
+            counted = parsed["ConsumedCapacity"]["CapacityUnits"] if single and not refused else None
+            where = (key["pk"]["S"], key["sk"]["S"])
+            price = write_units(before, self._row(table, key))
+            self.charges.writes.append(Charge(model.name, where, price, counted, refused))
+
+    def _row(self, table: str, key: Row) -> Row | None:
+        row: Row | None = self._looking.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+        return row
+
+
+def _ask(model: "OperationModel", params: dict[str, Any], **_: object) -> None:
+    if model.name in WRITES | _READS:
+        params["ReturnConsumedCapacity"] = "TOTAL"
+
+
+def _written(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
+    """Yield the table and the key of each row that a request is to write."""
+    if operation in _SINGLE:
+        row = body.get("Key") or body["Item"]
+        yield body["TableName"], {name: row[name] for name in ("pk", "sk")}
+        return
+    for statement in body["Statements"]:
+        text = statement["Statement"]
+        table = re.search(r'(?:INTO|UPDATE) "([^"]+)"', text)
+        if table is None:
+            raise ValueError(f"no write: {text}")
+        yield table[1], {name: statement["Parameters"][_place(text, name)] for name in ("pk", "sk")}
+
+
+def _place(statement: str, name: str) -> int:
+    """Return which of a statement's parameters is the value of a key attribute."""
+    found = re.search(rf"""'{name}': \?|"{name}" = \?""", statement)
+    if found is None:
+        raise ValueError(f"no {name}: {statement}")
+    return statement.count("?", 0, found.start())
+
+
+def write_units(before: Row | None, after: Row | None) -> int:
+    """Return what turning one row into another costs, indexes included; a refused write leaves its row as it is."""
+    units = max(-(-_size(row) // 1024) for row in (before, after)) or 1
+    for index in JOBS.indexes:
+        names = (index.partition.name, index.sort.name)
+        was, now = (_key(row, names) for row in (before, after))
+        if was != now:
+            units += (was is not None) + (now is not None)
+    return units
+
+
+def _size(row: Row | None) -> int:
+    return sum(len(name) + len(str(*value.values()).encode()) for name, value in (row or {}).items())
+
+
+def _key(row: Row | None, names: tuple[str, str]) -> tuple[str, ...] | None:
+    if row is None or any(name not in row for name in names):
+        return None
+    return tuple(str(*row[name].values()) for name in names)

@@ -1,0 +1,90 @@
+"""What tests do to the embedded AWS itself: to its processes, its queues, the limits of its functions."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from local.stage import Stage
+
+_PROCESSES = Path("/proc")
+
+
+def processes_of(stage: Stage, function: str) -> list[int]:
+    """Return the ids of the processes in which the emulator runs a function."""
+    # Each is started from a folder of its own, below that of the emulator.
+    name = f"{stage.deployment.settings.name}-{function}"
+    folder = re.compile(re.escape(f"{stage.folder}/") + rf"\S*/ministack-lambda-{name}-[^-/]+/")
+    return [process for process, command in _commands() if folder.search(command)]
+
+
+def kill(processes: list[int]) -> None:
+    """End processes as the machine does when it is out of memory."""
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
+
+
+def start_processes(stage: Stage, executor: str, at_once: int) -> None:
+    """Let the emulator have so many processes of an executor that are ready to be called."""
+    functions = stage.emulator.client("lambda")
+    name = f"{stage.deployment.settings.name}-{executor}"
+
+    def call(payload: str) -> None:
+        assert "FunctionError" not in functions.invoke(FunctionName=name, Payload=payload)
+
+    # It notices only after a moment that a process has died, and starts anew in that one's place first of all.
+    for number in (1, at_once):
+        with ThreadPoolExecutor(number) as pool:
+            list(pool.map(call, [json.dumps({"Records": []})] * number))
+
+
+def _commands() -> Iterator[tuple[int, str]]:
+    """Yield the id and the command line of each process of this machine."""
+    if _PROCESSES.is_dir():
+        for file in _PROCESSES.glob("[0-9]*/cmdline"):
+            try:
+                yield int(file.parent.name), file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue  # it has ended
+        return
+    listed = subprocess.run(["ps", "-axww", "-o", "pid=,args="], capture_output=True, text=True, check=True)  # noqa: S607
+    for line in listed.stdout.splitlines():
+        pid, _, command = line.strip().partition(" ")
+        yield int(pid), command
+
+
+@contextmanager
+def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
+    """Let no tick of the ticker reach the scan."""
+    functions = stage.emulator.client("lambda")
+    scan = f"{stage.deployment.settings.name}-scan"
+    functions.put_function_concurrency(FunctionName=scan, ReservedConcurrentExecutions=0)
+    try:
+        yield
+    finally:
+        functions.delete_function_concurrency(FunctionName=scan)
+
+
+def send_copy(stage: Stage, queue: str, run: dict[str, Any]) -> None:
+    """Send a run's message once more, to be delivered at once."""
+    body = json.dumps({"tenant": stage.tenant, "run": run["runId"]}, separators=(",", ":"))
+    stage.emulator.client("sqs").send_message(QueueUrl=stage.deployment.outputs[queue], MessageBody=body)
+
+
+def messages_in(stage: Stage, queue: str) -> int:
+    """Count the messages of a queue: waiting, delayed, and in the hands of executors."""
+    answer = stage.emulator.client("sqs").get_queue_attributes(
+        QueueUrl=stage.deployment.outputs[queue],
+        AttributeNames=[
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesDelayed",
+            "ApproximateNumberOfMessagesNotVisible",
+        ],
+    )
+    return sum(map(int, answer["Attributes"].values()))

@@ -1,0 +1,51 @@
+"""What the tests of this folder do as users of the API, and how they look at what came of it."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from local.demo_client import ApiClient
+from local.receiver import Arrival, Receiver
+from timeball.domain.instants import SECOND_MS, format_instant
+
+_WITHIN_SECONDS = 40
+
+
+def until(condition: Callable[[], bool], within_seconds: int = _WITHIN_SECONDS) -> None:
+    """Wait until a condition holds, but not for ever."""
+    give_up_at = time.monotonic() + within_seconds
+    while not condition():
+        assert time.monotonic() < give_up_at, "waited in vain"
+        time.sleep(0.1)  # what is waited for is in other processes, and nothing tells when it has come
+
+
+def clock() -> int:
+    """Return the present instant, in ms."""
+    return time.time_ns() // 1_000_000
+
+
+def soon(seconds: int) -> str:
+    """Return the whole second that is so many seconds after the next one."""
+    return format_instant((clock() // SECOND_MS + 1 + seconds) * SECOND_MS)
+
+
+def ask(client: ApiClient, method: str, path: str, body: object = None) -> Any:
+    """Return the answer to a request that nothing is wrong with."""
+    answer = client.send(method, path, None if body is None else json.dumps(body).encode())
+    assert answer.status in {200, 201}, answer.text
+    return answer.body
+
+
+def are_completed(client: ApiClient, *jobs: dict[str, Any]) -> bool:
+    return all(client.get(f"/v1/jobs/{job['jobId']}")["status"] == "completed" for job in jobs)
+
+
+def calls_of(receiver: Receiver, job: dict[str, Any]) -> list[Arrival]:
+    return [arrival for arrival in receiver.arrivals() if arrival.job_id == job["jobId"]]
+
+
+def ledger(client: ApiClient, job: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs of a job, newest first."""
+    items: list[dict[str, Any]] = client.get(f"/v1/jobs/{job['jobId']}/runs", limit=200)["items"]
+    return items

@@ -1,0 +1,162 @@
+"""What a run costs, as the endpoint counts it: the engine on the embedded DynamoDB, each write with its price.
+
+The embedded DynamoDB tells the price of single writes. Of a batch of statements it only says how many there were, while
+AWS charges each as the single write that it is: there the price is computed, by the rule that the single writes bear
+out one by one.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from bench.metering import WRITES, Charges, meter
+from local.stage import Stage
+from tests.contract.backends import new_table
+from tests.engine.play import NOW, Play, spec
+from timeball.aws.store import DynamoStore
+from timeball.domain.instants import HOUR_MS, SECOND_MS
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.run import RunState
+from timeball.domain.schedule import At, Every
+from timeball.engine.submit import Submission, submit
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+AT_ONCE = 3
+"""Runs that are due together, so that their writes do go out in batches."""
+
+PERIOD_SECONDS = 120
+LATER = NOW + 20 * SECOND_MS
+RETRY = 5
+"""Into the due index and out of it again, a unit each beside the row's own, and the second claim."""
+
+HOST = 3
+"""Of all runs together: their host is noted when it fails, when it is tried again, and when it answers."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A kind of run, the most write units that it may cost, and how long its target takes to answer."""
+
+    wanted: JobSpec
+    budget: int
+    takes_seconds: int = 0
+
+
+OFTEN = spec("often", Every(PERIOD_SECONDS, NOW))
+GUARDED = replace(OFTEN, overlap=OverlapPolicy.QUEUE_ONE)
+LARGE = replace(OFTEN.work, payload='"' + 600 * "x" + '"')
+
+# The budget of the architecture: a fire 6, a one-off 11 with its submission; overlap-guarded 2 more; 1 for each
+# 10 s of running, and 1 for each row of a payload or of an attempt that failed.
+COSTS = {
+    "recurring": Cost(OFTEN, 6),
+    "recurring, guarded": Cost(GUARDED, 6 + 2),
+    "recurring, 25 s long": Cost(OFTEN, 6 + 2, takes_seconds=25),
+    "recurring, guarded, 25 s long": Cost(GUARDED, 6 + 2 + 2, takes_seconds=25),
+    "recurring, its large payload written before": Cost(replace(OFTEN, work=LARGE), 6),
+    "one-off, due now": Cost(spec("now", At(NOW)), 11),
+    "one-off, due later": Cost(spec("later", At(LATER)), 11),
+    "one-off, with a large payload": Cost(replace(spec("large", At(LATER)), work=LARGE), 11 + 1),
+}
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A Timeball whose store is the embedded DynamoDB, and what that has charged."""
+
+    play: Play
+    charges: Charges
+
+
+@pytest.fixture(params=["single", "batch"])
+def metered(stage: Stage, request: pytest.FixtureRequest) -> Iterator[Metered]:
+    dynamodb = stage.emulator.client("dynamodb")
+    table = new_table(dynamodb)
+    charges = meter(dynamodb, stage.emulator.client("dynamodb"))
+    yield Metered(Play(DynamoStore(dynamodb, table, writes=request.param)), charges)
+    dynamodb.delete_table(TableName=table)
+
+
+def submitted(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
+    """Submit the job as often as runs are to be due together."""
+    play = metered.play
+    specs = [
+        replace(wanted, key=replace(wanted.key, job_id=f"{wanted.key.job_id}-{number}")) for number in range(AT_ONCE)
+    ]
+    outcomes = submit(play.world(), specs, play.clock.now())
+    assert {one.outcome for one in outcomes} == {Submission.CREATED}
+    return specs
+
+
+def run_on(metered: Metered, specs: list[JobSpec], fires: int = 1) -> None:
+    """Let the runs that are due, or will be soon, go on to their ends."""
+    for one in specs:
+        metered.play.run_on(one.key, HOUR_MS)
+        states = [run.state for run in metered.play.runs(one.key)]
+        assert states == [RunState.SUCCEEDED] * fires
+
+
+def second_fires(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
+    """Let the first fires of the job go by, and put the clock to the second ones, with nothing charged yet."""
+    specs = submitted(metered, wanted)
+    run_on(metered, specs)
+    clock = metered.play.clock
+    clock.advance(PERIOD_SECONDS * SECOND_MS - (clock.now() - NOW))
+    metered.charges.clear()
+    return specs
+
+
+def figures(charges: Charges) -> str:
+    """Return what one run was charged, and what all of them together asked for, scans included."""
+    counts = Counter("writing" if name in WRITES else "reading" for name in charges.requests)
+    asked = " and ".join(f"{counts[kind]} {kind}" for kind in ("writing", "reading"))
+    return f"{charges.units / AT_ONCE:g} write units a run; {asked} requests for {AT_ONCE} at once"
+
+
+@pytest.mark.parametrize("kind", COSTS)
+def test_a_run_stays_within_its_budget_of_write_units(
+    metered: Metered, kind: str, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> None:
+    cost = COSTS[kind]
+    metered.play.caller.takes_ms = cost.takes_seconds * SECOND_MS
+    if isinstance(cost.wanted.schedule.timing, At):
+        specs = submitted(metered, cost.wanted)
+        metered.play.clock.advance(cost.wanted.schedule.timing.at - NOW)
+        run_on(metered, specs)
+    else:
+        run_on(metered, second_fires(metered, cost.wanted), fires=2)
+
+    record_property(f"cost, {request.node.callspec.params['metered']} writes, {kind}", figures(metered.charges))
+    assert metered.charges.units <= cost.budget * AT_ONCE, metered.charges.writes
+
+
+def test_a_failed_attempt_costs_a_row_the_way_through_the_due_index_and_a_note_about_its_host(
+    metered: Metered, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> None:
+    specs = second_fires(metered, OFTEN)
+    metered.play.caller.statuses = [500] * AT_ONCE
+    run_on(metered, specs, fires=2)
+
+    record_property(f"cost, {request.node.callspec.params['metered']} writes, one retry", figures(metered.charges))
+    units: Counter[str] = Counter()
+    for charge in metered.charges.of_runs:
+        units[charge.key[1].partition("#")[0]] += charge.computed
+    assert units["RESULT"] == AT_ONCE
+    assert units["HOST"] <= HOST
+    assert units["JOB"] + units["RUN"] <= (6 + RETRY) * AT_ONCE
+    assert set(units) == {"JOB", "RUN", "RESULT", "HOST"}
+
+
+@pytest.mark.parametrize("metered", ["single"], indirect=True)
+def test_every_price_is_what_the_endpoint_counted(metered: Metered) -> None:
+    specs = second_fires(metered, replace(GUARDED, work=LARGE))
+    metered.play.caller.statuses = [500] * AT_ONCE
+    run_on(metered, specs, fires=2)
+
+    writes = [charge for charge in metered.charges.writes if not charge.refused]
+    assert len(writes) >= 10 * AT_ONCE
+    assert [charge for charge in writes if charge.counted != charge.computed] == []
