@@ -3,9 +3,9 @@
 Invariant: the clock is read before anything else is done with the bytes of a request, so that a call is never
 noted as earlier than it came, and is noted as later only by what the loop was doing when it came.
 
-Paths: `/ok` answers 200; `/flaky/<n>` answers 500 to the attempts up to n, then 200; `/slow/<seconds>`
-answers 200 after so long, and `/slow/<seconds>/<n>` does so to the attempts up to n, then at once. All
-others answer 404, and are noted too.
+Paths: `/ok` answers 200, `/accepted` 202; `/flaky/<n>` answers 500 to the attempts up to n, then 200;
+`/slow/<seconds>` answers 200 after so long, and `/slow/<seconds>/<n>` does so to the attempts up to n, then at
+once. All others answer 404, and are noted too.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from timeball.domain.instants import parse_instant
 
 _MAX_HEAD_BYTES = 64 * 1024
 _BACKLOG = 1024
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 500: "Internal Server Error"}
+_REASONS = {200: "OK", 202: "Accepted", 400: "Bad Request", 404: "Not Found", 500: "Internal Server Error"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ def reply_to(path: str, attempt: int) -> Reply:
     match path.strip("/").split("/"):
         case ["ok"]:
             return Reply(200)
+        case ["accepted"]:
+            return Reply(202)
         case ["flaky", failures] if failures.isdecimal():
             return Reply(500 if attempt <= int(failures) else 200)
         case ["slow", seconds] if _is_number(seconds):

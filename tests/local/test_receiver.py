@@ -29,6 +29,7 @@ def call(receiver: Receiver, path: str, body: bytes = b"", **headers: str) -> in
 # The path, the attempt, the status, the seconds that it takes.
 REPLIES = [
     ("/ok", 1, 200, 0),
+    ("/accepted", 1, 202, 0),
     ("/flaky/2", 1, 500, 0),
     ("/flaky/2", 2, 500, 0),
     ("/flaky/2", 3, 200, 0),
