@@ -6,7 +6,8 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, one_off
-from timeball.domain.job import JobStatus, advanced
+from timeball.domain.change import paused
+from timeball.domain.job import JobStatus, advanced, settled
 from timeball.ports import Conclusion, Store, Swap
 
 
@@ -69,3 +70,21 @@ def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
     assert not answer.done
     assert answer.row is not None
     assert answer.row.status is JobStatus.COMPLETED
+
+
+def test_a_job_that_ends_while_a_change_is_not_settled_stays_due_until_it_is(subject: Subject) -> None:
+    store = subject.store
+    before = paused(one_off(), NOW + 3)
+    store.create_jobs([before], NOW)
+    subject.lose_answer()
+    conclusion = Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4, MORE_STATUSES)
+    assert store.conclude_jobs([conclusion]) == [True]
+    (row,) = store.read_jobs([KEY], with_work=True)
+    assert row is not None
+    assert row == replace(
+        before, status=JobStatus.COMPLETED, updated_at=NOW + 4, next_fire_at=None, revision=before.revision + 1
+    )
+    assert (row.due_at, row.intent) == (NOW + 3, before.intent)
+    done = settled(row)
+    assert store.swap_jobs([Swap(row, done)], NOW)[0].done
+    assert done.due_at is None

@@ -51,7 +51,10 @@ class Swapped(Generic[Row]):
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire."""
+    """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire.
+
+    It leaves the due index, unless a change of its user is not settled yet.
+    """
 
     job: JobKey
     fire_at: int
@@ -137,7 +140,7 @@ class Store(Protocol):
         """Write each job's row if it is as it was read."""
 
     def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
-        """Apply each conclusion, dropping the job from the due index; False where its conditions do not hold."""
+        """Apply each conclusion; False where its conditions do not hold."""
 
     def save_works(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
         """Store work beside a job, for a run that has its own; return the name of each. May be repeated."""

@@ -4,23 +4,22 @@ A refused write whose row already holds what was to be written is done: its firs
 it. Reads are strong, but for the due index, which only nominates.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.backfills import Backfills
+from timeball.aws.conclusions import Conclusions
 from timeball.aws.dead_letters import DeadLetters
 from timeball.aws.encoding import attempt_text, to_attempt
 from timeball.aws.hosts import Hosts
 from timeball.aws.keys import (
-    JOB,
     Key,
     attempt_key,
     attempts_prefix,
     due_bucket,
     job_key,
-    list_key,
     owner_of_row,
     request_key,
     run_bound,
@@ -66,6 +65,7 @@ class DynamoStore:
         self._reader = Reader(client, table)
         self._works = Works(self._writer, self._reader)
         self._backfills = Backfills(self._writer, self._reader, self._rows)
+        self._conclusions = Conclusions(self._writer, self._rows)
         self._hosts = Hosts(self._writer, self._reader, self._rows)
         self._dead_letters = DeadLetters(self._reader, list_shards)
 
@@ -108,11 +108,7 @@ class DynamoStore:
 
     def conclude_jobs(self, conclusions: Sequence[Conclusion]) -> list[bool]:
         """Give each job its final status, if it is open for it and the fire is its final one."""
-        updates = [self._conclude(conclusion) for conclusion in conclusions]
-        return [
-            written.done or _is_concluded(written.row, conclusion)
-            for conclusion, written in zip(conclusions, self._writer.write(updates), strict=True)
-        ]
+        return self._conclusions.apply(conclusions)
 
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run that is not there."""
@@ -257,23 +253,6 @@ class DynamoStore:
     def _standing_job(self, row: dict[str, Any] | None) -> Job | None:
         return to_job(row) if row else None
 
-    def _conclude(self, conclusion: Conclusion) -> Update:
-        return Update(
-            job_key(conclusion.job),
-            where={
-                "status": [status.value for status in conclusion.open_statuses],
-                "final_fire_at": [conclusion.fire_at],
-            },
-            set={
-                "status": conclusion.status.value,
-                "list_key": list_key(conclusion.job, conclusion.status, self._rows.list_shards),
-                "updated_at": conclusion.at,
-                "expires_at": self._rows.expiry(conclusion.at),
-            },
-            remove=("next_fire_at", "due_at", "due_bucket"),
-            increment=("revision",),
-        )
-
     def _runs(self, job: JobKey, first: str, last: str, states: Sequence[str] = ()) -> Iterator[Run]:
         return map(to_run, self._reader.between(job_key(job)["pk"], first, last, states))
 
@@ -288,15 +267,6 @@ def _standing(row: dict[str, Any], swap: Swap[Job]) -> Job:
     named = {name: row[name] for name in ("work", "work_digest") if name in row}
     mine = not swap.with_work or named == work_fields(swap.after)
     return replace(to_job(row), work=swap.after.work if mine else None)
-
-
-def _is_concluded(row: Mapping[str, Any] | None, conclusion: Conclusion) -> bool:
-    return (
-        row is not None
-        and row["sk"] == JOB
-        and row["status"] == conclusion.status
-        and row["updated_at"] == conclusion.at
-    )
 
 
 def _cursor_key(shard: int) -> Key:

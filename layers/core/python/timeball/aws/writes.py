@@ -29,13 +29,14 @@ class Insert:
 
 @dataclass(frozen=True)
 class Update:
-    """Change a row if it exists and each attribute of `where` has one of the given values."""
+    """Change a row if it exists, each attribute of `where` has one of the given values, and it has none of `absent`."""
 
     key: Key
     where: Mapping[str, Sequence[str | int]]
     set: Item = field(default_factory=dict)
     remove: tuple[str, ...] = ()
     increment: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Writer:
 
 
 def _update_request(table: str, write: Update) -> dict[str, Any]:
-    attributes = [*write.set, *write.remove, *write.increment, *write.where]
+    attributes = [*write.set, *write.remove, *write.increment, *write.where, *write.absent]
     names = {f"#{position}": name for position, name in enumerate(dict.fromkeys(attributes))}
     alias = {name: placeholder for placeholder, name in names.items()}
     values: dict[str, Any] = {}
@@ -137,7 +138,7 @@ def _update_request(table: str, write: Update) -> dict[str, Any]:
     expression = f"SET {', '.join(setting)}"
     if write.remove:
         expression += f" REMOVE {', '.join(alias[name] for name in write.remove)}"
-    conditions = ["attribute_exists(pk)"] + [
+    conditions = ["attribute_exists(pk)", *(f"attribute_not_exists({alias[name]})" for name in write.absent)] + [
         f"{alias[name]} IN ({', '.join(value(one) for one in among)})" for name, among in write.where.items()
     ]
     return {
@@ -167,6 +168,7 @@ def _statement(table: str, write: Write) -> dict[str, Any]:
         changes += [f'SET "{name}" = "{name}" + {value(1)}' for name in write.increment]
         changes += [f'REMOVE "{name}"' for name in write.remove]
         where = [f'"{name}" = {value(of)}' for name, of in write.key.items()]
+        where += [f'"{name}" IS MISSING' for name in write.absent]
         where += [
             f'"{name}" = {value(among[0])}'
             if len(among) == 1

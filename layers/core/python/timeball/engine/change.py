@@ -83,7 +83,10 @@ def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
         return revised(standing, spec, now) if standing.is_open else None
 
     if spec.schedule != job.schedule:
-        _dispatch_due(world, job)  # what was due under the old schedule is not taken away by the new one
+        read_at = world.clock.now()
+        standing = world.store.read_jobs([job.key])[0]
+        if standing is not None and standing.version == job.version:
+            _dispatch_due(world, standing, read_at)  # the new schedule takes away nothing that was due under the old
     return _change(world, job.key, job.version, verb, with_work=spec.work != job.work)
 
 
@@ -128,23 +131,24 @@ def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, w
 
 
 def _settled(world: World, job: Job) -> Changed:
+    read_at = world.clock.now()
     settlement = settle(world, [job])[0]
-    _dispatch_due(world, settlement.job)
+    _dispatch_due(world, settlement.job, read_at)
     return Changed(Outcome.DONE, settlement.job, settlement.claimed)
 
 
-def _dispatch_due(world: World, job: Job) -> None:
-    """Dispatch a job that is due within the look-ahead, read just now; the scan finds what this leaves undone."""
-    read_at = world.clock.now()
+def _dispatch_due(world: World, job: Job, read_at: int) -> None:
+    """Dispatch a job that is due within the look-ahead, read at `read_at` or later; the scan finds what is left."""
     if job.status is not JobStatus.PENDING or job.intent is not None:
         return
     if job.due_at is None or job.due_at > read_at + world.rules.lookahead_ms:
         return
     try:
         for _ in range(_TRIES):  # behind an outage the first plan skips what was missed
+            begun_at = world.clock.now()
             (report,) = dispatch(world, [job], read_at)
             if not report.more:
                 break
-            job, read_at = report.job, world.clock.now()
+            job, read_at = report.job, begun_at
     except UnavailableError as unavailable:
         log.warning("changed, and left to the scan: %s", unavailable)

@@ -59,6 +59,8 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
         case RunState.RETRYING if run.due_at is None:
             return due_again(run, max(run.not_before, now))
+        case RunState.RUNNING | RunState.RETRYING:
+            return due_again(run, run.due_at)  # it stands; a scan that is about to drop it must look again
         case _:
             return None
 

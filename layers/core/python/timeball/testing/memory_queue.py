@@ -10,7 +10,7 @@ from timeball.ports import Delivery, Dispatch
 MAX_RECEIVES = 10
 
 
-@dataclass
+@dataclass(eq=False)
 class _Message:
     run: RunId
     visible_at: int
@@ -24,7 +24,7 @@ class MemoryQueue:
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
         self._messages: dict[str, list[_Message]] = {}
-        self._receipts = 0
+        self._received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
         self.sent: list[Dispatch] = []
 
@@ -44,18 +44,19 @@ class MemoryQueue:
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
         """Deliver up to `limit` visible messages; one that was received too often is dead instead."""
         now = self._now()
+        messages = self._messages.get(priority, [])
         deliveries: list[Delivery] = []
-        for message in list(self._messages.get(priority, [])):
-            if message.visible_at > now or len(deliveries) == limit:
-                continue
+        for message in [message for message in messages if message.visible_at <= now]:
+            if len(deliveries) == limit:
+                break
             if message.receives >= MAX_RECEIVES:
-                self._messages[priority].remove(message)
+                messages.remove(message)
                 self.dead.append(message.run)
                 continue
             message.receives += 1
-            self._receipts += 1
-            message.receipt = f"receipt-{self._receipts}"
+            message.receipt = f"receipt-{len(self._received) + 1}"
             message.visible_at = now + visibility_seconds * SECOND_MS
+            self._received[message.receipt] = message
             deliveries.append(Delivery(message.run, message.receipt))
         return deliveries
 
@@ -63,16 +64,21 @@ class MemoryQueue:
         """Return each message that is not deleted, and from when it may be received."""
         return [(message.run, message.visible_at) for message in self._messages.get(priority, [])]
 
-    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
+    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:  # noqa: ARG002 - a receipt is of one queue
         """Set from when a received message is seen again; a receipt that is no longer the newest does nothing."""
-        for message in self._messages.get(priority, []):
-            if message.receipt == receipt:
-                message.visible_at = self._now() + seconds * SECOND_MS
+        message = self._newest(receipt)
+        if message is not None:
+            message.visible_at = self._now() + seconds * SECOND_MS
 
     def delete_one(self, priority: str, receipt: str) -> None:
         """Remove a received message."""
-        messages = self._messages.get(priority, [])
-        messages[:] = [message for message in messages if message.receipt != receipt]
+        message, messages = self._newest(receipt), self._messages.get(priority, [])
+        if message in messages:
+            messages.remove(message)
+
+    def _newest(self, receipt: str) -> _Message | None:
+        message = self._received.get(receipt)
+        return message if message is not None and message.receipt == receipt else None
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,15 @@ the clock agree. Work that leaves the loop (threads, sockets) is not seen by it.
 
 import asyncio
 import math
-import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, TypeVar, TypeVarTuple
 
 _T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 
 
 class StuckError(Exception):
@@ -22,6 +26,7 @@ class VirtualClock:
 
     def __init__(self, at: int) -> None:
         self._at = at
+        self._loop: _VirtualLoop | None = None
 
     def now(self) -> int:
         """Return the instant at which the clock stands."""
@@ -35,8 +40,27 @@ class VirtualClock:
 
     async def sleep_until(self, at: int) -> None:
         """Return when the clock has reached an instant."""
-        while self._at < at:
-            await asyncio.sleep((at - self._at) / 1000)
+        while self._at < at and not self.pass_to(at):
+            if self._loop is None:
+                await asyncio.sleep((at - self._at) / 1000)
+            else:
+                await self._loop.alarm(at)
+
+    def alarm(self, at: int | None) -> "asyncio.Future[None]":
+        """Return what is done when the clock has reached an instant (None: never), unless somebody sets it earlier."""
+        if self._loop is None:
+            raise StuckError("The clock is not running.")
+        return self._loop.alarm(at)
+
+    def pass_to(self, at: int) -> bool:
+        """Move the clock to an instant if nobody but the caller would do anything until then; say whether that is so.
+
+        It saves a caller who waits the way through the event loop.
+        """
+        if self._loop is None or not self._loop.is_idle_until(at):
+            return False
+        self._at = max(self._at, at)
+        return True
 
     def run(self, main: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine to its end, moving the clock whenever every task waits for a time."""
@@ -45,32 +69,90 @@ class VirtualClock:
 
     def runner(self) -> asyncio.Runner:
         """Return a runner on this clock: what a run of it has begun goes on in the next, until the runner is closed."""
-        return asyncio.Runner(loop_factory=lambda: _VirtualLoop(self))
+        return asyncio.Runner(loop_factory=self._new_loop)
+
+    def _new_loop(self) -> "_VirtualLoop":
+        self._loop = _VirtualLoop(self)
+        return self._loop
 
 
-class _JumpingSelector(selectors.SelectSelector):
-    """Instead of waiting, moves the clock by the time that the loop would have waited."""
+class _Timer(asyncio.TimerHandle):
+    """A callback for an instant, which the loop treats as it treats an alarm."""
+
+    def done(self) -> bool:
+        return self.cancelled()
+
+    def set_result(self, _: None) -> None:
+        self._run()
+
+
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop that, instead of waiting, moves its clock to the next instant that a task waits for.
+
+    It looks at no sockets, and spends little on each step: a simulation takes millions of them.
+    """
+
+    _ready: deque[asyncio.Handle]
 
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__()
         self._clock = clock
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not ready and timeout is None:
-            raise StuckError("No task can go on, and none waits for a time.")
-        if not ready and timeout is not None and timeout > 0:
-            self._clock.advance(max(1, math.ceil(timeout * 1000 - 1e-3)))
-        return ready
-
-
-class _VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self, clock: VirtualClock) -> None:
-        super().__init__(_JumpingSelector(clock))
-        self._clock = clock
-        self._clock_resolution = (
-            1e-5  # a float of seconds since 1970 is no finer; a timer that is due must be seen as due
-        )
+        self._waiting: list[tuple[int, int, asyncio.Future[None] | _Timer]] = []
+        self._order = count()
 
     def time(self) -> float:
         return self._clock.now() / 1000
+
+    def alarm(self, at: int | None) -> "asyncio.Future[None]":
+        alarm: asyncio.Future[None] = asyncio.Future(loop=self)
+        if at is not None:
+            heappush(self._waiting, (at, next(self._order), alarm))
+        return alarm
+
+    def call_soon(
+        self, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        timer = _Timer(when, callback, args, self, context)
+        heappush(self._waiting, (math.ceil(when * 1000 - 1e-3), next(self._order), timer))
+        return timer
+
+    def call_later(
+        self, delay: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def is_idle_until(self, at: int) -> bool:
+        """Say whether nothing can go on, but for the running task, before an instant and at it."""
+        if self._ready:
+            return False
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= at:
+            if not waiting[0][2].done():
+                return False
+            heappop(waiting)
+        return True
+
+    def _run_once(self) -> None:
+        ready, waiting, clock = self._ready, self._waiting, self._clock
+        if not ready:
+            while waiting and waiting[0][2].done():
+                heappop(waiting)
+            if not waiting:
+                raise StuckError("No task can go on, and none waits for a time.")
+            clock.advance(max(waiting[0][0] - clock.now(), 0))
+        now = clock.now()
+        while waiting and waiting[0][0] <= now:
+            waiter = heappop(waiting)[2]
+            if not waiter.done():
+                waiter.set_result(None)
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()  # noqa: SLF001 - who else should run it but the loop?
