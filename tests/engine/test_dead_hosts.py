@@ -13,6 +13,7 @@ from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
@@ -130,6 +131,21 @@ def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None
     service.until(BACK_AT + 20 * MINUTE_MS)
     (run,) = service.play.runs(JobKey("acme", "dead-19"))
     assert (run.state, run.reason, run.attempt) == (RunState.CANCELLED, Reason.JOB_CANCELLED, 0)
+
+
+def test_a_run_that_its_guard_keeps_from_its_call_takes_no_turn_away_from_the_one_that_has_the_guard(
+    service: Service,
+) -> None:
+    assert isinstance(service.target, Hosts)
+    service.target.back_at = at(100)
+    patient = replace(PLAIN_RETRY, max_retries=20)
+    guarded = replace(_job("guarded", "dead.example", Every(3, NOW), patient), overlap=OverlapPolicy.QUEUE_ONE)
+    service.play.store_jobs([guarded])
+    service.until(at(300))
+    rows = service.play.runs(guarded.key)
+    assert len([called_at for called_at in _calls(service, "dead.example") if called_at < at(100)]) <= 8
+    assert sum(row.state is RunState.SUCCEEDED for row in rows) > 20
+    assert {row.reason for row in rows if row.state is RunState.SKIPPED} == {Reason.OVERLAP}
 
 
 def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
+from timeball.domain.host import Admission
 from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
@@ -18,7 +19,7 @@ from timeball.domain.overlap import OverlapPolicy, Step
 from timeball.domain.run import Reason, Run, RunState, claimed, ended, held_back, put_off, retrying
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
-from timeball.engine.hosts import pass_hosts
+from timeball.engine.hosts import Watched, is_watched, look_at_hosts, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
 from timeball.engine.lost import keep_last_attempts
 from timeball.engine.notice import skipped
@@ -72,8 +73,9 @@ def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LA
     distinct = list(dict.fromkeys(ids))
     judged = _read_and_decide(world, distinct, now)
     _give_back_what_does_not_fit(world, judged, now, last_call_at)
-    _pass_hosts(world, judged, now)
+    hosts = _look_at_hosts(world, judged, now)
     _pass_guards(world, judged, now)
+    _pass_hosts(world, hosts, judged, now)
     _write(world, judged, owner, now)
     _follow_up(world, judged, now)
     claims = {one.id: one.claim or _claim(one) for one in judged}
@@ -139,23 +141,42 @@ def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]
     }
 
 
-def _pass_hosts(world: World, judged: Sequence[_Judged], now: int) -> None:
-    """Hold back each run whose host rests, or where others have their turn first; end one that has waited too long."""
-    wanting = [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
-    answers = pass_hosts(world, [(run, job) for _, run, job in wanting], now) if wanting else []
-    for (one, run, job), (admission, is_watched) in zip(wanting, answers, strict=True):
-        one.is_watched = is_watched
+def _look_at_hosts(world: World, judged: Sequence[_Judged], now: int) -> Watched:
+    """Hold back each run whose host would not let it call; a turn is taken only when its guard lets it start."""
+    wanting = _wanting(judged)
+    hosts = watched_hosts(world, [job for _, _, job in wanting]) if wanting else {}
+    if hosts:
+        admissions = look_at_hosts(world, hosts, [(run, job) for _, run, job in wanting], now)
+        _hold_back(wanting, admissions)
+    return hosts
+
+
+def _pass_hosts(world: World, hosts: Watched, judged: Sequence[_Judged], now: int) -> None:
+    """Let those that may start take their turns; one that has lost its turn waits, and keeps the guard that it has."""
+    wanting = _wanting(judged) if hosts else []
+    if not wanting:
+        return
+    for one, _, job in wanting:
+        one.is_watched = is_watched(hosts, job)
+    try:
+        _hold_back(wanting, pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now))
+    except UnavailableError as unavailable:
+        log.warning("turns not taken: %s", unavailable)
+
+
+def _wanting(judged: Sequence[_Judged]) -> list[tuple[_Judged, Run, Job]]:
+    return [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
+
+
+def _hold_back(wanting: Sequence[tuple[_Judged, Run, Job]], admissions: Sequence[Admission]) -> None:
+    for (one, run, job), admission in zip(wanting, admissions, strict=True):
         if admission.until is not None:
             one.decision = held_back_or_given_up(run, job, admission.until, admission.reason)
 
 
 def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
     """Take the guard for each run that needs it; a guard that cannot be asked for lets its run wait."""
-    wanting = [
-        (one, one.run, one.job)
-        for one in judged
-        if one.wants_to_start and one.run and one.job and needs_guard(one.run, one.job)
-    ]
+    wanting = [(one, run, job) for one, run, job in _wanting(judged) if needs_guard(run, job)]
     if not wanting:
         return
     retry_at = now + world.rules.margin_ms

@@ -28,20 +28,45 @@ log = logging.getLogger(__name__)
 _TRIES = 5
 
 
-def pass_hosts(world: World, wanting: Sequence[tuple[Run, Job]], now: int) -> list[tuple[Admission, bool]]:
-    """Ask for each run whether it may call its host now; return that, and whether the host is being watched."""
-    keys = [_key(job) for _, job in wanting]
+Watched = Mapping[HostKey, Host]
+"""The rows of those hosts that have one."""
+
+
+def watched_hosts(world: World, jobs: Sequence[Job]) -> Watched:
+    """Read the rows of the hosts that jobs call; none if they cannot be read."""
+    keys = [key for job in jobs if (key := _key(job)) is not None]
+    distinct = list(dict.fromkeys(keys))
     try:
-        rows = _read(world, [key for key in keys if key is not None])
+        rows = world.store.read_hosts(distinct) if distinct else []
     except UnavailableError as unavailable:
         log.warning("hosts not asked for: %s", unavailable)
-        return [(CALL, False)] * len(wanting)
-    answers: list[tuple[Admission, bool]] = [(CALL, False)] * len(wanting)
-    for key, host in rows.items():
+        return {}
+    return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
+
+
+def is_watched(hosts: Watched, job: Job) -> bool:
+    """Say whether a job's host has failed lately."""
+    return _key(job) in hosts
+
+
+def look_at_hosts(world: World, hosts: Watched, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
+    """Say of each run, by itself, whether its host would let it call; nobody takes a turn yet."""
+    found = [hosts.get(key) if (key := _key(job)) is not None else None for _, job in wanting]
+    return [
+        CALL if host is None else admit(host, run, now, world.rules.hosts)[1]
+        for host, (run, _) in zip(found, wanting, strict=True)
+    ]
+
+
+def pass_hosts(world: World, hosts: Watched, starting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
+    """Let each run that nothing else keeps from its call take its turn at its host. Raises UnavailableError."""
+    keys = [_key(job) for _, job in starting]
+    answers = [CALL] * len(starting)
+    for key, host in hosts.items():
         positions = [position for position, one in enumerate(keys) if one == key]
-        runs = [wanting[position][0] for position in positions]
+        runs = [starting[position][0] for position in positions]
         for position, admission in zip(positions, _admit(world, host, runs, now), strict=True):
-            answers[position] = (admission, True)
+            answers[position] = admission
     return answers
 
 
@@ -62,12 +87,6 @@ def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now
 def _key(job: Job) -> HostKey | None:
     host = host_of(job.work)
     return None if host is None else HostKey(job.key.tenant, host)
-
-
-def _read(world: World, keys: Sequence[HostKey]) -> Mapping[HostKey, Host]:
-    distinct = list(dict.fromkeys(keys))
-    rows = world.store.read_hosts(distinct) if distinct else []
-    return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
 
 
 def _admit(world: World, host: Host, runs: Sequence[Run], now: int) -> list[Admission]:
