@@ -1,30 +1,57 @@
-"""Each crash is played on the store in memory and on DynamoDB's over moto; the queues keep virtual time in both."""
+"""Each crash is played on the store in memory and on DynamoDB's over moto; the queues keep virtual time in both.
 
-from collections.abc import Callable, Iterator
+A system recovers at once; in memory, where that costs next to nothing, also ten minutes later.
+"""
+
+from collections import Counter
+from collections.abc import Generator, Iterator
 
 import pytest
 
-from tests.contract.backends import moto_stores
+from tests.contract.backends import moto
+from tests.crash.stage import Memory, Moto, Place, Stage
 from tests.engine.play import Play
-from timeball.testing.memory_store import MemoryStore
+from tests.engine.service import Service
+from timeball.domain.instants import MINUTE_MS
 
-NewPlay = Callable[[int], Play]
-
-
-@pytest.fixture(params=["memory", "moto"])
-def new_play(request: pytest.FixtureRequest) -> Iterator[NewPlay]:
-    """Make a play that begins at an instant, on a store of its own."""
-    if request.param == "memory":
-        yield lambda at: Play(MemoryStore(), at)
-        return
-
-    with moto_stores() as new_store:
-        yield lambda at: Play(new_store(), at)
+MEASURED = pytest.StashKey[Counter[str]]()
+LATER = "memory, ten minutes later"
 
 
-def points_of(play: Play, reached: int, every: int = 2) -> range:
-    """Return the points at which to stop: all of them, or on moto, which is slow, `every` second one, say.
+@pytest.fixture(params=["memory", LATER, "moto"], scope="module")
+def place(request: pytest.FixtureRequest) -> Iterator[tuple[Place, int]]:
+    """Where the rows of a module's tests are kept, one test after the other, and how late a system recovers (ms)."""
+    if request.param == "moto":
+        with moto():
+            yield Moto(), 0
+    else:
+        yield Memory(), 10 * MINUTE_MS if request.param == LATER else 0
 
-    Every second one is before a write: the point after it leaves the same rows as the one before the next.
-    """
-    return range(0, reached, 1 if isinstance(play.store, MemoryStore) else every)
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, place: tuple[Place, int]) -> Stage:
+    """Where a test plays; what it counts is told at the end of the suite."""
+    measured = request.node.stash.setdefault(MEASURED, Counter())
+
+    def measure(name: str, count: int) -> None:
+        measured[name] += count
+
+    return Stage(*place, measure)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """A service at work, in memory."""
+    with Service(Play()) as one:
+        yield one
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the figures of a test travel with its report, also from another process."""
+    report = yield
+    if call.when == "call":
+        vars(report)["measured"] = dict(item.stash.get(MEASURED, {}))
+    return report

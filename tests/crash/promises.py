@@ -1,71 +1,145 @@
-"""What must hold of a job's ledger once the dust has settled, whatever crashed or came twice before."""
+"""What must hold of a job once the dust has settled, whatever crashed or came twice before."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 from tests.engine.play import Play
-from timeball.domain.backfill import BackfillStatus
+from timeball.domain.backfill import Backfill, BackfillStatus
+from timeball.domain.ids import RunId
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import RunState
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.retry import Jitter
+from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.domain.schedule import fires
+from timeball.engine.guard import GUARDED
+from timeball.engine.world import Rules
+from timeball.ports import Call
 
 
-def assert_each_instant_has_one_row(play: Play, job: Job, through_at: int) -> None:
+@dataclass(frozen=True)
+class Rest:
+    """A job at rest: as it was submitted and as it stands, its ledger, its messages, its calls and when they left.
+
+    `attempts` are those that ended, of the runs that were tried more than once.
+    """
+
+    job: Job
+    row: Job
+    runs: list[Run]
+    backfills: list[Backfill]
+    attempts: dict[RunId, list[Attempt]]
+    messages: list[RunId]
+    calls: list[tuple[int, Call]]
+    rules: Rules
+
+
+def at_rest(play: Play, job: Job) -> Rest:
+    """Read all that there is of a job."""
+    runs = play.runs(job.key)
+    return Rest(
+        job,
+        play.job(job.key),
+        runs,
+        play.store.backfills_of(job.key),
+        {run.id: play.store.read_attempts(run.id) for run in runs if run.attempt > 1},
+        [run for run, _ in play.messages() if run.job == job.key],
+        [(called_at, call) for called_at, call in play.caller.calls if call.run.job == job.key],
+        play.rules,
+    )
+
+
+def assert_all_is_well(rest: Rest) -> None:
+    """All that holds of any job once nothing is left to do."""
+    assert_nothing_is_both_run_and_skipped(rest)
+    assert_nothing_is_stuck(rest)
+    assert_nobody_holds_the_guard(rest)
+    assert_attempts_rise(rest)
+    assert_nothing_was_early(rest)
+    assert_guarded_runs_do_not_overlap(rest)
+
+
+def assert_each_instant_has_one_row(rest: Rest, through_at: int) -> None:
     """Promises 2 and 6: each due instant is in the ledger once, as run or as skipped."""
-    rows = play.runs(job.key)
-    first_at = job.next_fire_at
+    first_at = rest.job.next_fire_at
     assert first_at is not None
-    instants = list(fires(job.schedule, first_at, through_at))
+    instants = list(fires(rest.job.schedule, first_at, through_at))
     assert instants, "a check of no instants proves nothing"
     for fire_at in instants:
-        covering = [row for row in rows if row.covers(fire_at)]
+        covering = [row for row in rest.runs if row.covers(fire_at)]
         assert len(covering) == 1, f"{fire_at - first_at} ms after the first fire: {covering}"
-    assert sum(row.count for row in rows if row.id.fire_at <= through_at) >= len(instants)
+    assert sum(row.count for row in rest.runs if row.id.fire_at <= through_at) >= len(instants)
 
 
-def assert_nothing_is_both_run_and_skipped(play: Play, job: Job) -> None:
+def assert_nothing_is_both_run_and_skipped(rest: Rest) -> None:
     """Promise 6: where a row says skipped or cancelled, no call was made for that instant after all."""
-    skipped = [row for row in play.runs(job.key) if row.state is RunState.SKIPPED]
-    for _, call in play.caller.calls:
-        if call.run.job == job.key:
-            assert not [row for row in skipped if row.covers(call.run.fire_at)], call.run
+    skipped = [row for row in rest.runs if row.state is RunState.SKIPPED]
+    for _, call in rest.calls:
+        assert not [row for row in skipped if row.covers(call.run.fire_at)], call.run
 
 
-def assert_nothing_is_stuck(play: Play, job: Job) -> None:
+def assert_nothing_is_stuck(rest: Rest) -> None:
     """Promise 6: with the queue drained, no row waits for somebody who does not come."""
-    assert play.messages() == []
-    assert [row for row in play.runs(job.key) if not row.is_terminal] == []
-    assert [row for row in play.runs(job.key) if row.due_at is not None] == []
-    assert play.job(job.key).intent is None
-    for backfill in play.store.backfills_of(job.key):
+    assert rest.messages == []
+    assert [row for row in rest.runs if not row.is_terminal] == []
+    assert [row for row in rest.runs if row.due_at is not None] == []
+    assert rest.row.intent is None
+    for backfill in rest.backfills:
         assert backfill.status is not BackfillStatus.RUNNING
         assert backfill.due_at is None
 
 
-def assert_nobody_holds_the_guard(play: Play, job: Job) -> None:
+def assert_nobody_holds_the_guard(rest: Rest) -> None:
     """With all runs over, the guard is free: for a cancelled job, which never runs again, it does not matter."""
-    row = play.job(job.key)
-    if row.status is not JobStatus.CANCELLED:
-        assert (row.holder, row.parked) == (None, None)
+    if rest.row.status is not JobStatus.CANCELLED:
+        assert (rest.row.holder, rest.row.parked) == (None, None)
 
 
-def assert_attempts_rise(play: Play, job: Job) -> None:
+def assert_attempts_rise(rest: Rest) -> None:
     """Promises 3 and 4: a run is called again only by a newer attempt; what no call is known of was lost."""
-    calls = [call for _, call in play.caller.calls if call.run.job == job.key]
-    for run_id in {call.run for call in calls}:
-        numbers = [call.attempt for call in calls if call.run == run_id]
+    for run_id in {call.run for _, call in rest.calls}:
+        numbers = [call.attempt for _, call in rest.calls if call.run == run_id]
         assert numbers == sorted(set(numbers)), run_id
-    for row in play.runs(job.key):
+    for row in rest.runs:
         if row.state is RunState.SUCCEEDED:
-            assert row.attempt in [call.attempt for call in calls if call.run == row.id]
+            assert row.attempt in [call.attempt for _, call in rest.calls if call.run == row.id]
 
 
-def assert_nothing_was_early(play: Play) -> None:
-    """Promise 5: no call left before its fire time."""
-    assert [call for called_at, call in play.caller.calls if called_at < call.run.fire_at] == []
+def assert_nothing_was_early(rest: Rest) -> None:
+    """Promises 3 and 5: no call left before its fire time, before its retry was due, or in the lease of another."""
+    rows = {row.id: row for row in rest.runs}
+    for called_at, call in rest.calls:
+        assert called_at >= call.run.fire_at, call.run
+        for attempt in rest.attempts.get(call.run, []):
+            if attempt.number < call.attempt:
+                assert called_at >= _free_at(rest, rows[call.run], attempt), (call.run, attempt)
 
 
-def assert_each_run_was_called_once(play: Play, job: Job) -> None:
+def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
+    """Return before when no attempt may follow one: its retry's time, or the end of the lease that it had at least.
+
+    An executor that died between the row of an attempt and that of its run has lost the attempt, whatever came of it.
+    Whoever asks for a retry by hand has it at once.
+    """
+    free_at = attempt.claimed_at + rest.rules.lease_ms + rest.rules.margin_ms
+    if attempt.outcome is not Outcome.LOST and attempt.finished_at is not None:
+        assert rest.row.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
+        free_at = min(free_at, attempt.finished_at + rest.row.retry.backoff_ms(attempt.number))
+    return free_at if run.budget_at is None else min(free_at, run.budget_at)
+
+
+def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
+    """From the first call of a guarded run to its end, through all its retries, no other run of its job is called."""
+    if rest.row.overlap is OverlapPolicy.ALLOW:
+        return
+    guarded = {row.id: row for row in rest.runs if row.id.origin in GUARDED}
+    called_ats = {run: [at for at, call in rest.calls if call.run == run] for run in guarded}
+    for run, row in guarded.items():
+        for called_at in (at for other in guarded if other != run for at in called_ats[other]):
+            assert not called_ats[run] or not called_ats[run][0] <= called_at < (row.finished_at or called_at), run
+
+
+def assert_each_run_was_called_once(rest: Rest) -> None:
     """Promise 2: without crashes of executors, a run that ran was called once."""
-    calls = Counter(call.run for _, call in play.caller.calls if call.run.job == job.key)
-    succeeded = {row.id for row in play.runs(job.key) if row.state is RunState.SUCCEEDED}
+    calls = Counter(call.run for _, call in rest.calls)
+    succeeded = {row.id for row in rest.runs if row.state is RunState.SUCCEEDED}
     assert calls == Counter(succeeded)

@@ -1,11 +1,13 @@
 """An executor is stopped at every point between its writes; its message comes again, and the run ends."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
-from tests.crash.conftest import NewPlay
+from tests.crash.promises import assert_all_is_well, at_rest
+from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
@@ -19,23 +21,26 @@ from timeball.testing.faults import Crash, Points
 
 @dataclass(frozen=True)
 class Case:
-    """The target's answers to the first calls (then 200), how a run and its job end, and how many points it has."""
+    """The answers to the first calls (then 200), how run and job end, how many points it has; how long a call takes."""
 
     statuses: tuple[int, ...]
     ends: tuple[RunState, JobStatus]
     points: int
+    takes_ms: int = 0
 
 
 CASES = {
     "it succeeds": Case((), (RunState.SUCCEEDED, JobStatus.COMPLETED), 8),
     "it is retried": Case((500,), (RunState.SUCCEEDED, JobStatus.COMPLETED), 8),
     "it is not worth a retry": Case((404, 404), (RunState.FAILED, JobStatus.FAILED), 10),
+    # Twice the run is renewed, and its message hidden anew.
+    "it takes long": Case((), (RunState.SUCCEEDED, JobStatus.COMPLETED), 20, takes_ms=25_000),
 }
 
 
-def _sent(new_play: NewPlay, case: Case) -> tuple[Play, Job, list[Delivery]]:
-    play = new_play(NOW)
-    play.caller.statuses = list(case.statuses)
+def _sent(stage: Stage, statuses: Sequence[int] = ()) -> tuple[Play, Job, list[Delivery]]:
+    play = stage.play(NOW)
+    play.caller.statuses = list(statuses)
     (job,) = play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
     deliveries = play.queue.receive("normal")
@@ -43,39 +48,44 @@ def _sent(new_play: NewPlay, case: Case) -> tuple[Play, Job, list[Delivery]]:
     return play, job, deliveries
 
 
-def _stopped_executors(new_play: NewPlay, case: Case) -> Iterator[tuple[Play, Job]]:
-    play, _, deliveries = _sent(new_play, case)
-    points = Points()
-    play.execute(deliveries, points)
-    assert points.reached >= case.points
-    for point in range(points.reached):
-        play, job, deliveries = _sent(new_play, case)
-        with pytest.raises(Crash):
-            play.execute(deliveries, Points(point))
-        yield play, job
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_whose_executor_was_stopped_anywhere_ends_and_was_called_with_rising_numbers(
-    new_play: NewPlay, case: str
+    stage: Stage, case: str
 ) -> None:
     chosen = CASES[case]
-    for play, job in _stopped_executors(new_play, chosen):
-        play.run_on(job.key)
-        (run,) = play.runs(job.key)
-        assert (run.state, play.job(job.key).status) == chosen.ends
-        numbers = [attempt for _, attempt in play.caller.attempts()]
-        assert numbers, "at least once"
-        assert numbers == sorted(set(numbers))
-        assert run.attempt >= numbers[-1]
-        assert play.queue.waiting("normal") == []
-        assert (run.owner, run.lease_until, run.due_at) == (None, None, None)
+    play, job, deliveries = _sent(stage, chosen.statuses)
+    play.caller.takes_ms = chosen.takes_ms
+    for left in stage.crashes(play, partial(Play.execute, deliveries=deliveries), chosen.points):
+        left.clock.advance(stage.later_ms)
+        left.run_on(job.key)
+        rest = at_rest(left, job)
+        (run,) = rest.runs
+        assert (run.state, rest.row.status) == chosen.ends
+        assert rest.calls, "at least once"
+        assert run.attempt >= rest.calls[-1][1].attempt
+        assert (run.owner, run.lease_until) == (None, None)
+        assert_all_is_well(rest)
 
 
-def test_an_executor_stopped_over_and_over_leaves_a_failed_run_and_never_a_live_one(
-    new_play: NewPlay,
-) -> None:
-    play, job, deliveries = _sent(new_play, CASES["it succeeds"])
+def test_a_batch_whose_executor_was_stopped_anywhere_ends_whole_and_each_of_its_jobs_by_itself(stage: Stage) -> None:
+    play = stage.play(NOW)
+    jobs = play.store_jobs(spec(name, At(NOW + 400)) for name in ("a", "b"))
+    play.scan_all()
+    play.caller.statuses = [200, 500]
+    deliveries = play.queue.receive("normal")
+    # Hidden, claimed, called, one attempt kept, finished, one job concluded, the messages removed; b is retried.
+    for left in stage.crashes(play, partial(Play.execute, deliveries=deliveries), 24):
+        for job in jobs:
+            left.run_on(job.key)
+        for job in jobs:
+            rest = at_rest(left, job)
+            (run,) = rest.runs
+            assert (run.state, rest.row.status) == (RunState.SUCCEEDED, JobStatus.COMPLETED)
+            assert_all_is_well(rest)
+
+
+def test_an_executor_stopped_over_and_over_leaves_a_failed_run_and_never_a_live_one(stage: Stage) -> None:
+    play, job, deliveries = _sent(stage)
     for attempt in range(1, PLAIN_RETRY.max_retries + 2):
         # Hidden, claimed, and then gone; from the third attempt on, the lost one before last is kept first.
         with pytest.raises(Crash):
@@ -89,9 +99,9 @@ def test_an_executor_stopped_over_and_over_leaves_a_failed_run_and_never_a_live_
     assert play.queue.waiting("normal") == []
 
 
-def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(new_play: NewPlay) -> None:
+def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(stage: Stage) -> None:
     for status in (200, 500, 404):
-        play, job, (delivery,) = _sent(new_play, CASES["it succeeds"])
+        play, job, (delivery,) = _sent(stage)
         zombie = _claimed(play, delivery, "zombie")
         play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
         heir = _claimed(play, delivery, "heir")
@@ -106,10 +116,10 @@ def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(new_play: N
         assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
 
 
-def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(new_play: NewPlay) -> None:
+def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(stage: Stage) -> None:
     point, count = 0, 1
     while point < count:
-        play, job, (delivery,) = _sent(new_play, CASES["it succeeds"])
+        play, job, (delivery,) = _sent(stage)
         zombie = _claimed(play, delivery, "zombie")
         play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
         heir = _claimed(play, delivery, "heir")

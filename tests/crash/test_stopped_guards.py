@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.conftest import NewPlay, points_of
-from tests.crash.promises import (
-    assert_attempts_rise,
-    assert_nobody_holds_the_guard,
-    assert_nothing_is_both_run_and_skipped,
-    assert_nothing_is_stuck,
-    assert_nothing_was_early,
-)
+from tests.crash.promises import assert_all_is_well, at_rest
+from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play
 from tests.engine.service import KEY, guarded
 from timeball.domain.instants import SECOND_MS
@@ -22,11 +16,10 @@ from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import Every, Schedule, fires
 from timeball.engine.claim import claim
 from timeball.ports import Delivery
-from timeball.testing.faults import Crash, Points
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
-Act = Callable[[Play, list[Delivery], Points | None], object]
+Act = Callable[[Play, list[Delivery]], object]
 
 
 def _claimed_by_another(play: Play, delivery: Delivery) -> None:
@@ -36,11 +29,11 @@ def _claimed_by_another(play: Play, delivery: Delivery) -> None:
         play.queue.inbox("normal").delete([delivery])
 
 
-def _all_in_one_batch(play: Play, deliveries: list[Delivery], points: Points | None) -> None:
-    play.execute(deliveries, points)
+def _all_in_one_batch(play: Play, deliveries: list[Delivery]) -> None:
+    play.execute(deliveries)
 
 
-def _first_while_the_others_come(play: Play, deliveries: list[Delivery], points: Points | None) -> None:
+def _first_while_the_others_come(play: Play, deliveries: list[Delivery]) -> None:
     first, *others = deliveries
 
     def meanwhile() -> None:
@@ -48,29 +41,36 @@ def _first_while_the_others_come(play: Play, deliveries: list[Delivery], points:
             _claimed_by_another(play, delivery)
 
     play.caller.meanwhile = meanwhile
-    play.execute([first], points)
+    play.execute([first])
 
 
-def _taken_over_with_others_waiting(play: Play, deliveries: list[Delivery], points: Points | None) -> None:
+def _the_first(play: Play, deliveries: list[Delivery]) -> None:
+    play.execute(deliveries[:1])
+
+
+def _all_but_the_first(play: Play, deliveries: list[Delivery]) -> None:
+    play.execute(deliveries[1:])
+
+
+def _all_are_claimed(play: Play, deliveries: list[Delivery]) -> None:
     for delivery in deliveries:
         _claimed_by_another(play, delivery)
     play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
-    play.execute(deliveries[:1], points)
 
 
-def _others_while_the_first_is_another_s(play: Play, deliveries: list[Delivery], points: Points | None) -> None:
+def _the_first_is_claimed(play: Play, deliveries: list[Delivery]) -> None:
     _claimed_by_another(play, deliveries[0])
-    play.execute(deliveries[1:], points)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, what the executor that is stopped does, how many points that has, and which fires (s) may run."""
+    """A policy, what the executor that is stopped does, how many points that has, which fires (s) may run; what was."""
 
     overlap: OverlapPolicy
     act: Act
     points: int
     may_run: tuple[int, ...]
+    before: Act = lambda *_: None
 
 
 CASES = {
@@ -81,43 +81,34 @@ CASES = {
     # One is parked when the holder ends: sent, then handed the guard.
     "queueOne, the holder's end": Case(QUEUE_ONE, _first_while_the_others_come, 14, (0, 2, 4)),
     "cancelOther, the holder's end": Case(CANCEL_OTHER, _first_while_the_others_come, 16, (0, 2, 4)),
-    "skip, a take-over": Case(SKIP, _taken_over_with_others_waiting, 12, (0,)),
-    "queueOne, a take-over": Case(QUEUE_ONE, _taken_over_with_others_waiting, 14, (0, 2)),
-    "cancelOther, a take-over": Case(CANCEL_OTHER, _taken_over_with_others_waiting, 10, (4,)),
-    "queueOne, behind a dead executor": Case(QUEUE_ONE, _others_while_the_first_is_another_s, 14, (0, 2, 4)),
-    "cancelOther, behind a dead executor": Case(CANCEL_OTHER, _others_while_the_first_is_another_s, 16, (0, 2, 4)),
+    "skip, a take-over": Case(SKIP, _the_first, 12, (0,), _all_are_claimed),
+    "queueOne, a take-over": Case(QUEUE_ONE, _the_first, 14, (0, 2), _all_are_claimed),
+    "cancelOther, a take-over": Case(CANCEL_OTHER, _the_first, 10, (4,), _all_are_claimed),
+    "queueOne, behind a dead executor": Case(QUEUE_ONE, _all_but_the_first, 14, (0, 2, 4), _the_first_is_claimed),
+    "cancelOther, behind a dead executor": Case(CANCEL_OTHER, _all_but_the_first, 16, (0, 2, 4), _the_first_is_claimed),
 }
 
 
-def _three_are_due(new_play: NewPlay, case: Case) -> tuple[Play, list[Delivery]]:
-    play = new_play(NOW)
+@pytest.mark.parametrize("name", CASES)
+def test_guarded_runs_whose_executor_is_stopped_anywhere_leave_no_guard_held_and_nobody_parked(
+    stage: Stage, name: str
+) -> None:
+    case, play = CASES[name], stage.play(NOW)
     play.store_jobs([guarded(case.overlap, THREE)])
     play.scan_all()
     play.clock.advance(5 * SECOND_MS)
     play.caller.takes_ms = 3 * SECOND_MS
     deliveries = play.queue.receive("normal")
     assert len(deliveries) == 3
-    return play, deliveries
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_guarded_runs_whose_executor_is_stopped_anywhere_leave_no_guard_held_and_nobody_parked(
-    new_play: NewPlay, name: str
-) -> None:
-    case, points = CASES[name], Points()
-    play, deliveries = _three_are_due(new_play, case)
-    case.act(play, deliveries, points)
-    assert points.reached >= case.points
-    for point in points_of(play, points.reached, every=6):
-        play, deliveries = _three_are_due(new_play, case)
-        with pytest.raises(Crash):
-            case.act(play, deliveries, Points(point))
-        play.run_on(KEY, to_its_end=True)
-        _assert_promises(play, case)
+    case.before(play, deliveries)
+    for left in stage.crashes(play, lambda play: case.act(play, deliveries), case.points):
+        left.run_on(KEY, to_its_end=True)
+        _assert_promises(left, case)
 
 
 def _assert_promises(play: Play, case: Case) -> None:
-    job, rows = play.job(KEY), play.runs(KEY)
+    rest = at_rest(play, play.job(KEY))
+    rows = rest.runs
     assert [row.id.fire_at for row in rows] == list(fires(THREE, NOW, NOW + 4_000))
     assert {row.state for row in rows} <= {RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED}
     ran = [(row.id.fire_at - NOW) // SECOND_MS for row in rows if row.state is RunState.SUCCEEDED]
@@ -127,9 +118,5 @@ def _assert_promises(play: Play, case: Case) -> None:
         assert ran[-1] == 4  # the newest, whatever happens; an older one only before its message is there
         reasons = {row.reason for row in rows[:-1] if row.state is not RunState.SUCCEEDED}
         assert reasons <= {Reason.OVERTAKEN, Reason.MISFIRED}  # a message that was not hidden comes after 15 minutes
-    assert_attempts_rise(play, job)
-    assert_nothing_is_both_run_and_skipped(play, job)
-    assert_nothing_is_stuck(play, job)
-    assert_nobody_holds_the_guard(play, job)
-    assert_nothing_was_early(play)
-    assert job.status is JobStatus.COMPLETED
+    assert_all_is_well(rest)
+    assert rest.row.status is JobStatus.COMPLETED

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.conftest import NewPlay, points_of
 from tests.crash.promises import (
+    assert_all_is_well,
     assert_each_instant_has_one_row,
     assert_each_run_was_called_once,
-    assert_nothing_is_both_run_and_skipped,
     assert_nothing_is_stuck,
+    at_rest,
 )
+from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
+from tests.engine.service import KEY
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.change import cancel
 from timeball.testing.faults import Crash, Points
-
-LATER_MS = {"at once": 0, "ten minutes later": 10 * MINUTE_MS}
 
 
 @dataclass(frozen=True)
@@ -44,54 +44,29 @@ CASES = {
 }
 
 
-def _submitted(new_play: NewPlay, case: Case) -> tuple[Play, Job]:
-    play = new_play(NOW - case.waited_ms)
+def _submitted(stage: Stage, case: Case) -> tuple[Play, Job]:
+    play = stage.play(NOW - case.waited_ms)
     (job,) = play.store_jobs([spec("job", case.timing)])
     play.clock.advance(case.waited_ms)
     return play, job
 
 
-def _points_of(new_play: NewPlay, case: Case) -> int:
-    play, _ = _submitted(new_play, case)
-    points = Points()
-    play.scan(points)
-    return points.reached
-
-
-@pytest.mark.parametrize("later", LATER_MS)
 @pytest.mark.parametrize("case", CASES)
-def test_a_scan_stopped_anywhere_and_repeated_leaves_one_row_for_each_due_instant(
-    new_play: NewPlay, case: str, later: str
-) -> None:
+def test_a_scan_stopped_anywhere_and_repeated_leaves_one_row_for_each_due_instant(stage: Stage, case: str) -> None:
     chosen = CASES[case]
-    count = _points_of(new_play, chosen)
-    assert count >= chosen.points
-    for point in points_of(new_play(NOW), count):
-        play, job = _submitted(new_play, chosen)
-        with pytest.raises(Crash):
-            play.scan(Points(point))
-        play.clock.advance(LATER_MS[later])
-        play.scan_all()
-        scanned_through = play.clock.now() + play.rules.lookahead_ms
-        play.drain()
-        assert_each_instant_has_one_row(play, job, scanned_through)
-        assert_nothing_is_both_run_and_skipped(play, job)
-        assert_nothing_is_stuck(play, job)
-        assert_each_run_was_called_once(play, job)
-        assert [call for at, call in play.caller.calls if at < call.run.fire_at] == []
-
-
-def test_a_one_off_whose_scan_was_stopped_is_run_and_completes_its_job(new_play: NewPlay) -> None:
-    case = CASES["a one-off within the look-ahead"]
-    for point in range(_points_of(new_play, case)):
-        play, job = _submitted(new_play, case)
-        with pytest.raises(Crash):
-            play.scan(Points(point))
-        play.clock.advance(10 * MINUTE_MS)
-        play.scan_all()
-        play.drain()
-        assert [row.state for row in play.runs(job.key)] == [RunState.SUCCEEDED]
-        assert play.job(job.key).status is JobStatus.COMPLETED
+    play, job = _submitted(stage, chosen)
+    for left in stage.crashes(play, Play.scan, chosen.points):
+        left.clock.advance(stage.later_ms)
+        left.scan_all()
+        scanned_through = left.clock.now() + left.rules.lookahead_ms
+        left.drain()
+        rest = at_rest(left, job)
+        assert_each_instant_has_one_row(rest, scanned_through)
+        assert_each_run_was_called_once(rest)
+        assert_all_is_well(rest)
+        if job.schedule.is_one_off:
+            assert [row.state for row in rest.runs] == [RunState.SUCCEEDED]
+            assert rest.row.status is JobStatus.COMPLETED
 
 
 @dataclass(frozen=True)
@@ -112,74 +87,67 @@ def _an_outage_of_twenty_minutes(play: Play) -> None:
 
 
 def _a_run_was_inserted_and_its_scan_stopped(play: Play) -> None:
-    with pytest.raises(Crash):
-        play.scan(Points(3))
+    stop_when(play, Play.scan, lambda play: play.runs(KEY) != [])
 
 
 CANCELLED = {
     "a one-off that waits": Cancelled(At(NOW + 3_000), _two_runs_wait, 6),
     "a recurring job with runs ahead": Cancelled(Every(3, NOW), _two_runs_wait, 12),
-    "a job behind an outage": Cancelled(Every(60, NOW), _an_outage_of_twenty_minutes, 10),
+    "a job behind an outage": Cancelled(Every(240, NOW), _an_outage_of_twenty_minutes, 16),
     "a job whose scan was stopped": Cancelled(Every(3, NOW), _a_run_was_inserted_and_its_scan_stopped, 12),
 }
 
 
-def _prepared(new_play: NewPlay, case: Cancelled) -> tuple[Play, Job]:
-    play = new_play(NOW)
-    (job,) = play.store_jobs([spec("job", case.timing)])
-    case.prepare(play)
-    return play, job
-
-
-@pytest.mark.parametrize("later", LATER_MS)
+@pytest.mark.parametrize("executors_first", [False, True])
 @pytest.mark.parametrize("case", CANCELLED)
 def test_a_cancel_stopped_anywhere_is_finished_by_the_scan_and_nothing_runs_after_it(
-    new_play: NewPlay, case: str, later: str
+    stage: Stage, case: str, *, executors_first: bool
 ) -> None:
-    chosen, points = CANCELLED[case], Points()
-    play, job = _prepared(new_play, chosen)
-    cancel(play.world(points), [(job.key, None)])
-    assert points.reached >= chosen.points
-    for point in points_of(play, points.reached):
-        play, job = _prepared(new_play, chosen)
-        asked_at = play.clock.now()
-        with pytest.raises(Crash):
-            cancel(play.world(Points(point)), [(job.key, None)])
-        if point == 0:  # nothing was written: the client, who had no answer, asks again
-            cancel(play.world(), [(job.key, None)])
-        play.clock.advance(LATER_MS[later])
-        play.scan_all()
-        play.drain()
-
-        row = play.job(job.key)
-        assert (row.status, row.intent, row.due_at) == (JobStatus.CANCELLED, None, None)
-        assert play.caller.calls == []
-        assert_each_instant_has_one_row(play, job, asked_at + play.rules.lookahead_ms)
-        assert_nothing_is_stuck(play, job)
-        assert {run.state for run in play.runs(job.key)} <= {RunState.SKIPPED, RunState.CANCELLED}
-        assert {run.reason for run in play.runs(job.key)} == {Reason.JOB_CANCELLED}
+    chosen, play = CANCELLED[case], stage.play(NOW)
+    (job,) = play.store_jobs([spec("job", chosen.timing)])
+    chosen.prepare(play)
+    asked_at = play.clock.now()
+    for left in stage.crashes(play, _cancel, chosen.points):
+        left.clock.advance(stage.later_ms)
+        if left.job(job.key).status is not JobStatus.CANCELLED:  # the client, who had no answer, asks again
+            _cancel(left)
+        if executors_first:
+            left.drain()
+        left.scan_all()
+        left.drain()
+        rest = at_rest(left, job)
+        assert (rest.row.status, rest.row.intent, rest.row.due_at) == (JobStatus.CANCELLED, None, None)
+        assert left.caller.calls == []
+        assert_each_instant_has_one_row(rest, asked_at + left.rules.lookahead_ms)
+        assert_nothing_is_stuck(rest)
+        assert {run.state for run in rest.runs} <= {RunState.SKIPPED, RunState.CANCELLED}
+        assert {run.reason for run in rest.runs} == {Reason.JOB_CANCELLED}
 
 
-def test_a_cancel_stopped_anywhere_asks_the_run_that_was_claimed_to_stop(new_play: NewPlay) -> None:
+def _cancel(play: Play, points: Points | None = None) -> None:
+    cancel(play.world(points), [(KEY, None)])
+
+
+def test_a_cancel_stopped_anywhere_asks_the_run_that_was_claimed_to_stop(stage: Stage) -> None:
     points = Points()
-    _cancelled_while_it_runs(new_play, lambda play, job: cancel(play.world(points), [(job.key, None)]))
+    _cancelled_while_it_runs(stage, lambda play: _cancel(play, points))
     assert points.reached >= 8
-    for point in range(2, points.reached):  # from the first write on: before it, nothing was cancelled
+    for point in range(2, points.reached, stage.step):  # from the first write on: before it, nothing was cancelled
 
-        def stop_and_scan(play: Play, job: Job, point: int = point) -> None:
+        def stop_and_scan(play: Play, point: int = point) -> None:
             with pytest.raises(Crash):
-                cancel(play.world(Points(point)), [(job.key, None)])
+                _cancel(play, Points(point))
             play.scan_all()
 
-        _cancelled_while_it_runs(new_play, stop_and_scan)
+        _cancelled_while_it_runs(stage, stop_and_scan)
 
 
-def _cancelled_while_it_runs(new_play: NewPlay, act: Callable[[Play, Job], object]) -> None:
-    play = new_play(NOW)
+def _cancelled_while_it_runs(stage: Stage, act: Callable[[Play], object]) -> None:
+    play = stage.play(NOW)
     (job,) = play.store_jobs([spec("job", Every(3, NOW))])
     play.scan_all()
     play.caller.takes_ms = 60 * SECOND_MS
-    play.caller.meanwhile = lambda: act(play, job)
+    play.caller.meanwhile = lambda: act(play)
     (first, *_) = play.queue.receive("normal")
     play.execute([first])
     play.drain()
@@ -187,4 +155,4 @@ def _cancelled_while_it_runs(new_play: NewPlay, act: Callable[[Play, Job], objec
     assert run is not None
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.JOB_CANCELLED)
     assert play.caller.attempts() == [(NOW, 1)]
-    assert_nothing_is_stuck(play, job)
+    assert_nothing_is_stuck(at_rest(play, job))

@@ -5,25 +5,25 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.crash.conftest import NewPlay, points_of
-from tests.crash.promises import assert_attempts_rise, assert_nothing_is_stuck, assert_nothing_was_early
+from tests.crash.promises import assert_all_is_well, at_rest
+from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import RunId
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, JobStatus
 from timeball.domain.run import RunState
-from timeball.domain.schedule import At
+from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.by_hand import cancel_runs, retry_runs
 from timeball.engine.callback import Word, heartbeat, report
+from timeball.engine.claim import claim
 from timeball.engine.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
-from timeball.testing.faults import Crash, Points
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 HEARTBEAT_SECONDS = 40
 ALL = DeadFilter("acme")
 
-Verb = Callable[[Play, Points | None], object]
+Verb = Callable[[Play], object]
 
 
 def _run_id(play: Play) -> RunId:
@@ -35,14 +35,14 @@ def _sent(play: Play) -> None:
     play.scan_all()
 
 
-def _executed(play: Play, points: Points | None) -> None:
+def _executed(play: Play) -> None:
     play.caller.statuses = [202]
-    play.execute(play.queue.receive("normal"), points)
+    play.execute(play.queue.receive("normal"))
 
 
 def _handed_over(play: Play) -> None:
     _sent(play)
-    _executed(play, None)
+    _executed(play)
 
 
 def _not_heard_of(play: Play) -> None:
@@ -69,46 +69,54 @@ def _queued(play: Play) -> None:
     play.scan_all()
 
 
+def _hourly_failed(play: Play) -> None:
+    play.store_jobs([replace(JOB, schedule=Schedule(Every(3600, NOW)), retry=replace(PLAIN_RETRY, max_retries=0))])
+    play.scan_all()
+    play.caller.statuses = [500]
+    play.drain()
+
+
+def _lost(play: Play) -> None:
+    _queued(play)
+    claim(play.world(), [_run_id(play)], "vanished")
+
+
 def _host_rests(play: Play) -> None:
     _queued(play)
     host = Host(HostKey("acme", "target.example"), failures=5, rests=1, rests_until=NOW + 20_000)
     play.store.create_hosts([host], NOW)
 
 
-def _complete(play: Play, points: Points | None) -> None:
-    report(play.world(points), [Word(_run_id(play), 1, body="b" * 500)])
+def _complete(play: Play) -> None:
+    report(play.world(), [Word(_run_id(play), 1, body="b" * 500)])
 
 
-def _fail(play: Play, points: Points | None) -> None:
-    report(play.world(points), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
+def _fail(play: Play) -> None:
+    report(play.world(), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
 
 
-def _beat(play: Play, points: Points | None) -> None:
-    heartbeat(play.world(points), [(_run_id(play), 1)])
+def _beat(play: Play) -> None:
+    heartbeat(play.world(), [(_run_id(play), 1)])
 
 
-def _scan(play: Play, points: Points | None) -> None:
-    play.scan(points)
+def _retry(play: Play) -> None:
+    retry_runs(play.world(), [_run_id(play)])
 
 
-def _retry(play: Play, points: Points | None) -> None:
-    retry_runs(play.world(points), [_run_id(play)])
+def _cancel(play: Play) -> None:
+    cancel_runs(play.world(), [_run_id(play)])
 
 
-def _cancel(play: Play, points: Points | None) -> None:
-    cancel_runs(play.world(points), [_run_id(play)])
+def _replay(play: Play) -> None:
+    replay_matching(play.world(), ALL, 100, 1, None, None)
 
 
-def _replay(play: Play, points: Points | None) -> None:
-    replay_matching(play.world(points), ALL, 100, 1, None, None)
+def _discard(play: Play) -> None:
+    discard_matching(play.world(), ALL, 100, None)
 
 
-def _discard(play: Play, points: Points | None) -> None:
-    discard_matching(play.world(points), ALL, 100, None)
-
-
-def _execute(play: Play, points: Points | None) -> None:
-    play.execute(play.queue.receive("normal"), points)
+def _execute(play: Play) -> None:
+    play.execute(play.queue.receive("normal"))
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,7 @@ class Case:
 
 
 DONE = (RunState.SUCCEEDED, JobStatus.COMPLETED)
+GOES_ON = (RunState.SUCCEEDED, JobStatus.PENDING)
 CASES = {
     # Hidden, claimed, handed over, removed. Stopped before it is handed over, its target is called again.
     "a hand-over": Case(_sent, _executed, 8, *DONE, (1, 2), repeats=False),
@@ -137,55 +146,46 @@ CASES = {
     "a failure": Case(_handed_over, _fail, 4, *DONE, (2, 2)),
     "a failure of a target that dies": Case(_handed_over, _fail, 4, *DONE, (2, 2), repeats=False),
     "a heartbeat, then nothing more": Case(_handed_over, _beat, 2, *DONE, (2, 2)),
-    "the end of a lease": Case(_not_heard_of, _scan, 4, *DONE, (2, 2), repeats=False),
+    "the end of a lease": Case(_not_heard_of, Play.scan, 4, *DONE, (2, 2), repeats=False),
     # The run, its message, its due key.
     "a retry by hand": Case(_failed, _retry, 6, *DONE, (2, 2)),
     "a retry by hand, before its time": Case(_retrying, _retry, 6, *DONE, (2, 2)),
+    # The job, which is open yet, is told before.
+    "a retry by hand, and the job goes on": Case(_hourly_failed, _retry, 8, *GOES_ON, (2, 2)),
+    "a replay, and the job goes on": Case(_hourly_failed, _replay, 4, *GOES_ON, (2, 2)),
     "a cancel of a run": Case(_queued, _cancel, 4, RunState.CANCELLED, JobStatus.CANCELLED, (0, 0)),
     "a cancel between attempts": Case(_retrying, _cancel, 4, RunState.CANCELLED, JobStatus.CANCELLED, (1, 1)),
+    "a cancel of a run whose executor vanished": Case(
+        _lost, _cancel, 2, RunState.CANCELLED, JobStatus.CANCELLED, (0, 0)
+    ),
     "a replay": Case(_failed, _replay, 2, *DONE, (2, 2)),
     "a discard": Case(_failed, _discard, 2, RunState.FAILED, JobStatus.FAILED, (1, 1)),
     # Hidden, held back, removed.
     "a run that is held back": Case(_host_rests, _execute, 6, *DONE, (1, 1), repeats=False),
 }
-LATER_MS = {"at once": 0, "ten minutes later": 10 * MINUTE_MS}
 
 
-def _prepared(new_play: NewPlay, case: Case) -> Play:
-    play = new_play(NOW)
-    case.prepare(play)
-    return play
-
-
-@pytest.mark.parametrize("later", LATER_MS)
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_stopped_anywhere_ends_as_if_it_had_not_been(new_play: NewPlay, name: str, later: str) -> None:
-    case, points = CASES[name], Points()
-    play = _prepared(new_play, case)
-    case.act(play, points)
-    assert points.reached >= case.points
-    for point in points_of(play, points.reached):
-        play = _prepared(new_play, case)
-        with pytest.raises(Crash):
-            case.act(play, Points(point))
+def test_what_is_stopped_anywhere_ends_as_if_it_had_not_been(stage: Stage, name: str) -> None:
+    case, play = CASES[name], stage.play(NOW)
+    case.prepare(play)
+    for left in stage.crashes(play, case.act, case.points):
         if case.repeats:
-            case.act(play, None)
-        play.clock.advance(LATER_MS[later])
-        play.scan_all()
-        if case.prepare is _sent and play.runs(JOB.key)[0].callback is not None:
-            _complete(play, None)
-        play.run_on(JOB.key)
-        _assert_promises(play, case)
+            case.act(left)
+        left.clock.advance(stage.later_ms)
+        left.scan_all()
+        if case.prepare is _sent and left.runs(JOB.key)[0].callback is not None:
+            _complete(left)
+        left.run_on(JOB.key)
+        _assert_promises(left, case)
 
 
 def _assert_promises(play: Play, case: Case) -> None:
-    job = play.job(JOB.key)
-    (run,) = play.runs(JOB.key)
-    assert (run.state, job.status) == (case.state, case.status)
+    rest = at_rest(play, play.job(JOB.key))
+    (run,) = rest.runs
+    assert (run.state, rest.row.status) == (case.state, case.status)
     least, most = case.calls
-    assert least <= len(play.caller.calls) <= most
-    assert_nothing_is_stuck(play, job)
-    assert_attempts_rise(play, job)
-    assert_nothing_was_early(play)
-    assert [one.number for one in play.store.read_attempts(run.id)] == list(range(1, run.attempt)) or run.attempt <= 1
+    assert least <= len(rest.calls) <= most
+    assert_all_is_well(rest)
+    assert [one.number for one in rest.attempts.get(run.id, [])] == list(range(1, run.attempt)) or run.attempt <= 1
     assert list_dead(play.world(), ALL, 10).runs == ()

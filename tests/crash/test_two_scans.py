@@ -1,14 +1,17 @@
 """Two scans at once over the same jobs: however their writes fall between each other, each fire is run once."""
 
 import threading
+from collections.abc import Callable, Sequence
 
-from tests.crash.conftest import NewPlay
+import pytest
+
 from tests.crash.promises import (
+    assert_all_is_well,
     assert_each_instant_has_one_row,
     assert_each_run_was_called_once,
-    assert_nothing_is_both_run_and_skipped,
-    assert_nothing_is_stuck,
+    at_rest,
 )
+from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.instants import MINUTE_MS
 from timeball.domain.job import Job
@@ -23,19 +26,22 @@ TIMINGS: dict[str, Timing | Schedule] = {
 }
 
 
+NewPlay = Callable[[int], Play]
+
+
 def in_memory(at: int) -> Play:
     return Play(at=at)
 
 
-def _due_jobs(new_play: NewPlay) -> tuple[Play, list[Job]]:
+def _due_jobs(new_play: NewPlay, names: Sequence[str] = tuple(TIMINGS)) -> tuple[Play, list[Job]]:
     play = new_play(NOW - 20 * MINUTE_MS)
-    jobs = play.store_jobs(spec(name, timing) for name, timing in TIMINGS.items())
+    jobs = play.store_jobs(spec(name, TIMINGS[name]) for name in names)
     play.clock.advance(20 * MINUTE_MS)
     return play, jobs
 
 
-def _points_of_a_scan(new_play: NewPlay) -> int:
-    play, _ = _due_jobs(new_play)
+def _points_of_a_scan(new_play: NewPlay, names: Sequence[str] = tuple(TIMINGS)) -> int:
+    play, _ = _due_jobs(new_play, names)
     points = Points()
     play.scan(points)
     return points.reached
@@ -46,20 +52,28 @@ def _assert_promises(play: Play, jobs: list[Job]) -> None:
     play.scan_all()
     play.drain()
     for job in jobs:
-        through_at = NOW + 3_000 if job.key.job_id == "twice-in-all" else scanned_through
-        assert_each_instant_has_one_row(play, job, through_at)
-        assert_nothing_is_both_run_and_skipped(play, job)
-        assert_nothing_is_stuck(play, job)
-        assert_each_run_was_called_once(play, job)
+        rest = at_rest(play, job)
+        assert_each_instant_has_one_row(rest, NOW + 3_000 if job.key.job_id == "twice-in-all" else scanned_through)
+        assert_each_run_was_called_once(rest)
+        assert_all_is_well(rest)
 
 
+@pytest.mark.parametrize("name", TIMINGS)
 def test_a_scan_between_any_two_writes_of_another_leaves_one_run_and_one_call_for_each_fire(
-    new_play: NewPlay,
+    stage: Stage, name: str
 ) -> None:
-    count = _points_of_a_scan(new_play)
-    assert count >= 30
+    _scan_between_any_two_writes(stage.play, [name], 8)
+
+
+def test_a_scan_between_any_two_writes_of_another_over_several_jobs_does_no_harm_either() -> None:
+    _scan_between_any_two_writes(in_memory, tuple(TIMINGS), 30)
+
+
+def _scan_between_any_two_writes(new_play: NewPlay, names: Sequence[str], points: int) -> None:
+    count = _points_of_a_scan(new_play, names)
+    assert count >= points
     for point in range(0, count, 2):  # before each write; the point after it is the one before the next
-        play, jobs = _due_jobs(new_play)
+        play, jobs = _due_jobs(new_play, names)
         play.scan(Points(point, play.scan_all))
         _assert_promises(play, jobs)
 
@@ -76,9 +90,9 @@ def test_a_scan_that_stood_still_for_ten_minutes_runs_nothing_that_was_skipped_m
         play.scan_all()
         play.drain()
         for job in jobs:
-            assert_nothing_is_both_run_and_skipped(play, job)
-            assert_nothing_is_stuck(play, job)
-            assert_each_run_was_called_once(play, job)
+            rest = at_rest(play, job)
+            assert_each_run_was_called_once(rest)
+            assert_all_is_well(rest)
 
 
 def test_two_threads_that_scan_at_once_leave_one_run_and_one_call_for_each_fire() -> None:

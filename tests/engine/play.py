@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from timeball.domain.backfill import Backfill
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.job import HttpTarget, Job, Priority, Work
@@ -16,7 +15,7 @@ from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules, World
-from timeball.ports import Answer, Call, Delivery, LedgerQuery, Owner, Queue, Store
+from timeball.ports import Answer, Call, Caller, Delivery, LedgerQuery, Owner, Queue, Store
 from timeball.testing.counting_meter import CountingMeter
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue
@@ -68,8 +67,25 @@ class NotingCaller:
         return [(call.run.fire_at, call.attempt) for _, call in self.calls]
 
 
+@dataclass(frozen=True)
+class StoppableCaller:
+    """A caller whose process may be stopped before a call leaves, and after its answer has come."""
+
+    caller: Caller
+    points: Points
+
+    async def call(self, call: Call) -> Answer:
+        self.points.reach()
+        answer = await self.caller.call(call)
+        self.points.reach()
+        return answer
+
+
 class Play:
-    """One shard, one partition, one priority."""
+    """One shard, one partition, one priority.
+
+    `points` are those that each process reaches which is given none of its own.
+    """
 
     def __init__(self, store: Store | None = None, at: int = NOW, rules: Rules | None = None) -> None:
         self.clock = VirtualClock(at)
@@ -78,11 +94,13 @@ class Play:
         self.rules = rules or Rules(shards=1)
         self.caller = NotingCaller(self.clock)
         self.meter = CountingMeter()
+        self.points: Points | None = None
         self._invocations = 0
 
     def world(self, points: Points | None = None) -> World:
         """Return the world as a process sees it that stops, if at all, at the given points."""
         queue: Queue = self.queue
+        points = points or self.points
         if points is None:
             return World(self.store, queue, self.clock, self.rules, self.meter)
         return World(with_faults(self.store, points), with_faults(queue, points), self.clock, self.rules, self.meter)
@@ -110,11 +128,13 @@ class Play:
     ) -> list[Delivery]:
         """Let one invocation of an executor work through deliveries; return what it gives back."""
         self._invocations += 1
+        points = points or self.points
         inbox = self.queue.inbox(priority)
+        caller: Caller = self.caller
         if points is not None:
-            inbox = with_faults(inbox, points)
+            inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
         owner = f"invocation-{self._invocations}"
-        return self.clock.run(execute(self.world(points), inbox, self.caller, deliveries, owner, inline))
+        return self.clock.run(execute(self.world(points), inbox, caller, deliveries, owner, inline))
 
     def execute_next(self) -> bool:
         """Execute the messages that can be received from one queue; False: there are none in any."""
@@ -143,7 +163,7 @@ class Play:
     def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS, *, to_its_end: bool = False) -> None:
         """Scan and execute, from one possible moment to the next, until each run of a job is over.
 
-        `to_its_end`: until nothing of its schedule, which has an end, and of its backfills is due either.
+        `to_its_end`: until nothing of its schedule, which has an end, is due either.
         """
         until = self.clock.now() + for_ms
         while self.clock.now() < until:
@@ -151,9 +171,9 @@ class Play:
             if self.execute_next():
                 continue
             live = self.store.live_runs(job, 0)
-            rows: list[Job | Run | Backfill] = [*live]
+            rows: list[Job | Run] = [*live]
             if to_its_end:
-                rows += [self.job(job), *self.store.backfills_of(job)]
+                rows.append(self.job(job))
             moments = [at for _, at in self.messages()]
             moments += [row.due_at - self.rules.lookahead_ms for row in rows if row.due_at is not None]
             if not live and not moments:

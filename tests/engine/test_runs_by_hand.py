@@ -98,6 +98,18 @@ def test_a_request_for_a_retry_that_comes_twice_makes_one() -> None:
     assert len(play.caller.calls) == 3
 
 
+def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
+    play, job, run_id = _due()
+    for delivery in play.queue.receive("normal"):
+        play.queue.inbox("normal").delete([delivery])  # somebody purged the queue
+    play.clock.advance(20 * 24 * 60 * MINUTE_MS)
+    play.scan_all()
+    assert play.messages() == []
+    assert _retry(play, run_id) is ByHand.DONE
+    play.run_on(job.key)
+    assert (_run(play, run_id).state, play.job(job.key).status) == (RunState.SUCCEEDED, JobStatus.COMPLETED)
+
+
 def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
     play, job, run_id = _due()
     play.drain()

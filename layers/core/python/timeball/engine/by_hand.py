@@ -52,7 +52,8 @@ _Verb = Callable[[Run, Job | None, int], Run | ByHand]
 def retry_runs(world: World, ids: Sequence[RunId]) -> list[Handled]:
     """Try each run again now, with a fresh budget of retries: one that has failed, or waits for its next retry.
 
-    Its attempts go on counting, and its history stays. Raises UnavailableError; it may then be repeated.
+    Its attempts go on counting, and its history stays. One that is queued is sent again. Raises UnavailableError; it
+    may then be repeated.
     """
     return [_retry(world, run_id) for run_id in ids]
 
@@ -81,6 +82,8 @@ def _retry(world: World, run_id: RunId) -> Handled:
 def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
     if job is None or job.status is JobStatus.CANCELLED:
         return ByHand.JOB_CANCELLED
+    if run.state is RunState.QUEUED and run.due_at is None:
+        return due_again(run, max(run.not_before, now))  # its message may be lost: a queue keeps one for 14 days
     if run.state in (RunState.QUEUED, RunState.RUNNING):
         return run  # it is being tried
     return renewed_by_hand(run, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE

@@ -1,0 +1,214 @@
+"""Where crashes are played: each that a verb can suffer, before and after every one of its outside calls.
+
+A crash is known by what it leaves outside of its process: rows, messages, calls that have left, the time. So a verb is
+played once, and at each point a picture is taken of all that; a system that stands as the picture shows must recover.
+Where one point leaves what the point before it left (after a write, and before the next one), once is enough for both.
+"""
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import pytest
+from moto.dynamodb.models import dynamodb_backends
+
+from tests.contract.backends import REGION, client, new_table
+from tests.engine.play import NotingCaller, Play
+from timeball.aws.store import DynamoStore
+from timeball.engine.world import Rules
+from timeball.ports import Store
+from timeball.testing.faults import Crash, Points, crash
+from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_store import MemoryStore
+
+_Fake = TypeVar("_Fake", MemoryStore, MemoryQueue)
+
+
+class Place(Protocol):
+    """What keeps the rows of one store at a time. `name` is what figures call it."""
+
+    name: str
+
+    def empty(self) -> Store:
+        """Return a store without rows; those that were made before are gone."""
+
+    def rows(self) -> object:
+        """Return all rows as they stand, to be compared and put back."""
+
+    def put_back(self, rows: Any) -> Store:
+        """Return a store with these rows."""
+
+
+class Memory:
+    """Rows in this process."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self._store = MemoryStore()
+
+    def empty(self) -> Store:
+        """Make a new store."""
+        self._store = MemoryStore()
+        return self._store
+
+    def rows(self) -> bytes:
+        """Copy all that the store keeps."""
+        return _kept(self._store)
+
+    def put_back(self, rows: bytes) -> Store:
+        """Make a new store of a copy."""
+        self._store = _restored(MemoryStore(), rows)
+        return self._store
+
+
+class Moto:
+    """Rows in one table of DynamoDB's, mocked by moto, which is slow: it is made once, and its rows are replaced."""
+
+    name = "moto"
+
+    def __init__(self) -> None:
+        dynamodb = client("dynamodb")
+        name = new_table(dynamodb)
+        (self._table,) = (
+            backend.tables[name] for regions in dynamodb_backends.values() for backend in [regions[REGION]]
+        )
+        self._store = DynamoStore(dynamodb, name, threads=2)
+
+    def empty(self) -> Store:
+        """Drop all rows."""
+        self._table.items.clear()
+        return self._store
+
+    def rows(self) -> object:
+        """Copy the table's items."""
+        return copy.deepcopy({key: items for key, items in self._table.items.items() if items})
+
+    def put_back(self, rows: Any) -> Store:
+        """Replace the table's items."""
+        self._table.items.clear()
+        self._table.items.update(copy.deepcopy(rows))
+        return self._store
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What stands outside of all processes at an instant (ms): rows, messages, and calls that have left by then."""
+
+    at: int
+    rows: object
+    messages: bytes
+    caller: NotingCaller
+    rules: Rules
+    invocations: int
+
+    def shows_what(self, other: "Picture") -> bool:
+        """Say whether a recovery from either would be the same."""
+        return self._shown() == other._shown()
+
+    def _shown(self) -> tuple[object, ...]:
+        return self.at, self.rows, self.messages, self.caller.calls, self.caller.statuses
+
+
+class Stage:
+    """Plays on one place, one at a time: a new one clears away the one before.
+
+    `later_ms` is how long after a crash its tests let the system recover. `measure` is told what is counted.
+    """
+
+    def __init__(self, place: Place, later_ms: int, measure: Callable[[str, int], None]) -> None:
+        self._place, self.later_ms, self._measure = place, later_ms, measure
+
+    def play(self, at: int) -> Play:
+        """Begin at an instant, with nothing stored."""
+        return Play(self._place.empty(), at)
+
+    @property
+    def step(self) -> int:
+        """How far apart two points lie that leave different rows: 2, but in memory each point is played.
+
+        The one after a write leaves what the one before the next leaves. For verbs that are played anew for each point.
+        """
+        return 1 if isinstance(self._place, Memory) else 2
+
+    def crashes(self, play: Play, verb: Callable[[Play], object], points: int) -> Iterator[Play]:
+        """Yield what stands after each crash of a verb, which has `points` of them, or more."""
+        pictures = self.pictures(play, verb)
+        assert len(pictures) >= points, f"{len(pictures)} points"
+        distinct = [
+            picture
+            for picture, previous in zip(pictures, [None, *pictures], strict=False)
+            if previous is None or not picture.shows_what(previous)
+        ]
+        if not self.later_ms:  # otherwise these are the same points, met a second time
+            self._measure(f"{self._place.name} points", len(pictures))
+        self._measure(f"{self._place.name} recoveries", len(distinct))
+        for picture in distinct:
+            yield self.as_in(picture)
+
+    def pictures(self, play: Play, verb: Callable[[Play], object]) -> list[Picture]:
+        """Play a verb to its end, and return a picture from each of its points: before and after each call."""
+        pictures: list[Picture] = []
+        play.points = _EveryPoint(lambda: pictures.append(self.picture(play)))
+        verb(play)
+        play.points = None
+        return pictures
+
+    def as_in(self, picture: Picture) -> Play:
+        """Return a play that stands as a picture shows, with no process at work."""
+        play = Play(self._place.put_back(picture.rows), picture.at, picture.rules)
+        play.queue = _restored(play.queue, picture.messages)
+        play.caller = _noted_by(picture.caller, play)
+        play._invocations = picture.invocations
+        return play
+
+    def picture(self, play: Play) -> Picture:
+        """Return what stands outside of all processes now."""
+        caller = _noted_by(play.caller, play)
+        return Picture(play.clock.now(), self._place.rows(), _kept(play.queue), caller, play.rules, play._invocations)
+
+
+def stop_when(play: Play, verb: Callable[[Play], object], condition: Callable[[Play], bool]) -> None:
+    """Let a verb crash at the first of its points at which a condition holds."""
+
+    def stop() -> None:
+        if points.crashed or condition(play):
+            points.crashed = True
+            crash()
+
+    play.points = points = _EveryPoint(stop)
+    with pytest.raises(Crash):
+        verb(play)
+    play.points = None
+
+
+class _EveryPoint(Points):
+    """Acts at each point that is reached."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__(None, act)
+
+    def reach(self) -> None:
+        """Count a point, and act."""
+        self.reached += 1
+        self._act()
+
+
+_OF_ITS_PROCESS = frozenset({"_lock", "_now"})
+"""What a store or a queue in memory has, and does not keep."""
+
+
+def _kept(fake: MemoryStore | MemoryQueue) -> bytes:
+    return pickle.dumps({name: value for name, value in vars(fake).items() if name not in _OF_ITS_PROCESS})
+
+
+def _restored(fake: _Fake, kept: bytes) -> _Fake:
+    vars(fake).update(pickle.loads(kept))  # noqa: S301 - it was dumped here
+    return fake
+
+
+def _noted_by(caller: NotingCaller, play: Play) -> NotingCaller:
+    """Return a target that knows what has been asked of it so far; what others did meanwhile is over."""
+    return replace(caller, clock=play.clock, calls=[*caller.calls], statuses=[*caller.statuses], meanwhile=None)

@@ -1,0 +1,179 @@
+"""The interleavings that a review of the design found dangerous: of plans, users and their clients.
+
+Those of executors and messages are in test_interleavings_of_executors.py. Three are told elsewhere:
+
+* a PATCH of tags inside the look-ahead: test_a_change_of_tags_within_the_look_ahead_supersedes_nothing
+  (tests/engine/test_rescheduling.py);
+* a pause inside the look-ahead:
+  test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time
+  (tests/engine/test_changing_jobs.py);
+* two claims of one overlap guard: test_two_claims_of_one_guard_in_one_batch_leave_one_running and
+  test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothing_stuck
+  (tests/engine/test_overlapping.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one_row, at_rest
+from tests.crash.stage import stop_when
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import KEY, Service, at
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.job import JobStatus
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.run import Reason, RunState
+from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
+from timeball.engine.by_hand import cancel_runs
+from timeball.engine.cursor import PAGE
+from timeball.engine.submit import submit
+from timeball.ports import Call
+from timeball.testing.faults import Points
+from timeball.testing.memory_store import MemoryStore
+
+YEAR_MS = 365 * DAY_MS
+
+
+def _stored(play: Play) -> bool:
+    return play.store.read_jobs([KEY]) != [None]
+
+
+def _inserted(play: Play) -> bool:
+    return play.runs(KEY) != []
+
+
+def _sent(play: Play) -> bool:
+    return play.queue.sent != []
+
+
+@pytest.mark.parametrize("cut_off_when", [_inserted, _sent])
+def test_a_plan_repeated_after_an_outage_skips_what_it_missed_and_its_run_of_before_ends_with_the_rest(
+    cut_off_when: Callable[[Play], bool],
+) -> None:
+    """The plan skips by now what it started then: the claim decides about the run that stands."""
+    play = Play()
+    (job,) = play.store_jobs([spec("job", Every(60, NOW))])
+    stop_when(play, Play.scan, cut_off_when)
+    play.clock.advance(20 * MINUTE_MS)
+    play.scan_all()
+    scanned_through = play.clock.now() + play.rules.lookahead_ms
+    play.drain()
+    rest = at_rest(play, job)
+    assert_each_instant_has_one_row(rest, scanned_through)
+    assert_all_is_well(rest)
+    assert (rest.runs[0].state, rest.runs[0].reason, rest.runs[0].count) == (RunState.SKIPPED, Reason.MISFIRED, 1)
+    assert [(call.run.fire_at - NOW) // MINUTE_MS for _, call in rest.calls] == [18, 19, 20]
+
+
+def _fifteen_days_without_anyone(play: Play) -> None:
+    """By then no queue keeps a message. The shard's cursor stands where scans of before had left it."""
+    play.store.move_cursor(0, play.clock.now() - play.clock.now() % HOUR_MS)
+    play.queue._messages.clear()
+    play.clock.advance(15 * DAY_MS)
+
+
+# Of each timing: how the run ends whose plan was cut off behind its message.
+EXPIRED: dict[str, tuple[Timing, tuple[RunState, Reason | None]]] = {
+    "a one-off is never missed": (At(NOW), (RunState.SUCCEEDED, None)),
+    "the plan skips it, and the claim too": (Every(3600, NOW), (RunState.SKIPPED, Reason.MISFIRED)),
+}
+
+
+@pytest.mark.parametrize("case", EXPIRED)
+def test_a_queued_run_whose_message_expired_is_sent_again_when_its_plan_is_repeated(
+    service: Service, case: str
+) -> None:
+    timing, ends = EXPIRED[case]
+    play = service.play
+    play.store_jobs([spec("job", timing)])
+    stop_when(play, Play.scan, _sent)
+    _fifteen_days_without_anyone(play)
+    service.until(play.clock.now() + 10 * SECOND_MS)
+    (run, *_) = play.runs(KEY)
+    assert (run.state, run.reason) == ends
+    assert [row for row in play.runs(KEY) if not row.is_terminal] == []
+
+
+def test_a_queued_run_whose_message_expired_behind_its_plan_can_still_be_cancelled_by_hand(service: Service) -> None:
+    """It stands in no index and in no plan: this takes executors that were out for as long as queues keep messages."""
+    play = service.play
+    play.store_jobs([spec("job", Every(3600, NOW))])
+    play.scan_all()
+    _fifteen_days_without_anyone(play)
+    service.until(play.clock.now() + 10 * SECOND_MS)
+    (run, *_) = play.runs(KEY)
+    cancel_runs(play.world(), [run.id])
+    service.until(play.clock.now() + 10 * SECOND_MS)
+    assert play.runs(KEY)[0].state is RunState.CANCELLED
+    assert [row for row in play.runs(KEY) if not row.is_terminal] == []
+
+
+@pytest.mark.parametrize("died_when", [_stored, _inserted])
+def test_a_one_off_a_year_in_the_past_runs_once_although_its_submission_died_before_its_message(
+    service: Service, died_when: Callable[[Play], bool]
+) -> None:
+    play = service.play
+    stop_when(play, lambda play: submit(play.world(), [spec("job", At(NOW - YEAR_MS))], NOW), died_when)
+    assert play.queue.sent == []
+    service.until(at(5))
+    (run,) = play.runs(KEY)
+    assert (run.state, run.id.fire_at, run.lateness_ms) == (RunState.SUCCEEDED, NOW - YEAR_MS, YEAR_MS)
+    assert play.job(KEY).status is JobStatus.COMPLETED
+    assert len(service.target.calls) == 1
+
+
+def test_a_row_that_cannot_be_planned_at_the_head_of_its_bucket_lets_those_behind_it_start_on_time(
+    service: Service,
+) -> None:
+    """A page full of such rows, even: they are pushed back, and the next scan sees what stands behind them."""
+    broken, sound = [f"broken-{number}" for number in range(PAGE + 10)], ["a", "b", "c"]
+    play = service.play
+    play.store_jobs(spec(name, At(at(4))) for name in broken)
+    play.store_jobs(spec(name, At(at(6))) for name in sound)
+    assert isinstance(play.store, MemoryStore)
+    for name in broken:
+        key = JobKey("acme", name)
+        play.store.jobs[key] = replace(play.store.jobs[key], schedule=Schedule(Cron("not a cron", "UTC")))
+    service.until(at(30))
+    assert [(call.run.job.job_id, called_at) for called_at, call in service.target.calls] == [
+        (name, at(6)) for name in sound
+    ]
+    assert min(play.job(JobKey("acme", name)).plan_failures for name in broken) >= 4
+
+
+# Jobs whose lives meet each conditional write of submit, dispatch, claim, finish, retry and guard; answers; duration.
+LIVES: dict[str, tuple[JobSpec, list[int], int]] = {
+    "a one-off that is tried twice": (spec("job", At(NOW + 700)), [500], 0),
+    "three fires, of which one is parked": (
+        replace(spec("job", Schedule(Every(2, NOW), end_at=NOW + 4_000)), overlap=OverlapPolicy.QUEUE_ONE),
+        [],
+        3_000,
+    ),
+}
+
+
+def _live(name: str, losing_at: int | None = None) -> tuple[MemoryStore, list[tuple[int, Call]], int]:
+    """Return what is stored and called in a life, and how many points it has; at one of them an answer is lost."""
+    wanted, statuses, takes_ms = LIVES[name]
+    store = MemoryStore()
+    play = Play(store)
+    play.caller.statuses, play.caller.takes_ms = [*statuses], takes_ms
+    play.points = points = Points(losing_at, lambda: store.lose_answers(1))
+    submit(play.world(), [wanted], NOW)
+    play.run_on(KEY, to_its_end=True)
+    return store, play.caller.calls, points.reached
+
+
+@pytest.mark.parametrize("name", LIVES)
+def test_a_successful_write_whose_answer_was_lost_is_known_as_ones_own(name: str) -> None:
+    """Of each write of a life by itself: what lies below repeats it, and meets the row of the first."""
+    store, calls, reached = _live(name)
+    assert {run.state for run in store.runs.values()} == {RunState.SUCCEEDED}
+    for point in range(0, reached, 2):  # before each write
+        same_store, same_calls, _ = _live(name, point)
+        assert (same_store.jobs, same_store.runs, same_store.attempts) == (store.jobs, store.runs, store.attempts)
+        assert same_calls == calls

@@ -1,0 +1,69 @@
+"""What the enumeration of crashes rests on: each write has points, pictures are true, and equal ones are one crash."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.crash.stage import Stage
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import KEY, reschedule
+from timeball.domain.schedule import At, Every
+from timeball.engine.change import cancel
+from timeball.ports import Inbox, Queue, Store
+from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
+
+READS = frozenset(
+    {"read_jobs", "read_works", "read_backfills", "backfills_of", "read_runs", "runs_between", "live_runs", "ledger"}
+    | {"read_attempts", "due", "dead_letters", "read_hosts"}
+)
+
+
+@pytest.mark.parametrize("port", [Store, Queue, Inbox])
+def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
+    calls = {name for name in vars(port) if not name.startswith("_")}
+    assert calls
+    assert calls - READS <= LIST_WRITES | SINGLE_WRITES
+    assert not READS & (LIST_WRITES | SINGLE_WRITES)
+
+
+def _cancel(play: Play) -> None:
+    cancel(play.world(), [(KEY, None)])
+
+
+def _reschedule(play: Play) -> None:
+    reschedule(play, At(NOW + 4_000))
+
+
+@pytest.mark.parametrize("verb", [Play.scan, _cancel, _reschedule])
+def test_the_point_behind_a_write_leaves_what_the_one_before_the_next_write_leaves(
+    stage: Stage, verb: Callable[[Play], object]
+) -> None:
+    play = stage.play(NOW)
+    play.store_jobs([spec("job", Every(2, NOW))])
+    pictures = stage.pictures(play, verb)
+    assert len(pictures) >= 8
+    assert all(one.shows_what(other) for one, other in zip(pictures[1::2], pictures[2::2], strict=False))
+    assert not pictures[0].shows_what(pictures[-1])
+
+
+def _seen(play: Play) -> tuple[object, ...]:
+    messages = [run for run, _ in play.messages()]
+    return play.clock.now(), play.job(KEY), play.runs(KEY), messages, [*play.caller.calls]
+
+
+def test_what_a_picture_shows_stands_again_whatever_became_of_it_before(stage: Stage) -> None:
+    play = stage.play(NOW)
+    play.caller.statuses = [500]
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan()
+    seen: list[tuple[object, ...]] = []
+
+    def drain(play: Play) -> None:
+        seen.append(_seen(play))
+        play.drain()
+        seen.append(_seen(play))
+
+    first, *_, last = stage.pictures(play, drain)
+    assert [_seen(stage.as_in(picture)) for picture in (first, last)] == seen
+    stage.as_in(first).run_on(KEY)
+    assert _seen(stage.as_in(first)) == seen[0]

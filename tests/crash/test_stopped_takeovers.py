@@ -1,0 +1,89 @@
+"""Whoever takes a run over from a dead executor is stopped anywhere itself: a third one ends it, by the same rules."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from tests.crash.promises import assert_all_is_well, at_rest
+from tests.crash.stage import Stage
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.service import KEY
+from timeball.domain.job import JobStatus
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Outcome, Reason, RunState
+from timeball.domain.schedule import At, Every, Timing
+from timeball.engine.change import cancel, pause
+from timeball.engine.claim import claim
+
+ONCE = RetryPolicy(max_retries=0)
+HOURLY = Every(3600, NOW)
+
+
+def _nothing(play: Play) -> None:
+    del play
+
+
+def _cancel(play: Play) -> None:
+    cancel(play.world(), [(KEY, None)])
+
+
+def _pause(play: Play) -> None:
+    pause(play.world(), [(KEY, None)])
+
+
+def _lose_once_more(play: Play) -> None:
+    play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
+    (one,) = claim(play.world(), [play.runs(KEY)[0].id], "the second")
+    assert one.is_mine
+
+
+@dataclass(frozen=True)
+class Case:
+    """When and how often a job is tried, what comes before the take-over, how run and job end; its points."""
+
+    timing: Timing
+    retry: RetryPolicy
+    meanwhile: Callable[[Play], None]
+    ends: tuple[RunState, Reason | None, JobStatus]
+    points: int
+
+
+CASES = {
+    # Hidden, claimed, called, the lost attempt kept, finished, the job concluded, the message removed.
+    "it is tried again": Case(At(NOW), PLAIN_RETRY, _nothing, (RunState.SUCCEEDED, None, JobStatus.COMPLETED), 14),
+    "it was lost twice": Case(
+        At(NOW), PLAIN_RETRY, _lose_once_more, (RunState.SUCCEEDED, None, JobStatus.COMPLETED), 16
+    ),
+    # Hidden, ended, the job concluded, the message removed.
+    "no try is left": Case(At(NOW), ONCE, _nothing, (RunState.FAILED, Reason.RETRIES_EXHAUSTED, JobStatus.FAILED), 8),
+    "it was cancelled": Case(
+        At(NOW), PLAIN_RETRY, _cancel, (RunState.CANCELLED, Reason.JOB_CANCELLED, JobStatus.CANCELLED), 8
+    ),
+    "its job is paused": Case(HOURLY, PLAIN_RETRY, _pause, (RunState.SUCCEEDED, None, JobStatus.PAUSED), 12),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_take_over_stopped_anywhere_ends_the_run_as_if_it_had_not_been(stage: Stage, name: str) -> None:
+    case, play = CASES[name], stage.play(NOW)
+    (job,) = play.store_jobs([spec("job", case.timing, case.retry)])
+    play.scan_all()
+    deliveries = play.queue.receive("normal")
+    (one,) = claim(play.world(), [delivery.run for delivery in deliveries], "the first")
+    assert one.is_mine
+    case.meanwhile(play)
+    play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
+    for left in stage.crashes(play, partial(Play.execute, deliveries=deliveries), case.points):
+        left.clock.advance(stage.later_ms)
+        left.run_on(KEY)
+        rest = at_rest(left, job)
+        (run,) = rest.runs
+        assert (run.state, run.reason, rest.row.status) == case.ends
+        assert run.last is not None
+        kept = rest.attempts.get(run.id, [run.last])
+        assert [attempt.outcome for attempt in kept if attempt.number == 1] == [Outcome.LOST]
+        assert [call.attempt for _, call in rest.calls if call.attempt == 1] == []
+        assert bool(rest.calls) == (run.state is RunState.SUCCEEDED)
+        assert_all_is_well(rest)
