@@ -95,8 +95,8 @@ def test_an_unstarted_run_does_about_the_guard_what_its_jobs_policy_says(policy:
         assert found == Overlap(Step(expected.rstrip("+")), expected.endswith("+")), parked
 
 
-# A run that has started is neither skipped nor parked, and stops no other: this is its step under any policy with a
-# guard, whoever is parked. It lacks the guard only if its job had none when it started.
+# A run that has started is never skipped, and stops no other: this is its step under any policy with a guard, whoever
+# is parked, while it waits for its retry. It lacks the guard if its job had none when it started, or by hand.
 STARTED = {
     "nobody": Step.ACQUIRE,
     "me": Step.START,
@@ -115,6 +115,16 @@ def test_a_run_that_has_started_waits_for_the_guard_and_is_never_skipped(holder:
     for policy, parked in product(OverlapPolicy, PARKED.values()):
         step = Step.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
         assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
+
+
+def test_a_run_that_is_tried_again_stands_behind_the_holder_if_the_place_is_free_or_newer_fires_would_pass_it() -> None:
+    again = replace(ME["started"], state=RunState.QUEUED)
+    steps = [
+        decide_overlap(OverlapPolicy.QUEUE_ONE, again, HOLDERS["running"], parked).step for parked in PARKED.values()
+    ]
+    assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.WAIT, Step.PARK]
+    for policy in (OverlapPolicy.SKIP, OverlapPolicy.CANCEL_OTHER):
+        assert decide_overlap(policy, again, HOLDERS["running"], None) == Overlap(Step.WAIT)
 
 
 def test_the_table_leaves_out_no_combination() -> None:

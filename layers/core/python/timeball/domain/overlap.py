@@ -55,13 +55,23 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
         return Overlap(Step.START)
     if holder is None or holder.is_terminal or holder.state is RunState.WITHDRAWN:
         return Overlap(Step.ACQUIRE)
+    waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
     if not run.is_unstarted:
-        return Overlap(Step.WAIT)
+        return Overlap(_place_of_started(policy, run, waiting))
     if policy is OverlapPolicy.SKIP or (policy is OverlapPolicy.CANCEL_OTHER and holder.id.fire_at > run.id.fire_at):
         return Overlap(Step.SKIP)  # messages come in any order: an older fire never stops a newer one
-    step = _place(policy, run, parked if parked is not None and parked.state is RunState.QUEUED else None)
+    step = _place(policy, run, waiting)
     stops = policy is OverlapPolicy.CANCEL_OTHER and step is not Step.SKIP and not holder.cancel_requested
     return Overlap(step, stop_holder=stops)
+
+
+def _place_of_started(policy: OverlapPolicy, run: Run, parked: Run | None) -> Step:
+    """Let a run that cannot be skipped stand behind the holder if it may, or newer fires would always be before it."""
+    if policy is not OverlapPolicy.QUEUE_ONE or run.state is not RunState.QUEUED:
+        return Step.WAIT
+    if parked is None:
+        return Step.PARK
+    return Step.STAY if parked.id == run.id else Step.WAIT
 
 
 def _place(policy: OverlapPolicy, run: Run, parked: Run | None) -> Step:
