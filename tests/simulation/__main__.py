@@ -1,25 +1,36 @@
-"""Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`."""
+"""Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`.
+
+`--faults` tells of each deliberate fault in which story it is found first: the seeds of the catalogue.
+"""
 
 import argparse
 import logging
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from time import perf_counter
 
+import pytest
+
 from tests.simulation.checker import complaints
-from tests.simulation.story import Story
+from tests.simulation.faults import FAULTS
+from tests.simulation.play import play
 
 _SHOWN_EVERY = 200
+_AT_ONCE = 20
 
 
-def check(seed: int) -> tuple[int, list[str]]:
-    """Play one story; return its seed and what is wrong with it."""
+def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
+    """Play one story, of a broken engine if a fault is named; return its seed and what is wrong with it."""
     logging.disable(logging.CRITICAL)
-    try:
-        return seed, complaints(Story(seed).play())
-    except Exception as error:  # noqa: BLE001 - a story that breaks off is a failed story
-        return seed, [f"{type(error).__name__}: {error}"]
+    with pytest.MonkeyPatch.context() as patch:
+        if fault is not None:
+            FAULTS[fault].apply(patch)
+        try:
+            return seed, complaints(play(seed))
+        except Exception as error:  # noqa: BLE001 - a story that breaks off is a failed story
+            return seed, [f"{type(error).__name__}: {error}"]
 
 
 def main() -> int:
@@ -28,22 +39,44 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1_000, help="how many stories")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--trace", type=int, metavar="SEED", help="tell one story step by step")
+    parser.add_argument("--faults", action="store_true", help="look for each deliberate fault in so many stories")
     asked = parser.parse_args()
     if asked.trace is not None:
-        found = complaints(Story(asked.trace, print).play())
+        found = complaints(play(asked.trace, print))
         print("\n".join(found) or "every promise was kept")
         return bool(found)
+    seeds = range(asked.first, asked.first + asked.seeds)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return _look_for_faults(pool, seeds) if asked.faults else _play_all(pool, seeds)
+
+
+def _play_all(pool: ProcessPoolExecutor, seeds: range) -> int:
     begun = perf_counter()
     failed = 0
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        seeds = range(asked.first, asked.first + asked.seeds)
-        for done, (seed, found) in enumerate(pool.map(check, seeds, chunksize=10), 1):
-            if found:
-                failed += 1
-                print(f"seed {seed}: {found[0]}\n  replay it: python -m tests.simulation --trace {seed}")
-            if done % _SHOWN_EVERY == 0 or done == asked.seeds:
-                print(f"{done} of {asked.seeds} stories, {failed} failed, {perf_counter() - begun:.0f} s", flush=True)
+    for done, (seed, found) in enumerate(pool.map(check, seeds, chunksize=10), 1):
+        if found:
+            failed += 1
+            print(f"seed {seed}: {found[0]}\n  replay it: python -m tests.simulation --trace {seed}")
+        if done % _SHOWN_EVERY == 0 or done == len(seeds):
+            print(f"{done} of {len(seeds)} stories, {failed} failed, {perf_counter() - begun:.0f} s", flush=True)
     return bool(failed)
+
+
+def _look_for_faults(pool: ProcessPoolExecutor, seeds: range) -> int:
+    missed = 0
+    for name in FAULTS:
+        found = _first_find(pool, name, seeds)
+        missed += found is None
+        print(f"{name}: {'no story finds it' if found is None else found}", flush=True)
+    return bool(missed)
+
+
+def _first_find(pool: ProcessPoolExecutor, fault: str, seeds: range) -> str | None:
+    for start in range(0, len(seeds), _AT_ONCE):
+        for seed, found in pool.map(partial(check, fault=fault), seeds[start : start + _AT_ONCE]):
+            if found:
+                return f"seed {seed}, {found[0].partition(':')[0]}"
+    return None
 
 
 if __name__ == "__main__":

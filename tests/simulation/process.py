@@ -5,7 +5,6 @@ every other process may go on between any two calls. All of it happens on one ev
 gives the same story.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -23,20 +22,47 @@ _Port = TypeVar("_Port")
 
 _UNHEARD = 10**15
 
+_BEFORE = 0.55
+"""The share of calls that stand aside before they take effect; as many do so after it, and a few both."""
+
+
+class CutOffError(BaseException):
+    """The process that did this work is gone. The engine cannot catch it, as it cannot catch its own end."""
+
 
 @dataclass
 class Weather:
-    """How bad the world is: shares of calls that fail before or after they take effect, and the longest answer time."""
+    """How bad the world is: shares of calls that fail before or after they take effect, and the longest answer time.
+
+    `slow` is the share of calls that take a hundred times as long, `stalls` that of those that hang for up to 45
+    seconds, `cut_off` that of requests whose process ends.
+    """
 
     fails_before: float = 0.0
     fails_after: float = 0.0
-    latency_ms: int = 20
+    latency_ms: int = 40
     slow: float = 0.0
+    stalls: float = 0.0
+    cut_off: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a process is stopped, and for how long: at which of the moments before and after each of its calls.
+
+    At moment -1 it never is, and its moments are only counted.
+    """
+
+    moment: int = -1
+    milliseconds: int = 0
 
 
 @dataclass
 class Process:
-    """One process, and its own idea of the time. It is the clock of its world."""
+    """One process, and its own idea of the time. It is the clock of its world.
+
+    `moments` counts those before and after each of its calls, `calls_left` how many it may begin yet.
+    """
 
     name: str
     clock: VirtualClock
@@ -44,7 +70,13 @@ class Process:
     weather: Weather
     skew_ms: int = 0
     frozen_until: int = 0
+    calls_left: int = _UNHEARD
+    stop: Stop | None = None
+    moments: int = 0
     trace: Callable[[str], None] = field(default=lambda _: None)
+
+    def __post_init__(self) -> None:
+        self.death = self.clock.alarm(None)
 
     def now(self) -> int:
         """Return what this process takes for the present instant."""
@@ -65,37 +97,62 @@ class Process:
         self.frozen_until = max(self.frozen_until, self.clock.now() + milliseconds)
         self.trace(f"{self.name} is frozen for {milliseconds} ms")
 
-    @property
-    def is_dead(self) -> bool:
-        """Whether the process was killed."""
-        return self.frozen_until == _UNHEARD
-
     def kill(self) -> None:
         """End the process: none of its calls is ever answered."""
         self.frozen_until = _UNHEARD
+        if not self.death.done():
+            self.death.set_result(None)
         self.trace(f"{self.name} is killed")
 
     async def run(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run blocking work that stands aside at each of its calls: the engine's `Offload`."""
         inner = greenlet(work)
-        paused = inner.switch(*args, **kwargs)
+        inner.process = self
+        until = inner.switch(*args, **kwargs)
         while not inner.dead:
-            await asyncio.sleep(paused / 1000)
-            await self.thaw()
-            paused = inner.switch()
-        return cast("_T", paused)
+            await self.clock.alarm(cast("int", until))
+            if self.clock.now() < self.frozen_until:
+                await self.thaw()
+            until = inner.switch()
+        return cast("_T", until)
+
+    async def run_cut_off(self, calls: int, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Run blocking work that ends with its process, by a CutOffError, if it makes more than so many calls."""
+        self.calls_left = calls
+        try:
+            return await self.run(work, *args, **kwargs)
+        finally:
+            self.calls_left = _UNHEARD
 
     def aside(self) -> None:
         """Stand aside, within `run`, for as long as a call takes."""
-        slow = self.weather.slow > self.random.random()
-        latency = self.random.randrange(1, self.weather.latency_ms + 1) * (100 if slow else 1)
+        weather, draw = self.weather, self.random.random
+        latency = 1 + int(draw() * weather.latency_ms)
+        if weather.slow and weather.slow > draw():
+            latency *= 100
+        if weather.stalls and weather.stalls > draw():
+            latency = 2_000 + int(draw() * 43_000)
+            self.trace(f"{self.name} stalls for {latency} ms")
+        until = self.clock.now() + latency
         parent = getcurrent().parent
-        if parent is not None:
-            parent.switch(latency)
+        if parent is not None and (until < self.frozen_until or not self.clock.pass_to(until)):
+            parent.switch(until)
+
+    def reach(self) -> None:
+        """Count a moment of a process that is to be stopped, and stop here if it is the one."""
+        if self.stop is not None and self.stop.moment == self.moments:
+            self.freeze(self.stop.milliseconds)
+            self.aside()
+        self.moments += 1
 
     def fails(self, share: float) -> bool:
         """Say whether this call is one of those that fail."""
         return share > self.random.random()
+
+
+def acting() -> Process | None:
+    """Return the process whose work is being done."""
+    return getattr(getcurrent(), "process", None)
 
 
 class _SimulatedPort:
@@ -104,19 +161,37 @@ class _SimulatedPort:
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         method: Callable[..., object] = getattr(self._port, name)
-        if name in LIST_WRITES:
-            return lambda items, *rest: self._write(name, method, items, rest)
-        return lambda *args, **kwargs: self._call(name, method, args, kwargs)
+
+        def write(items: Sequence[object], *rest: object) -> object:
+            return self._write(name, method, items, rest)
+
+        def call(*args: object, **kwargs: object) -> object:
+            return self._call(name, method, args, kwargs)
+
+        seen = write if name in LIST_WRITES else call
+        self.__dict__[name] = seen  # from now on found without this
+        return seen
 
     def _call(self, name: str, method: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        process = self._process
-        process.aside()
-        if process.fails(process.weather.fails_before):
+        process, weather = self._process, self._process.weather
+        if process.calls_left <= 0:
+            process.trace(f"{process.name} {name}: its process has ended")
+            raise CutOffError
+        process.calls_left -= 1
+        side = process.random.random()
+        if process.stop is not None:
+            process.reach()
+        if side < _BEFORE:
+            process.aside()
+        if weather.fails_before and process.fails(weather.fails_before):
             process.trace(f"{process.name} {name}: not done")
             raise UnavailableError(f"{name} was throttled")
         answer = method(*args, **kwargs)
-        process.aside()
-        if process.fails(process.weather.fails_after):
+        if process.stop is not None:
+            process.reach()
+        if side > 1 - _BEFORE:
+            process.aside()
+        if weather.fails_after and process.fails(weather.fails_after):
             process.trace(f"{process.name} {name}: done, and the answer is lost")
             raise UnavailableError(f"the answer of {name} was lost")
         return answer

@@ -1,22 +1,20 @@
-"""The simulation can fail: it finds each of the deliberate faults, within a few stories."""
-
-import logging
+"""The simulation can fail: it finds each of the deliberate faults, within a few stories or in a meeting."""
 
 import pytest
 
 from tests.simulation.checker import complaints
 from tests.simulation.faults import FAULTS
-from tests.simulation.story import Story
+from tests.simulation.meetings import MEETINGS
+from tests.simulation.play import play
 
 MOST_STORIES = 100
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    apply, likely = FAULTS[name]
-    apply(monkeypatch)
-    logging.disable(logging.CRITICAL)
-    try:
-        assert any(complaints(Story(seed).play()) for seed in (likely, *range(MOST_STORIES)))
-    finally:
-        logging.disable(logging.NOTSET)
+    fault = FAULTS[name]
+    fault.apply(monkeypatch)
+    if fault.meeting is not None:
+        assert any(MEETINGS[fault.meeting].complaints())
+    else:
+        assert any(complaints(play(seed)) for seed in (fault.seed, *range(MOST_STORIES)))

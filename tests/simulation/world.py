@@ -1,24 +1,30 @@
 """The world of a simulation: a store whose index lags, a queue that doubles and disorders, a target that notes calls.
 
-The store keeps every version of every job, so that a checker can tell which schedule was in force when.
+The store keeps a history of all that is written to it, so that a checker can tell who did what when.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
 
-from tests.simulation.process import Process
-from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
+from tests.simulation.history import History, Write
+from tests.simulation.process import Process, acting
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
-from timeball.ports import Answer, Call, Delivery, Dispatch, DuePage, DueQuery, Owned, Swap, Swapped
-from timeball.testing.memory_queue import MemoryQueue
+from timeball.domain.run import Run
+from timeball.ports import Answer, Call, Conclusion, Delivery, Dispatch, DuePage, DueQuery, Owned, Swap, Swapped
+from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONGEST_LAG_MS = 10 * SECOND_MS
+
+REPORTS_LATER = "https://later.example/hook"
+"""A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
 
 
 class LaggingStore(MemoryStore):
@@ -27,7 +33,8 @@ class LaggingStore(MemoryStore):
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         super().__init__()
         self.lags = True
-        self.history: list[Job] = []
+        self.history = History()
+        self.live: dict[RunId, Run] = {}
         self._clock, self._random = clock, random
         self._coming: list[tuple[int, int, Callable[[], None]]] = []
         self._last_seen: dict[Owned, int] = {}
@@ -40,17 +47,50 @@ class LaggingStore(MemoryStore):
             heappop(self._coming)[2]()
         return super().due(queries)
 
-    def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
-        """Create, and keep each first version."""
-        standing = super().create_jobs(jobs, now)
-        self.history += [job for job, found in zip(jobs, standing, strict=True) if found is None]
-        return standing
+    def _create_job(self, job: Job, now: int) -> Job | None:
+        before = self.jobs.get(job.key)
+        answer = super()._create_job(job, now)
+        self._note_job(before, job.key)
+        return answer
 
-    def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        """Swap, and keep each version."""
-        answers = super().swap_jobs(swaps, now)
-        self.history += [answer.row for answer in answers if answer.done and answer.row is not None]
-        return answers
+    def _swap_job(self, swap: Swap[Job], now: int) -> Swapped[Job]:
+        before = self.jobs.get(swap.before.key)
+        answer = super()._swap_job(swap, now)
+        self._note_job(before, swap.before.key)
+        return answer
+
+    def _conclude(self, conclusion: Conclusion) -> bool:
+        before = self.jobs.get(conclusion.job)
+        answer = super()._conclude(conclusion)
+        self._note_job(before, conclusion.job)
+        return answer
+
+    def _insert_run(self, run: Run, now: int) -> Run | None:
+        before = self.runs.get(run.id)
+        answer = super()._insert_run(run, now)
+        self._note_run(before, run.id)
+        return answer
+
+    def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:
+        before = self.runs.get(swap.before.id)
+        answer = super()._swap_run(swap, now)
+        self._note_run(before, swap.before.id)
+        return answer
+
+    def _note_job(self, before: Job | None, key: JobKey) -> None:
+        after = self.jobs.get(key)
+        if after is not None and after is not before:
+            self.history.note_job(Write(self._clock.now(), _writer(), before, after))
+
+    def _note_run(self, before: Run | None, run: RunId) -> None:
+        after = self.runs.get(run)
+        if after is None or after is before:
+            return
+        self.history.note_run(Write(self._clock.now(), _writer(), before, after))
+        if after.is_terminal:
+            self.live.pop(run, None)
+        else:
+            self.live[run] = after
 
     def _index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         true_now = self._clock.now()
@@ -61,26 +101,83 @@ class LaggingStore(MemoryStore):
         heappush(self._coming, (seen_at, next(self._order), lambda: index(key, due_at, shard, now)))
 
 
+def _writer() -> str:
+    process = acting()
+    return "nobody" if process is None else process.name
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A message that was deleted at a true time (ms), by the process of that name; `others` of its run were left."""
+
+    at: int
+    by: str
+    run: RunId
+    others: int
+
+
 class UnrulyQueue(MemoryQueue):
-    """A queue that now and then delivers a message twice, late, or out of order."""
+    """A queue that now and then delivers a message twice, late, out of order, or gives up on it."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         super().__init__(clock.now)
         self.unruly = True
         self._clock, self._random = clock, random
+        self.deletions: list[Deletion] = []
+        self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
         """Send each, some twice."""
         doubled = [one for one in dispatches if self.unruly and self._random.random() < 0.1]
         super().send(doubled, now)
-        return super().send(dispatches, now)
+        sent = super().send(dispatches, now)
+        self._wake(self._clock.now())
+        return sent
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
         """Deliver some of what is visible, in any order."""
         if self.unruly:
-            self._random.shuffle(self._messages.get(priority, []))
+            messages = self._messages.get(priority, [])
+            self._random.shuffle(messages)
             limit = self._random.randrange(1, limit + 1)
+            for message in messages:
+                if message.visible_at <= self._clock.now() and self._random.random() < 0.02:
+                    message.receives = MAX_RECEIVES
         return super().receive(priority, limit, visibility_seconds)
+
+    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
+        """Set from when a received message is seen again."""
+        super().hide_one(priority, receipt, seconds)
+        self._wake(self._clock.now() + seconds * SECOND_MS)
+
+    def delete_one(self, priority: str, receipt: str) -> None:
+        """Remove a received message, and note what is left of its run."""
+        message = self._newest(receipt)
+        super().delete_one(priority, receipt)
+        if message is not None:
+            others = sum(one.run == message.run for one in self._messages.get(priority, ()))
+            others += self.dead.count(message.run)
+            self.deletions.append(Deletion(self._clock.now(), _writer(), message.run, others))
+
+    async def arrivals(self) -> list[str]:
+        """Return the priorities of which a message may be received, as soon as there is one."""
+        while True:
+            now = self._clock.now()
+            first = {name: min(one.visible_at for one in queue) for name, queue in self._messages.items() if queue}
+            arrived = [name for name, visible_at in first.items() if visible_at <= now]
+            if arrived:
+                return arrived
+            visible_at = min(first.values(), default=LATEST)
+            watch = self._clock.alarm(visible_at)
+            self._watches.append((visible_at, watch))
+            await watch
+
+    def _wake(self, at: int) -> None:
+        """Let those look again who wait for a later instant."""
+        for watched_at, watch in self._watches:
+            if watched_at > at and not watch.done():
+                watch.set_result(None)
+        self._watches = [one for one in self._watches if not one[1].done()]
 
 
 @dataclass(frozen=True)
@@ -95,18 +192,24 @@ class Arrival:
 
 @dataclass
 class Receiver:
-    """All targets: what arrived, in order."""
+    """All targets: what arrived, in order. What is slow is slow at each attempt."""
 
     clock: VirtualClock
     random: Random
     arrivals: list[Arrival] = field(default_factory=list)
     statuses: tuple[int, ...] = (200, 200, 200, 200, 500, 404)
+    takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
+    accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
+    _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
         self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload))
-        takes_ms = self.random.choice((10, 200, 200, 3_000, 25_000))
-        return self.random.choice(self.statuses), takes_ms
+        takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
+        if call.work.target.url == REPORTS_LATER and self.random.random() < 0.8:
+            self.accepted.put_nowait((call.run, call.attempt))
+            return 202, min(takes_ms, 3_000)
+        return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
 
 
 @dataclass(frozen=True)

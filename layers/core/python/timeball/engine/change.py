@@ -110,6 +110,7 @@ def _resume(job: Job, now: int) -> Job | None:
 
 def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, with_work: bool = False) -> Changed:
     for _ in range(_TRIES):
+        read_at = world.clock.now()
         job = world.store.read_jobs([key], with_work=with_work)[0]
         if job is None:
             return Changed(Outcome.NOT_FOUND, None)
@@ -123,15 +124,14 @@ def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, w
         if after is None:
             return Changed(Outcome.ENDED, job)
         if after == job:
-            return _settled(world, job)
+            return _settled(world, job, read_at)
         swapped = world.store.swap_jobs([Swap(job, after, with_work)], now)[0]
         if swapped.done and swapped.row is not None:
-            return _settled(world, swapped.row)
+            return _settled(world, swapped.row, read_at)
     raise UnavailableError(f"job {key.job_id} kept changing; ask again")
 
 
-def _settled(world: World, job: Job) -> Changed:
-    read_at = world.clock.now()
+def _settled(world: World, job: Job, read_at: int) -> Changed:
     settlement = settle(world, [job])[0]
     _dispatch_due(world, settlement.job, read_at)
     return Changed(Outcome.DONE, settlement.job, settlement.claimed)

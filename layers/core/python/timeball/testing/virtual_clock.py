@@ -72,8 +72,11 @@ class VirtualClock:
         return asyncio.Runner(loop_factory=self._new_loop)
 
     def _new_loop(self) -> "_VirtualLoop":
-        self._loop = _VirtualLoop(self)
+        self._loop = _VirtualLoop(self, self._lose_loop)
         return self._loop
+
+    def _lose_loop(self) -> None:
+        self._loop = None
 
 
 class _Timer(asyncio.TimerHandle):
@@ -94,11 +97,15 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
     _ready: deque[asyncio.Handle]
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, when_closed: Callable[[], None]) -> None:
         super().__init__()
-        self._clock = clock
+        self._clock, self._when_closed = clock, when_closed
         self._waiting: list[tuple[int, int, asyncio.Future[None] | _Timer]] = []
         self._order = count()
+
+    def close(self) -> None:
+        super().close()
+        self._when_closed()
 
     def time(self) -> float:
         return self._clock.now() / 1000

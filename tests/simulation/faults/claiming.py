@@ -1,0 +1,78 @@
+"""Faults of the claim, and of the time between the claim and the call."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import timeball.engine.claim as claims
+from tests.simulation.faults.patching import Fault, Patch
+from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.job import Job
+from timeball.domain.run import Run, RunState, claimed
+
+_Decide = Callable[[Run | None, Job | None, int, ClaimRules], Decision]
+
+
+def _deciding(decide: _Decide) -> Callable[[Patch], None]:
+    def apply(patch: Patch) -> None:
+        patch.setattr(claims, "decide_claim", decide)
+
+    return apply
+
+
+def _is_running(run: Run | None) -> bool:
+    return run is not None and run.state is RunState.RUNNING
+
+
+def _claims_what_is_running(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    decided = decide_claim(run, job, now, rules)
+    return Decision(Action.CLAIM) if _is_running(run) and decided.action is Action.WAIT else decided
+
+
+def _drops_what_is_running(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    decided = decide_claim(run, job, now, rules)
+    return Decision(Action.DROP) if _is_running(run) and decided.action is Action.WAIT else decided
+
+
+def _ignores_that_it_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    """A cancelled job still says no: it shows in runs that were overtaken, or whose backfill was cancelled."""
+    return decide_claim(run and replace(run, cancel_requested=False), job, now, rules)
+
+
+def _leaves_what_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    decided = decide_claim(run, job, now, rules)
+    asked = run is not None and run.cancel_requested
+    return Decision(Action.DROP) if asked and decided.action is Action.END else decided
+
+
+def _has_no_hold_window(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    """A retry that comes early is dropped, in case the scan has sent it and not yet written so."""
+    is_retry = run is not None and run.state is RunState.RETRYING
+    return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules)
+
+
+def _forgets_who_waits_for_the_guard(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    return decide_claim(run, job and replace(job, holder=None, parked=None), now, rules)
+
+
+def _starts_whatever_is_late(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    """The planner still skips what was missed: it takes executors that were out while scans went on."""
+    return decide_claim(run, job, now, replace(rules, misfire_ms=10**12))
+
+
+def _a_retry_forgets_its_instant(patch: Patch) -> None:
+    def at_once(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+        return replace(claimed(run, owner, now, lease_ms), not_before=now if run.attempt else run.not_before)
+
+    patch.setattr(claims, "claimed", at_once)
+
+
+FAULTS = {
+    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), 0),
+    "a claim ignores cancel_requested": Fault(_deciding(_ignores_that_it_is_asked_to_stop), 4),
+    "nobody settles a run with cancel_requested": Fault(_deciding(_leaves_what_is_asked_to_stop), 2),
+    "no hold window for early retries": Fault(_deciding(_has_no_hold_window), 43),
+    "a message is deleted that meets a live running run": Fault(_deciding(_drops_what_is_running), 6),
+    "a parked run misfires": Fault(_deciding(_forgets_who_waits_for_the_guard), 1),
+    "a flood after an outage": Fault(_deciding(_starts_whatever_is_late), 5),
+    "a retry is called early": Fault(_a_retry_forgets_its_instant, 1),
+}

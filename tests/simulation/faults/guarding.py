@@ -1,0 +1,64 @@
+"""Faults of the overlap guard."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import timeball.engine.follow_up as following
+import timeball.engine.guard as guarding
+import timeball.engine.settle as settling
+from tests.simulation.faults.patching import Fault, Patch, Through, overwrite_job
+from timeball.domain.ids import RunId
+from timeball.domain.job import Job, guarded
+from timeball.engine.world import World
+from timeball.ports import Dispatch, Swap, Swapped
+
+
+def _the_guard_is_released_before_the_send(patch: Patch) -> None:
+    release = guarding.release
+
+    def releasing(world: World, runs: Sequence[RunId]) -> None:
+        waiting: list[Dispatch] = []
+
+        def later(dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG001
+            waiting.extend(dispatches)
+            return [True] * len(dispatches)
+
+        release(replace(world, queue=cast("Any", Through(world.queue, send=later))), runs)
+        if waiting:
+            world.queue.send(waiting, world.clock.now())
+
+    patch.setattr(following, "release", releasing)
+    patch.setattr(settling, "release", releasing)
+
+
+def _parks_whoever_holds(patch: Patch) -> None:
+    """The holder condition is the revision of the job's row: a run is parked on the row as it stands."""
+    admit = guarding._admit_one_each
+
+    def admitting(world: World, *args: Any) -> None:
+        def swap_jobs(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+            answers = world.store.swap_jobs(swaps, now)
+            return [
+                _parked_anyway(world, swap, now) if not answer.done and _parks(swap) else answer
+                for swap, answer in zip(swaps, answers, strict=True)
+            ]
+
+        admit(replace(world, store=cast("Any", Through(world.store, swap_jobs=swap_jobs))), *args)
+
+    patch.setattr(guarding, "_admit_one_each", admitting)
+
+
+def _parks(swap: Swap[Job]) -> bool:
+    return swap.after.holder == swap.before.holder and swap.after.parked not in (None, swap.before.parked)
+
+
+def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
+    row = overwrite_job(world, swap.before.key, lambda job: guarded(job, job.holder, swap.after.parked), now)
+    return Swapped(row is not None, row)
+
+
+FAULTS = {
+    "parked without the holder condition": Fault(_parks_whoever_holds, 18),
+    "the guard is released before the parked run is sent": Fault(_the_guard_is_released_before_the_send, 14),
+}

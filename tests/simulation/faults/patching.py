@@ -1,0 +1,46 @@
+"""What a fault is: a patch of the engine that breaks one rule; and ways to write what the engine would not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from timeball.domain.ids import JobKey
+from timeball.domain.job import Job
+from timeball.engine.world import World
+from timeball.ports import Swap
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A broken rule, and what finds it: a meeting, or stories, such as that of `seed` when this was written."""
+
+    apply: Callable[[Patch], None]
+    seed: int = 0
+    meeting: str | None = None
+
+
+class Through:
+    """Something of the world with some of its methods replaced."""
+
+    def __init__(self, inner: object, **methods: Callable[..., Any]) -> None:
+        self._inner = inner
+        self.__dict__.update(methods)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def overwrite_job(world: World, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
+    """Write a job whatever it has become meanwhile, as an update without a condition would; None of it: do not."""
+    while True:
+        standing = world.store.read_jobs([key])[0]
+        after = None if standing is None else change(standing)
+        if standing is None or after is None:
+            return None
+        swapped = world.store.swap_jobs([Swap(standing, replace(after, revision=standing.revision + 1))], now)[0]
+        if swapped.done:
+            return swapped.row

@@ -1,0 +1,113 @@
+"""Faults of users' changes: of the intent, and of what is done to the runs."""
+
+from dataclasses import replace
+from typing import Any
+
+import timeball.engine.change as changing
+import timeball.engine.claim as claims
+import timeball.engine.scan as scanning
+import timeball.engine.settle as settling
+from tests.simulation.faults.patching import Fault, Patch
+from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.ids import JobKey, Origin
+from timeball.domain.job import Intent, Job, JobStatus, settled
+from timeball.domain.run import Reason, Run, RunState, ended
+from timeball.engine.world import World
+
+
+def _live_runs_are_not_settled(patch: Patch) -> None:
+    patch.setattr(settling, "_align", lambda *_: ())
+
+
+def _a_cancel_writes_the_job_only(patch: Patch) -> None:
+    """The claim ends what comes to it of a cancelled job; nothing comes of what is withdrawn, or was never inserted."""
+    align, refuse = settling._align, settling._refuse_late_inserts
+
+    def aligning(world: World, job: Job, now: int) -> Any:
+        return () if job.status is JobStatus.CANCELLED else align(world, job, now)
+
+    def refusing(world: World, job: Job, *args: Any) -> None:
+        if job.status is not JobStatus.CANCELLED:
+            refuse(world, job, *args)
+
+    patch.setattr(settling, "_align", aligning)
+    patch.setattr(settling, "_refuse_late_inserts", refusing)
+    patch.setattr(settling, "cancel_backfills", lambda *_: ())
+
+
+def _no_fence_against_late_inserts(patch: Patch) -> None:
+    patch.setattr(settling, "_refuse_late_inserts", lambda *_: None)
+
+
+def _no_intent(patch: Patch) -> None:
+    """Whoever asked knows what it is about, and does it; the row tells nobody else."""
+    asked: dict[JobKey, Intent | None] = {}
+
+    def silently(verb: Any) -> Any:
+        def changed(job: Job, *args: Any) -> Job | None:
+            after: Job | None = verb(job, *args)
+            if after is None or after.intent is None:
+                return after
+            asked[job.key] = after.intent
+            return replace(settled(after), revision=after.revision)
+
+        return changed
+
+    settle = settling.settle
+
+    def settling_from_memory(world: World, jobs: list[Job]) -> Any:
+        return settle(world, [replace(job, intent=asked.get(job.key)) for job in jobs])
+
+    for name in ("_cancel", "_pause", "_resume", "revised"):
+        patch.setattr(changing, name, silently(getattr(changing, name)))
+    patch.setattr(changing, "settle", settling_from_memory)
+
+
+def _the_scan_settles_nothing(patch: Patch) -> None:
+    patch.setattr(scanning, "_settle", lambda *_: (0, False))
+
+
+def _withdraws_without_the_stamp(patch: Patch) -> None:
+    """A run's revision keeps nothing here: who is refused reads the run again, and decides by the job that it knows."""
+    aligned = settling._aligned
+
+    def whatever_its_stamp_is(world: World, job: Job, run: Run, now: int) -> Run | None:
+        after = aligned(world, job, replace(run, stamp=min(run.stamp, job.schedule_version)), now)
+        return after and replace(after, stamp=max(after.stamp, run.stamp))
+
+    patch.setattr(settling, "_aligned", whatever_its_stamp_is)
+
+
+def _supersedes_by_stamp(patch: Patch) -> None:
+    """Each instant has a row all the same, so no promise breaks: a rule asks whether it was the right one."""
+    aligned = settling._aligned
+
+    def is_old(run: Run | None, job: Job | None) -> bool:
+        if run is None or job is None or run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
+            return False
+        waits = run.state in (RunState.QUEUED, RunState.WITHDRAWN)
+        return waits and job.status is not JobStatus.CANCELLED and run.stamp < job.schedule_version
+
+    def by_stamp(world: World, job: Job, run: Run, now: int) -> Run | None:
+        if is_old(run, job):
+            return ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED)
+        return aligned(world, job, run, now)
+
+    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+        if is_old(run, job) and run is not None and run.state is RunState.QUEUED:
+            return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+        return decide_claim(run, job, now, rules)
+
+    patch.setattr(settling, "_aligned", by_stamp)
+    patch.setattr(claims, "decide_claim", decide)
+
+
+FAULTS = {
+    "live runs are not settled": Fault(_live_runs_are_not_settled, 1),
+    "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, 0),
+    "no fence against a late insert": Fault(_no_fence_against_late_inserts, 3),
+    "a change leaves no intent": Fault(_no_intent, 20),
+    "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, 3),
+    "withdrawn without the stamp": Fault(_withdraws_without_the_stamp, meeting="a pause, and a resume"),
+    "superseded by stamp instead of by schedule": Fault(_supersedes_by_stamp, 5),
+}

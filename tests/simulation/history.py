@@ -1,0 +1,104 @@
+"""What was written, by whom and when: the past that a row does not tell. Checks of single writes read it."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Run
+from timeball.domain.schedule import Schedule, first_fire, is_occurrence
+
+_Row = TypeVar("_Row", Job, Run)
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Generic[_Row]):
+    """One change of a row at a true time (ms), by the process of that name; `before` None: it was inserted."""
+
+    at: int
+    by: str
+    before: _Row | None
+    after: _Row
+
+
+@dataclass(frozen=True, slots=True)
+class Reign:
+    """A schedule that a job had from one instant on (ms); the first fire that it was to plan, and when it was over."""
+
+    schedule: Schedule
+    begun_at: int
+    first_at: int
+    ended_at: int
+
+    def has(self, fire_at: int, leeway_ms: int = 0) -> bool:
+        """Say whether an instant was to be planned; one that was planned ahead may lie behind the reign's end."""
+        return self.first_at <= fire_at <= self.ended_at + leeway_ms and is_occurrence(self.schedule, fire_at)
+
+
+class History:
+    """All writes of runs and jobs, in order, and those of each row."""
+
+    def __init__(self) -> None:
+        self.runs: list[Write[Run]] = []
+        self.jobs: list[Write[Job]] = []
+        self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
+        self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)
+        self._jobs: dict[JobKey, list[Write[Job]]] = defaultdict(list)
+
+    def note_run(self, write: Write[Run]) -> None:
+        """Keep a write of a run."""
+        self.runs.append(write)
+        if write.before is None:
+            self._runs_of[write.after.id.job].append(write.after.id)
+        self._runs[write.after.id].append(write)
+
+    def note_job(self, write: Write[Job]) -> None:
+        """Keep a write of a job."""
+        self.jobs.append(write)
+        self._jobs[write.after.key].append(write)
+
+    def of_run(self, run: RunId) -> list[Write[Run]]:
+        """Return the writes of a run."""
+        return self._runs[run]
+
+    def runs_of(self, job: JobKey) -> list[RunId]:
+        """Return the runs of a job, in the order of their insertion."""
+        return self._runs_of[job]
+
+    def of_job(self, job: JobKey) -> list[Write[Job]]:
+        """Return the writes of a job."""
+        return self._jobs[job]
+
+    def claims(self) -> Iterator[tuple[Write[Run], Run]]:
+        """Yield the writes that began an attempt, and the run as it was before."""
+        for write in self.runs:
+            if write.before is not None and write.after.attempt > write.before.attempt:
+                yield write, write.before
+
+    def reigns(self, key: JobKey, ends_at: int) -> Iterator[Reign]:
+        """Yield each schedule of a job, but for one that had nothing to plan; the last one reigns until `ends_at`."""
+        begun, *versions = (write.after for write in self._jobs[key])
+        for job in [*versions, None]:
+            if job is None or job.schedule != begun.schedule or job.status is JobStatus.CANCELLED:
+                first_at = first_fire(begun.schedule, begun.updated_at)
+                if first_at is not None:
+                    ended_at = ends_at if job is None else job.updated_at
+                    yield Reign(begun.schedule, begun.updated_at, first_at, ended_at)
+                if job is None or job.status is JobStatus.CANCELLED:
+                    return
+                begun = job
+
+    def job_at(self, job: JobKey, at: int) -> Job | None:
+        """Return a job as it stood at a true time; None before it was created."""
+        writes = self._jobs[job]
+        position = bisect_right(writes, at, key=lambda write: write.at)
+        return writes[position - 1].after if position else None
+
+    def run_at(self, run: RunId, at: int) -> Run | None:
+        """Return a run as it stood at a true time; None before it was inserted."""
+        writes = self._runs[run]
+        position = bisect_right(writes, at, key=lambda write: write.at)
+        return writes[position - 1].after if position else None

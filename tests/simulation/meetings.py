@@ -1,0 +1,192 @@
+"""Two that meet: one is stopped in its work while another does all of its own, then the first goes on.
+
+A story's weather is wild, but leaves it to chance what two do at the same time. Here it is calm, and nothing is left to
+chance: a meeting is played once for each moment before and after a call of the first. Then all comes to rest.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tests.simulation.checker import complaints
+from tests.simulation.process import CutOffError, Process, Stop, Weather, simulated
+from tests.simulation.story import START, Done, Story
+from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second
+from tests.simulation.world import SimulatedCaller
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import HttpTarget, Work
+from timeball.domain.new_job import JobSpec
+from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
+from timeball.engine.cursor import Sweeps
+from timeball.engine.execute import execute
+from timeball.engine.scan import scan
+from timeball.engine.submit import submit
+from timeball.engine.world import World
+from timeball.ports import Owner
+
+KEY = JobKey("acme", "job")
+
+Verb = Callable[[Story, Process], Awaitable[object]]
+
+_CALL_MS = 3_000
+_MEANWHILE_MS = SECOND_MS
+_CALM_SECONDS = 30
+_LONGEST_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What happened before, at seconds after the start; then who is stopped, when and how long; and what others do.
+
+    With `stop_seconds` None the first never goes on. Workers come as soon as the others are done, or `late`, when the
+    first is done too.
+    """
+
+    before: Sequence[tuple[float, Verb]]
+    first: tuple[float, Verb]
+    meanwhile: Sequence[Verb]
+    stop_seconds: int | None = 4
+    late: bool = False
+
+    def complaints(self) -> Iterator[str]:
+        """Yield what is wrong with any of its endings."""
+        moments, _ = self._play(-1)
+        for moment in range(moments):
+            _, story = self._play(moment)
+            yield from (f"stopped at its moment {moment}: {complaint}" for complaint in complaints(story))
+
+    def _play(self, moment: int) -> tuple[int, Story]:
+        """Play it, with a stop at a moment of the first; return how many moments that had, and the story."""
+        story = _calm_story()
+        moments = story.clock.run(self._told(story, moment))
+        return moments, story
+
+    async def _told(self, story: Story, moment: int) -> int:
+        for seconds, verb in self.before:
+            await story.clock.sleep_until(START + int(seconds * SECOND_MS))
+            await verb(story, _process(story, verb))
+        await story.clock.sleep_until(START + int(self.first[0] * SECOND_MS))
+        first = _process(story, self.first[1])
+        seconds = _LONGEST_SECONDS if self.stop_seconds is None else self.stop_seconds
+        first.stop = Stop(moment, seconds * SECOND_MS)
+        tasks = [asyncio.create_task(_to_its_end(self.first[1](story, first)))]
+        await story.clock.sleep_until(story.clock.now() + _MEANWHILE_MS)
+        for verb in self.meanwhile:
+            await _to_its_end(verb(story, _process(story, verb)))
+        if self.late:
+            await tasks[0]
+        workers = (scan_each_second(story, 1), execute_messages(story, 1), judge_dead_letters(story))
+        tasks += [asyncio.create_task(worker) for worker in workers]
+        await _rest(story)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return first.moments
+
+
+async def _to_its_end(work: Awaitable[object]) -> None:
+    with suppress(ValueError, CutOffError):
+        await work
+
+
+async def _rest(story: Story) -> None:
+    story.storm_ends_at = story.clock.now()
+    await story.clock.sleep_until(story.clock.now() + _CALM_SECONDS * SECOND_MS)
+    while story.is_going_on and story.clock.now() < START + _LONGEST_SECONDS * SECOND_MS:
+        await story.clock.sleep_until(story.clock.now() + SECOND_MS)
+
+
+def _calm_story() -> Story:
+    story = Story(0)
+    story.calm_down()
+    story.receiver.takes_ms = (_CALL_MS,)
+    return story
+
+
+def _process(story: Story, verb: Verb) -> Process:
+    process = story.new_process(f"{_ROLES.get(verb, 'user')}-of-{next(story.names)}")
+    process.skew_ms, process.weather = 0, Weather()
+    return process
+
+
+def _spec(timing: Timing) -> JobSpec:
+    return JobSpec(KEY, Schedule(timing), Work(HttpTarget("https://target.example/hook")), "print")
+
+
+def submits(timing: Timing) -> Verb:
+    async def verb(story: Story, process: Process) -> None:
+        await process.run(submit, story.world(process), [_spec(timing)], process.now())
+
+    return verb
+
+
+def revises(timing: Timing, calls: int = 1_000) -> Verb:
+    """Change the schedule; the process ends before it makes one call more."""
+
+    async def verb(story: Story, process: Process) -> None:
+        process.calls_left, world = calls, story.world(process)
+        (job,) = await process.run(world.store.read_jobs, [KEY], with_work=True)
+        if job is not None and job.is_open:
+            await process.run(revise, world, [(job, replace(_spec(timing), tags={"by": process.name}))])
+
+    return verb
+
+
+def _changes(change: Callable[[World, Sequence[Request]], list[Changed]]) -> Verb:
+    async def verb(story: Story, process: Process) -> None:
+        (answer,) = await process.run(change, story.world(process), [(KEY, None)])
+        story.done.append(Done(story.clock.now(), change.__name__, KEY, answer))
+
+    return verb
+
+
+async def scans(story: Story, process: Process) -> None:
+    owner = Owner(f"{next(story.names):06}", process.name)
+    await process.run(scan, story.world(process), 0, owner, Sweeps())
+
+
+async def executes(story: Story, process: Process) -> None:
+    deliveries = story.queue.receive("normal", visibility_seconds=40)
+    inbox, caller = simulated(story.queue.inbox("normal"), process), SimulatedCaller(story.receiver, process)
+    await execute(story.world(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
+
+
+_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor"}
+
+cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
+
+_OFTEN, _SELDOM, _ONCE = Every(2, START), Every(60, START), At(START + 5_000)
+_dispatched = ((0, submits(_OFTEN)), (2, scans))
+_paused = (*_dispatched, (4, pauses))
+_due_once = ((0, submits(_ONCE)), (1, scans))
+
+MEETINGS = {
+    "a pause, and a resume": Meeting(_dispatched, (3, pauses), [resumes]),
+    "a pause, and another schedule": Meeting(_dispatched, (3, pauses), [revises(Every(3, START))]),
+    "a pause, and a cancel": Meeting(_dispatched, (3, pauses), [cancels]),
+    "a resume, and a pause": Meeting(_paused, (5, resumes), [pauses]),
+    "a resume, and a cancel": Meeting(_paused, (5, resumes), [cancels]),
+    "a resume that breaks off": Meeting(_paused, (5, resumes), [], stop_seconds=None),
+    "another schedule that breaks off": Meeting(_dispatched, (3, revises(Every(3, START))), [], stop_seconds=None),
+    "another schedule, and a third": Meeting(_dispatched, (3, revises(Every(3, START))), [revises(Every(5, START))]),
+    "another schedule, and a cancel": Meeting(_dispatched, (3, revises(Every(3, START))), [cancels]),
+    "a scan, and a pause": Meeting(_dispatched, (4, scans), [pauses]),
+    "a scan, and a pause and a resume": Meeting(_dispatched, (4, scans), [pauses, resumes]),
+    "a scan, and a cancel": Meeting(_dispatched, (4, scans), [cancels]),
+    "a scan, and another schedule": Meeting(_dispatched, (4, scans), [revises(Every(3, START))]),
+    "a scan, and a schedule with the same next fire": Meeting(
+        [(0.5, submits(_SELDOM))], (57.5, scans), [revises(Every(2, START))]
+    ),
+    "a scan, and a schedule with the same next fire that breaks off": Meeting(
+        [(0.5, submits(_SELDOM))], (57.5, scans), [revises(Every(2, START), calls=12)], late=True
+    ),
+    "an execution, and a cancel": Meeting(_dispatched, (4, executes), [cancels]),
+    "an execution, and a pause and a resume": Meeting(_dispatched, (4, executes), [pauses, resumes]),
+    "the only execution, and a pause": Meeting(_due_once, (5, executes), [pauses]),
+    "the only execution, and another instant": Meeting(_due_once, (5, executes), [revises(At(START + 20_000))]),
+    "the only execution, and a cancel": Meeting(_due_once, (5, executes), [cancels]),
+    "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
+}

@@ -1,0 +1,48 @@
+"""One seed's story: two scanners, three executors, users, bad weather; then quiet until all is over."""
+
+import asyncio
+from collections.abc import Callable
+
+from tests.simulation.story import Story
+from tests.simulation.targets import report_later
+from tests.simulation.users import act
+from tests.simulation.workers import befall, execute_messages, judge_dead_letters, scan_each_second
+from tests.simulation.world import LONGEST_LAG_MS
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+
+CALM_MS = 10 * MINUTE_MS
+"""How long after the storm a story may take to come to its end."""
+
+
+def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
+    """Play a story to its end; return it with all that a checker needs."""
+    story = Story(seed, trace)
+    story.clock.run(_play(story))
+    return story
+
+
+async def _play(story: Story) -> None:
+    actors = [scan_each_second(story, 1), scan_each_second(story, 2)]
+    actors += [execute_messages(story, number) for number in (1, 2, 3)]
+    actors += [judge_dead_letters(story), report_later(story), befall(story)]
+    tasks = [asyncio.create_task(actor) for actor in actors]
+    await asyncio.gather(act(story, 1), act(story, 2))
+    await story.clock.sleep_until(story.storm_ends_at)
+    story.calm_down()
+    await _until_over(story, tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
+    """Wait until every run that was due a little after the storm, or before, is over."""
+    clock = story.clock
+    awake_at = max(process.frozen_until for process in story.scanners)
+    await clock.sleep_until(max(story.ends_at, awake_at + LONGEST_LAG_MS + SECOND_MS))
+    until = clock.now() + CALM_MS
+    while story.is_going_on and clock.now() < until:
+        await clock.sleep_until(clock.now() + SECOND_MS)
+        for task in tasks:
+            if task.done():
+                task.result()

@@ -1,0 +1,226 @@
+"""What must hold of each single write, told from the history: no promise breaks at once where one of these is broken.
+
+Each rule is a generator of complaints. Who wrote is told by its process's name: `executor-2.1` works in the second
+executor's first life, and owns what `executor-2.1/7` has claimed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from tests.simulation.history import Write
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.catch_up import PACE_MS
+from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.run import MOVES, Outcome, Reason, Run, RunState
+from timeball.domain.schedule import fires
+from timeball.engine.guard import GUARDED
+
+
+def _each_move_is_legal(story: Story) -> Iterator[str]:
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None:
+            if after.state not in (RunState.QUEUED, RunState.SKIPPED):
+                yield f"born as {after.state}: {write}"
+        elif before.state is not after.state and after.state not in MOVES[before.state]:
+            yield f"{before.state} -> {after.state}: {write}"
+
+
+def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
+    """But for its due key, and a dead letter that a person discards or tries again."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or not before.is_terminal:
+            continue
+        if before.state is RunState.FAILED and after.state is RunState.QUEUED and write.by.startswith("user"):
+            continue
+        same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
+        if same != before:
+            yield str(write)
+
+
+def _only_the_scan_drops_the_due_key_of_a_run_that_is_over(story: Story) -> Iterator[str]:
+    """And only a run that was over when it came to it: it has repeated the follow-ups by then."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or not after.is_terminal or before.due_at is None or after.due_at is not None:
+            continue
+        if not before.is_terminal or not write.by.startswith("scanner"):
+            yield str(write)
+
+
+def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.state is not RunState.RUNNING or after.last is None or after.last == before.last:
+            continue
+        if after.last.number != before.attempt:
+            yield f"attempt {after.last.number} was written as the end of attempt {before.attempt}: {write}"
+
+
+def _nobody_cuts_a_lease_short(story: Story) -> Iterator[str]:
+    """A running run is ended by its owner, or by its target's word; by others, and claimed, when its lease is out."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.state is not RunState.RUNNING:
+            continue
+        if after.state is RunState.RUNNING and after.attempt == before.attempt:
+            continue
+        if _is_out(story, before, write.at) or _is_entitled(write, before):
+            continue
+        yield f"{write.by} ended an attempt whose lease holds until {before.lease_until}: {write}"
+
+
+def _is_out(story: Story, run: Run, at: int) -> bool:
+    """Say whether, by the clock of a process that is as fast as any, a lease's end and its margin were over."""
+    return at + MOST_SKEW_MS >= (run.lease_until or 0) + story.rules.margin_ms
+
+
+def _is_entitled(write: Write[Run], before: Run) -> bool:
+    after = write.after
+    if after.attempt != before.attempt or after.last is None or after.last == before.last:
+        return False
+    if after.last.outcome is Outcome.LOST:
+        return False
+    return write.by.startswith("user") or write.by == (before.owner or "").split("/")[0]
+
+
+def _an_attempt_is_one_more(story: Story) -> Iterator[str]:
+    for write, before in story.store.history.claims():
+        after = write.after
+        if after.attempt != before.attempt + 1 or after.owner == before.owner or after.state is not RunState.RUNNING:
+            yield str(write)
+
+
+def _what_is_asked_to_stop_is_not_claimed(story: Story) -> Iterator[str]:
+    for write, before in story.store.history.claims():
+        if before.cancel_requested:
+            yield str(write)
+
+
+def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
+    """No first call and no retry: the row says before the claim from when the call may leave."""
+    claims = {(write.after.id, write.after.attempt): before for write, before in story.store.history.claims()}
+    for arrival in story.receiver.arrivals:
+        claimed = claims.get((arrival.run, arrival.attempt))
+        if claimed is None:
+            yield f"{arrival} was never claimed"
+        elif arrival.at + MOST_SKEW_MS < claimed.not_before:
+            yield f"{arrival} came {claimed.not_before - arrival.at} ms early: {claimed}"
+
+
+def _cancelled_stays_cancelled(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        if write.before is None or write.before.status is not JobStatus.CANCELLED:
+            continue
+        if write.after.status is not JobStatus.CANCELLED:
+            yield str(write)
+
+
+def _guarded_runs_come_one_by_one(story: Story) -> Iterator[str]:
+    """While a run of a job is under way, or waits for its retry, no other starts, unless the job ever allowed it."""
+    history = story.store.history
+    allowed = {write.after.key for write in history.jobs if write.after.overlap is OverlapPolicy.ALLOW}
+    under_way: dict[JobKey, dict[RunId, Run]] = defaultdict(dict)
+    for write in history.runs:
+        before, after = write.before, write.after
+        if after.id.origin not in GUARDED or after.id.job in allowed:
+            continue
+        live = under_way[after.id.job]
+        if before is not None and after.attempt > before.attempt and live.keys() - {after.id}:
+            yield f"{after.id} starts beside {live}: {write}"
+        if after.state in (RunState.RUNNING, RunState.RETRYING):
+            live[after.id] = after
+        elif after.state is not RunState.QUEUED:
+            live.pop(after.id, None)
+
+
+def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.runs:
+        before, after = write.before, write.after
+        if before is None or before.state is not RunState.QUEUED or after.reason is not Reason.MISFIRED:
+            continue
+        decided_at = (after.finished_at or 0) - MOST_SKEW_MS
+        since = [one.after for one in history.of_job(after.id.job) if decided_at < one.at <= write.at]
+        jobs = [history.job_at(after.id.job, decided_at), *since]
+        if all(job is not None and after.id in (job.holder, job.parked) for job in jobs):
+            yield f"{write}, of {jobs[-1]}"
+
+
+def _what_is_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.runs:
+        run = write.after
+        if run.reason is not Reason.SUPERSEDED or run.id.origin is not Origin.SCHEDULE:
+            continue
+        reigns = [one for one in history.reigns(run.id.job, story.ends_at) if one.begun_at <= write.at + MOST_SKEW_MS]
+        if all(reign.first_at <= run.id.fire_at and reign.has(run.id.fire_at, run.id.fire_at) for reign in reigns):
+            yield f"{write}: a fire of all of {reigns}"
+
+
+def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
+    """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
+
+    Asked of jobs without a guard, and of runs that waited for no host. Any version of the job may have decided.
+    """
+    history = story.store.history
+    for write, before in history.claims():
+        waited = any(one.after.reason in (Reason.HOST_RESTS, Reason.HOST_PACED) for one in history.of_run(before.id))
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited:
+            continue
+        jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
+        if any(job.overlap is not OverlapPolicy.ALLOW or job.schedule.is_one_off for job in jobs):
+            continue
+        if not any(_may_be_late(story, job, before, write.after.claimed_at or write.at) for job in jobs):
+            yield f"{write} is too late for {jobs[-1]}"
+
+
+def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
+    regular_at = run.id.fire_at + job.jitter_seconds * SECOND_MS
+    was_put_off = run.not_before > regular_at
+    if not was_put_off and claimed_at <= regular_at + story.rules.misfire_ms:
+        return True
+    allowed = job.catch_up.limit
+    decided_at = run.not_before - max(allowed - 1, 0) * PACE_MS if was_put_off else claimed_at
+    missed_before = decided_at - story.rules.misfire_ms - job.jitter_seconds * SECOND_MS
+    missed = islice(fires(job.schedule, run.id.fire_at, missed_before - 1), allowed + 1)
+    return sum(1 for _ in missed) <= allowed
+
+
+def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
+    """By the due index, at the end of the run that it is parked behind, or when its job is resumed; or it is over."""
+    for gone in story.queue.deletions:
+        if not gone.others and not any(_is_found_again(story, gone.run, at) for at in (gone.at - 1, gone.at)):
+            run, job = story.store.runs[gone.run], story.store.jobs[gone.run.job]
+            yield f"{gone}; now: {run}, {job}"
+
+
+def _is_found_again(story: Story, run_id: RunId, at: int) -> bool:
+    run, job = story.store.history.run_at(run_id, at), story.store.history.job_at(run_id.job, at)
+    if run is None or job is None or run.is_terminal:
+        return True
+    return run.due_at is not None or run.state is RunState.WITHDRAWN or job.parked == run.id
+
+
+RULES = (
+    _each_move_is_legal,
+    _what_is_over_changes_no_more,
+    _only_the_scan_drops_the_due_key_of_a_run_that_is_over,
+    _whoever_finishes_an_attempt_holds_it,
+    _nobody_cuts_a_lease_short,
+    _an_attempt_is_one_more,
+    _what_is_asked_to_stop_is_not_claimed,
+    _nothing_is_called_before_its_instant,
+    _cancelled_stays_cancelled,
+    _guarded_runs_come_one_by_one,
+    _who_waits_for_the_guard_does_not_misfire,
+    _what_is_superseded_is_no_fire_any_more,
+    _late_starts_are_as_few_as_catching_up_allows,
+    _whose_last_message_goes_is_found_again,
+)

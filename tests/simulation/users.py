@@ -1,0 +1,162 @@
+"""Users, who submit jobs and change their minds; and their requests, some of which are cut off."""
+
+from dataclasses import replace
+
+from tests.simulation.client import Client
+from tests.simulation.story import Done, Story
+from tests.simulation.world import REPORTS_LATER
+from timeball.domain.backfill import instants, new_backfill
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
+from timeball.domain.ids import BackfillKey, JobKey
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, Work
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.schedule import At, Every, Schedule
+from timeball.engine.backfill import cancel_backfill, create_backfills
+from timeball.engine.by_hand import cancel_runs, retry_runs
+from timeball.engine.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.dead_letters import DeadFilter, discard_named, replay_matching
+from timeball.engine.submit import submit
+from timeball.engine.trigger import Trigger, trigger
+from timeball.ports import UnavailableError
+
+_WORKS = tuple(Work(HttpTarget(f"https://{host}.example/hook"), '{"n": 1}') for host in ("one", "two", "three"))
+_LATER = Work(HttpTarget(REPORTS_LATER), '{"n": 2}')
+_VERBS = ("cancel", "pause", "resume", "resume", "revise", "trigger", "backfill", "submit")
+_ABOUT_RUNS = 0.25
+_OF_RUNS = ("retry", "retry", "cancel run", "replay", "discard")
+
+
+async def act(story: Story, number: int) -> None:
+    """Do one thing after another while the storm lasts."""
+    user = _User(story, story.new_process(f"user-{number}"))
+    story.users.append(user.process)
+    while story.clock.now() < story.storm_ends_at:
+        await user.act()
+        await user.process.sleep_until(user.process.now() + story.random.randrange(500, 30_000))
+
+
+class _User(Client):
+    """A user: it owns the jobs of a tenant, and changes those of others too."""
+
+    async def act(self) -> None:
+        story = self.story
+        mine = [key for key in story.jobs if key.tenant == self.process.name]
+        if len(mine) < 3:
+            await self._submit()
+            return
+        key = story.random.choice(story.random.choice((mine, story.jobs, story.jobs[-1:], story.touched or mine)))
+        story.touched = [key]
+        if story.random.random() < _ABOUT_RUNS:
+            await self._deal_with_runs(key)
+            return
+        verb = story.random.choice(_VERBS)
+        match verb:
+            case "submit":
+                await self._submit()
+            case "cancel" if story.random.random() < 0.5:
+                await self.ask(verb, key, cancel, [(key, None)])
+            case "pause":
+                await self.ask(verb, key, pause, [(key, None)])
+            case "resume":
+                await self.ask(verb, key, resume, [(key, None)])
+            case "revise":
+                await self._revise(key)
+            case "trigger":
+                await self.ask(verb, key, trigger, [Trigger(key, request=f"request-{next(story.names)}")])
+            case "backfill":
+                await self._backfill(key)
+
+    async def _deal_with_runs(self, key: JobKey) -> None:
+        draw, verb = self.story.random, self.story.random.choice(_OF_RUNS)
+        runs = [run for run in self.story.store.runs.values() if run.id.job == key]
+        dead = [run.id for run in runs if run.is_dead_letter]
+        live = [run.id for run in runs if not run.is_terminal]
+        match verb:
+            case "retry" if dead or live:
+                await self.ask(verb, key, retry_runs, [draw.choice(dead or live)])
+            case "cancel run" if live:
+                await self.ask(verb, key, cancel_runs, [draw.choice(live)])
+            case "replay":
+                asked = DeadFilter(key.tenant, job=draw.choice((key, None)))
+                await self.ask(verb, key, replay_matching, asked, 20, draw.choice((1, 5)), None, None)
+            case "discard" if dead:
+                await self.ask(verb, key, discard_named, [draw.choice(dead)])
+
+    async def _submit(self) -> None:
+        key = JobKey(self.process.name, f"job-{next(self.story.names)}")
+        spec = self._spec(key)
+        if await self.ask("submit", key, submit, [spec], self.process.now()) is not None:
+            self.story.jobs.append(key)
+
+    def _spec(self, key: JobKey) -> JobSpec:
+        draw, now = self.story.random, self.process.now()
+        later = draw.random() < 0.3
+        timing = draw.choice(
+            (
+                Every(draw.choice((2, 5, 10, 30)), now // SECOND_MS * SECOND_MS),
+                Every(draw.choice((3, 7, 20, 60)), now // SECOND_MS * SECOND_MS),
+                At(now + draw.randrange(-60_000, 120_000)),
+            )
+        )
+        return JobSpec(
+            key=key,
+            schedule=Schedule(timing, max_runs=draw.choice((None, None, 4)) if isinstance(timing, Every) else None),
+            work=_LATER if later else draw.choice(_WORKS),
+            fingerprint="print",
+            retry=RetryPolicy(max_retries=draw.choice((0, 2)), base_seconds=2, max_seconds=20),
+            timeout_seconds=draw.choice((5, 60)),
+            completion=Completion.CALLBACK if later else Completion.ANSWER,
+            heartbeat_seconds=draw.choice((None, 5, 10)) if later else None,
+            delivery=draw.choice((Guarantee.AT_LEAST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)),
+            catch_up=CatchUp(draw.choice(tuple(CatchUpPolicy)), 5, draw.choice((90, 3600))),
+            overlap=draw.choice((OverlapPolicy.ALLOW, *OverlapPolicy)),
+            jitter_seconds=draw.choice((0, 0, 3)) if isinstance(timing, Every) else 0,
+        )
+
+    async def _revise(self, key: JobKey) -> None:
+        """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
+        story = self.story
+        wanted = replace(self._spec(key), tags={"n": str(next(story.names))})
+        change = story.random.choice(("all", "all", "tags", "instant"))
+        for _ in range(10):
+            job = await self._read(key)
+            spec = wanted
+            if change == "tags":
+                spec = replace(spec, schedule=job.schedule, overlap=job.overlap)
+            elif change == "instant" and isinstance(job.schedule.timing, At):
+                later = At(self.process.now() + story.random.randrange(60_000))
+                spec = replace(spec, schedule=replace(job.schedule, timing=later), overlap=job.overlap)
+            try:
+                answer = await self.request("revise", key, revise, [(job, spec)])
+            except ValueError:
+                return
+            if answer is not None and answer[0].outcome is not Outcome.STALE:
+                story.done.append(Done(story.clock.now(), "revise", key, answer[0]))
+                return
+            await self.process.sleep_until(self.process.now() + SECOND_MS)
+
+    async def _read(self, key: JobKey) -> Job:
+        while True:
+            try:
+                job = (await self.process.run(self.world.store.read_jobs, [key], with_work=True))[0]
+            except UnavailableError:
+                continue
+            assert job is not None
+            return job
+
+    async def _backfill(self, key: JobKey) -> None:
+        story, draw = self.story, self.story.random
+        job = await self._read(key)
+        now = self.process.now()
+        fire_times = list(instants(job.schedule, now - draw.choice((10_000, 60_000)), now))[:8]
+        if not fire_times or not job.is_open:
+            return
+        name, policy = f"bf{next(story.names)}", draw.choice(tuple(OverlapPolicy))
+        backfill = new_backfill(BackfillKey(key, name), job, fire_times, draw.choice((0, 1, 3)), policy, now)
+        await self.ask("backfill", key, create_backfills, [backfill])
+        if draw.random() < 0.3:
+            await self.process.sleep_until(self.process.now() + draw.randrange(1, 20_000))
+            await self.ask("cancel backfill", key, cancel_backfill, backfill.key)

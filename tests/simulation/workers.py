@@ -1,0 +1,113 @@
+"""What runs a deployment: scanners, executors, the judge of dead letters; and what befalls them."""
+
+import asyncio
+from itertools import count
+
+from tests.simulation.process import Process, simulated
+from tests.simulation.story import Story
+from tests.simulation.world import SimulatedCaller
+from timeball.domain.instants import SECOND_MS
+from timeball.engine.cursor import Sweeps
+from timeball.engine.dead_letter import judge
+from timeball.engine.execute import execute
+from timeball.engine.scan import scan
+from timeball.ports import Owner, UnavailableError
+
+VISIBILITY_SECONDS = 90
+"""How long a message is hidden that a killed executor had not hidden itself.
+
+Less than the 900 s of a deployment, so that a story ends soon.
+"""
+
+_POLL_MS = 150
+"""The longest time between the arrival of a message and its receipt."""
+
+
+async def scan_each_second(story: Story, number: int) -> None:
+    """Scan at each second, as a ticker that now and then is followed by another, and ends when it finds itself so."""
+    process = story.new_process(f"scanner-{number}")
+    world, sweeps = story.world(process), Sweeps()
+    owner, until = Owner("", ""), 0
+    story.scanners.append(process)
+    while True:
+        now = story.clock.now()
+        if now >= until:
+            owner, until = Owner(f"{next(story.names):06}", process.name), now + 20_000 + 20_000 * number
+        try:
+            found = await process.run(scan, world, 0, owner, sweeps)
+        except UnavailableError:
+            found = None
+        if found is not None and found.superseded:
+            await story.clock.sleep_until(until)
+        elif found is None or not found.backlog:
+            await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + SECOND_MS)
+
+
+async def execute_messages(story: Story, number: int) -> None:
+    """Execute what arrives; an executor that is killed is followed by another."""
+    for life in count(1):
+        process = story.executors[number] = story.new_process(f"executor-{number}.{life}")
+        task = asyncio.create_task(_invocations(story, process))
+        try:
+            await asyncio.wait([task, process.death], return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                task.result()
+        finally:
+            task.cancel()
+        await story.clock.sleep_until(story.clock.now() + story.random.randrange(SECOND_MS))
+
+
+async def _invocations(story: Story, process: Process) -> None:
+    world, caller = story.world(process), SimulatedCaller(story.receiver, process)
+    for number in count(1):
+        priority = process.random.choice(await story.queue.arrivals())
+        await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))
+        deliveries = story.queue.receive(priority, visibility_seconds=VISIBILITY_SECONDS)
+        if not deliveries:
+            continue
+        process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
+        inbox = simulated(story.queue.inbox(priority), process)
+        await execute(world, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
+
+
+async def judge_dead_letters(story: Story) -> None:
+    """Judge what the queue gave up on."""
+    process = story.new_process("judge")
+    world = story.world(process)
+    while True:
+        await process.sleep_until(process.now() + 5 * SECOND_MS)
+        dead = list(story.queue.dead)
+        if not dead:
+            continue
+        process.trace(f"{process.name} judges {', '.join(map(str, dead))}")
+        try:
+            may_go = await process.run(judge, world, dead)
+        except UnavailableError:
+            may_go = [False] * len(dead)
+        for run, gone in zip(dead, may_go, strict=True):
+            if gone:
+                story.queue.dead.remove(run)
+
+
+async def befall(story: Story) -> None:
+    """Freeze and kill processes while the storm lasts, one alone or all of a kind."""
+    random, clock = story.random, story.clock
+    while clock.now() < story.storm_ends_at:
+        await clock.sleep_until(clock.now() + random.randrange(5_000, 60_000))
+        if clock.now() >= story.storm_ends_at:
+            return
+        executors = list(story.executors.values())
+        match random.choice(("kill", "freeze", "freeze", "freeze user", "no scanners", "no executors")):
+            case "kill":
+                random.choice(executors).kill()
+            case "freeze":
+                longest = random.choice((10_000, 60_000, 90_000))
+                random.choice([*story.scanners, *executors]).freeze(random.randrange(1_000, longest))
+            case "freeze user":
+                random.choice(story.users).freeze(random.randrange(1_000, 30_000))
+            case "no scanners":
+                for process in story.scanners:
+                    process.freeze(random.randrange(20_000, 120_000))
+            case _:
+                for process in executors:
+                    process.freeze(random.randrange(20_000, 120_000))
