@@ -13,7 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 NODE := $(BIN)/node
-WORKERS ?= auto
+# One more than there are processors: the end-to-end tests, which one of them has, mostly wait.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SEEDS ?= 1000
 
 # The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.
