@@ -18,6 +18,7 @@ from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.cursor import Sweeps
@@ -31,7 +32,6 @@ KEY = JobKey("acme", "job")
 
 Verb = Callable[[Story, Process], Awaitable[object]]
 
-_CALL_MS = 3_000
 _MEANWHILE_MS = SECOND_MS
 _CALM_SECONDS = 30
 _LONGEST_SECONDS = 300
@@ -50,6 +50,7 @@ class Meeting:
     meanwhile: Sequence[Verb]
     stop_seconds: int | None = 4
     late: bool = False
+    call_seconds: int = 3
 
     def complaints(self) -> Iterator[str]:
         """Yield what is wrong with any of its endings."""
@@ -60,7 +61,9 @@ class Meeting:
 
     def _play(self, moment: int) -> tuple[int, Story]:
         """Play it, with a stop at a moment of the first; return how many moments that had, and the story."""
-        story = _calm_story()
+        story = Story(0)
+        story.calm_down()
+        story.receiver.takes_ms = (self.call_seconds * SECOND_MS,)
         moments = story.clock.run(self._told(story, moment))
         return moments, story
 
@@ -99,26 +102,19 @@ async def _rest(story: Story) -> None:
         await story.clock.sleep_until(story.clock.now() + SECOND_MS)
 
 
-def _calm_story() -> Story:
-    story = Story(0)
-    story.calm_down()
-    story.receiver.takes_ms = (_CALL_MS,)
-    return story
-
-
 def _process(story: Story, verb: Verb) -> Process:
     process = story.new_process(f"{_ROLES.get(verb, 'user')}-of-{next(story.names)}")
     process.skew_ms, process.weather = 0, Weather()
     return process
 
 
-def _spec(timing: Timing) -> JobSpec:
-    return JobSpec(KEY, Schedule(timing), Work(HttpTarget("https://target.example/hook")), "print")
+def _spec(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> JobSpec:
+    return JobSpec(KEY, Schedule(timing), Work(HttpTarget("https://target.example/hook")), "print", overlap=overlap)
 
 
-def submits(timing: Timing) -> Verb:
+def submits(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> Verb:
     async def verb(story: Story, process: Process) -> None:
-        await process.run(submit, story.world(process), [_spec(timing)], process.now())
+        await process.run(submit, story.world(process), [_spec(timing, overlap)], process.now())
 
     return verb
 
@@ -189,4 +185,14 @@ MEETINGS = {
     "the only execution, and another instant": Meeting(_due_once, (5, executes), [revises(At(START + 20_000))]),
     "the only execution, and a cancel": Meeting(_due_once, (5, executes), [cancels]),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
+    "an execution that wakes while another is at its run": Meeting(
+        _due_once, (5, executes), [], stop_seconds=30, call_seconds=10
+    ),
+    "an execution that breaks off, and who is parked behind it": Meeting(
+        [(0, submits(Every(5, START), OverlapPolicy.QUEUE_ONE)), (1, scans)],
+        (5, executes),
+        [],
+        stop_seconds=None,
+        call_seconds=10,
+    ),
 }

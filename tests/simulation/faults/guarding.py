@@ -59,6 +59,8 @@ def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
 
 
 FAULTS = {
-    "parked without the holder condition": Fault(_parks_whoever_holds, 18),
-    "the guard is released before the parked run is sent": Fault(_the_guard_is_released_before_the_send, 14),
+    "parked without the holder condition": Fault(_parks_whoever_holds, 8),
+    "the guard is released before the parked run is sent": Fault(
+        _the_guard_is_released_before_the_send, meeting="an execution that breaks off, and who is parked behind it"
+    ),
 }
