@@ -4,6 +4,7 @@
 """
 
 import argparse
+import gc
 import logging
 import os
 import sys
@@ -46,8 +47,14 @@ def main() -> int:
         print("\n".join(found) or "every promise was kept")
         return bool(found)
     seeds = range(asked.first, asked.first + asked.seeds)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom) as pool:
         return _look_for_faults(pool, seeds) if asked.faults else _play_all(pool, seeds)
+
+
+def _collect_seldom() -> None:
+    """Let the collector of garbage look up less often: a story makes much of it, and ends soon."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _play_all(pool: ProcessPoolExecutor, seeds: range) -> int:
