@@ -13,7 +13,7 @@ from tests.simulation.history import Write
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.catch_up import PACE_MS
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import MOVES, Outcome, Reason, Run, RunState
@@ -194,7 +194,7 @@ def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
 
 
 def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
-    """By the due index, at the end of the run that it is parked behind, or when its job is resumed; or it is over."""
+    """By the due index or a plan, at the end of the run that it is parked behind, at a resume; or it is over."""
     for gone in story.queue.deletions:
         if not gone.others and not any(_is_found_again(story, gone.run, at) for at in (gone.at - 1, gone.at)):
             run, job = story.store.runs[gone.run], story.store.jobs[gone.run.job]
@@ -205,7 +205,9 @@ def _is_found_again(story: Story, run_id: RunId, at: int) -> bool:
     run, job = story.store.history.run_at(run_id, at), story.store.history.job_at(run_id.job, at)
     if run is None or job is None or run.is_terminal:
         return True
-    return run.due_at is not None or run.state is RunState.WITHDRAWN or job.parked == run.id
+    is_planned_anew = run.id.origin is Origin.SCHEDULE and (job.next_fire_at or LATEST) <= run.id.fire_at
+    waits = run.due_at is not None or run.state is RunState.WITHDRAWN or job.parked == run.id
+    return waits or is_planned_anew
 
 
 RULES = (
