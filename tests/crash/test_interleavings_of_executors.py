@@ -22,6 +22,7 @@ from timeball.engine.callback import Heard, Word, report
 from timeball.engine.change import Changed, cancel
 from timeball.engine.change import Outcome as Change
 from timeball.engine.claim import claim
+from timeball.engine.dead_letter import judge
 from timeball.ports import Delivery
 from timeball.testing.faults import Points
 
@@ -185,6 +186,21 @@ def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_
     assert (run.state, run.due_at, play.messages()) == (RunState.SUCCEEDED, None, [])
     assert calls == ([(1, 0), (2, 10 + LEASE_AND_MARGIN_SECONDS)] if executor_dies else [(1, 0)])
     assert play.job(KEY).status is JobStatus.COMPLETED
+
+
+def test_a_run_that_is_claimed_behind_the_judges_back_comes_again_although_its_message_is_gone(service: Service) -> None:
+    """The claimer slept between its receiving and its claim, until the queue gave up on its message; then it dies."""
+    play = service.play
+    _one_off(play)
+    (delivery,) = play.queue.receive("normal")
+    _give_up_on(play, delivery.run)
+    judge(play.world(), play.queue.dead)
+    play.queue.dead.clear()
+    assert claim(play.world(), [delivery.run], "sleeper")[0].is_mine
+    service.until(at(2 * MINUTE_MS // SECOND_MS))
+    run, calls = _run(play), [(visit.attempt, (visit.from_at - NOW) // SECOND_MS) for visit in service.target.visits]
+    assert (run.state, run.due_at, play.messages()) == (RunState.SUCCEEDED, None, [])
+    assert calls == [(2, LEASE_AND_MARGIN_SECONDS)]
 
 
 # When it was killed, by the points of its writes; from when the run may start again (s), and as which attempt.

@@ -20,6 +20,7 @@ from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import Reason, RunState
 from timeball.domain.schedule import Every, Schedule
+from timeball.engine.by_hand import retry_runs
 from timeball.engine.claim import claim
 from timeball.engine.notice import SKIPPED
 from timeball.ports import Delivery
@@ -133,6 +134,23 @@ def test_cancel_other_ends_a_holder_that_waits_for_its_retry_at_once(service: Se
     assert ledger(service.play) == {0: ("cancelled", "overtaken"), 3: ("succeeded", None)}
     assert visits(service) == [(0, 0, 0), (3, 3, 3)]
     assert_guard_is_free(service.play)
+
+
+@pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
+def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle(
+    service: Service, overlap: OverlapPolicy
+) -> None:
+    """Each fire takes the guard in the second in which the one before it gives it back."""
+    begin(service, overlap, Every(10, NOW), 9.5)
+    service.target.statuses = [404]
+    service.until(at(15))
+    failed = RunId(KEY, NOW, Origin.SCHEDULE)
+    assert ledger(service.play)[0] == ("failed", "not_retriable")
+    retry_runs(service.play.world(), [failed])
+    service.until(at(40))
+    assert ledger(service.play)[0] == ("succeeded", None)
+    assert [visit.attempt for visit in service.target.visits if visit.run == failed] == [1, 2]
+    assert_calls_do_not_overlap(service)
 
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])

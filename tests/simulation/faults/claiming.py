@@ -66,6 +66,13 @@ def _a_retry_forgets_its_instant(patch: Patch) -> None:
     patch.setattr(claims, "claimed", at_once)
 
 
+def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
+    def dropped(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+        return replace(claimed(run, owner, now, lease_ms), due_at=None)
+
+    patch.setattr(claims, "claimed", dropped)
+
+
 FAULTS = {
     "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), 0),
     "a claim ignores cancel_requested": Fault(_deciding(_ignores_that_it_is_asked_to_stop), 4),
@@ -74,5 +81,6 @@ FAULTS = {
     "a message is deleted that meets a live running run": Fault(_deciding(_drops_what_is_running), 4),
     "a parked run misfires": Fault(_deciding(_forgets_who_waits_for_the_guard), 5),
     "a flood after an outage": Fault(_deciding(_starts_whatever_is_late), 2),
+    "a claim drops a due key that it found": Fault(_a_claim_drops_the_due_key_that_it_finds, 4100),
     "a retry is called early": Fault(_a_retry_forgets_its_instant, 0),
 }

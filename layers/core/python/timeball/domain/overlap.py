@@ -66,8 +66,11 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
 
 
 def _place_of_started(policy: OverlapPolicy, run: Run, parked: Run | None) -> Step:
-    """Let a run that cannot be skipped stand behind the holder if it may, or newer fires would always be before it."""
-    if policy is not OverlapPolicy.QUEUE_ONE or run.state is not RunState.QUEUED:
+    """Let a run that cannot be skipped stand behind the holder if it may, or newer fires would always be before it.
+
+    Under cancelOther it may not: the next fire would end whoever stands there.
+    """
+    if policy is OverlapPolicy.CANCEL_OTHER or run.state is not RunState.QUEUED:
         return Step.WAIT
     if parked is None:
         return Step.PARK

@@ -214,7 +214,11 @@ def _move(run: Run, state: RunState) -> Run:
 
 
 def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
-    """Return the run as a new attempt of `owner`: from queued, retrying, or running with its lease out."""
+    """Return the run as a new attempt of `owner`: from queued, retrying, or running with its lease out.
+
+    A due key that stands is moved to the lease's end, not dropped: whoever relied on it has let go of a message, and it
+    may have been the claimer's own, while that slept.
+    """
     moved = replace(run, revision=run.revision + 1) if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
     return replace(
         moved,
@@ -223,7 +227,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         owner=owner,
         claimed_at=now,
         lease_until=now + lease_ms,
-        due_at=None,
+        due_at=None if run.due_at is None else now + lease_ms,
         reason=None,
         callback=None,
     )
