@@ -12,7 +12,6 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, at
-from timeball.domain.ids import RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion, Job, JobStatus
 from timeball.domain.retry import RetryPolicy
@@ -160,13 +159,6 @@ def _assert_cancel_held(play: Play, changed: Changed, then: Run) -> str:
     return "during the attempt" if run.attempt == 2 else "before the claim"
 
 
-def _give_up_on(play: Play, run: RunId) -> None:
-    """Let the queue do what it does with a message that came back too often."""
-    for messages in play.queue._messages.values():
-        messages[:] = [message for message in messages if message.run != run]
-    play.queue.dead.append(run)
-
-
 @pytest.mark.parametrize("executor_dies", [False, True])
 def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_executor_dies(
     service: Service, *, executor_dies: bool
@@ -175,7 +167,7 @@ def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_
     play.store_jobs([spec("job", At(NOW))])
     service.target.takes = lambda _: 2 * MINUTE_MS
     service.until(at(15))
-    _give_up_on(play, _run(play).id)
+    play.queue.give_up(_run(play).id)
     service.until(at(16))
     run = _run(play)
     assert (run.state, run.attempt, run.carrier_failures) == (RunState.RUNNING, 1, 0)
@@ -188,12 +180,12 @@ def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_
     assert play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_run_that_is_claimed_behind_the_judges_back_comes_again_although_its_message_is_gone(service: Service) -> None:
+def test_a_run_that_is_claimed_behind_the_judges_back_is_found_although_its_message_is_gone(service: Service) -> None:
     """The claimer slept between its receiving and its claim, until the queue gave up on its message; then it dies."""
     play = service.play
     _one_off(play)
     (delivery,) = play.queue.receive("normal")
-    _give_up_on(play, delivery.run)
+    play.queue.give_up(delivery.run)
     judge(play.world(), play.queue.dead)
     play.queue.dead.clear()
     assert claim(play.world(), [delivery.run], "sleeper")[0].is_mine

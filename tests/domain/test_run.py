@@ -63,9 +63,10 @@ def test_every_state_has_its_moves_and_is_live_or_terminal() -> None:
     assert set(SENTENCES) == set(Reason)
 
 
-def test_a_claim_makes_a_new_attempt_with_a_lease_and_leaves_the_due_index() -> None:
-    row = claimed(run(RunState.QUEUED), "a", 100, 30)
+def test_a_claim_makes_a_new_attempt_with_a_lease_to_whose_end_a_due_key_moves() -> None:
+    row = claimed(replace(run(RunState.QUEUED), due_at=None), "a", 100, 30)
     assert (row.attempt, row.owner, row.claimed_at, row.lease_until, row.due_at) == (1, "a", 100, 130, None)
+    assert claimed(replace(run(RunState.QUEUED), due_at=5), "a", 100, 30).due_at == 130
     taken = claimed(row, "b", 200, 30)
     assert (taken.attempt, taken.owner, taken.lease_until) == (2, "b", 230)
     assert renewed(taken, 210, 30).lease_until == 240

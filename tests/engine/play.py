@@ -161,7 +161,7 @@ class Play:
         raise AssertionError("the queue is never empty")
 
     def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS, *, to_its_end: bool = False) -> None:
-        """Scan and execute, from one possible moment to the next, until each run of a job is over.
+        """Scan and execute, from one possible moment to the next, until each run of a job is over and in no index.
 
         `to_its_end`: until nothing of its schedule, which has an end, is due either.
         """
@@ -170,15 +170,15 @@ class Play:
             self.scan_all()
             if self.execute_next():
                 continue
-            live = self.store.live_runs(job, 0)
-            rows: list[Job | Run] = [*live]
+            left = [run for run in self.runs(job) if not run.is_terminal or run.due_at is not None]
+            rows: list[Job | Run] = [*left]
             if to_its_end:
                 rows.append(self.job(job))
             moments = [at for _, at in self.messages()]
             moments += [row.due_at - self.rules.lookahead_ms for row in rows if row.due_at is not None]
-            if not live and not moments:
+            if not left and not moments:
                 return
-            assert moments, f"a run waits for nothing: {live}"
+            assert moments, f"a run waits for nothing: {left}"
             self.clock.advance(max(SECOND_MS, min(moments) - self.clock.now()))
         raise AssertionError("the runs are never over")
 

@@ -21,6 +21,7 @@ from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
+from timeball.engine.claim import claim
 from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.scan import scan
@@ -150,7 +151,19 @@ async def executes(story: Story, process: Process) -> None:
     await execute(story.world(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
 
 
-_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor"}
+async def claims(story: Story, process: Process) -> None:
+    """Claim what there is, and die."""
+    runs = [delivery.run for delivery in story.queue.receive("normal", visibility_seconds=40)]
+    await process.run(claim, story.world(process), runs, process.name)
+
+
+async def gives_up(story: Story, _: Process) -> None:
+    """Let the queue give up on what is with an executor."""
+    for run in dict.fromkeys(run for run, _ in story.queue.waiting("normal")):
+        story.queue.give_up(run)
+
+
+_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor", claims: "executor"}
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
 
@@ -187,6 +200,9 @@ MEETINGS = {
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another is at its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=30, call_seconds=10
+    ),
+    "a claim by one who dies, of a run whose message is given up": Meeting(
+        _due_once, (5, claims), [gives_up], stop_seconds=10
     ),
     "an execution that breaks off, and who is parked behind it": Meeting(
         [(0, submits(Every(5, START), OverlapPolicy.QUEUE_ONE)), (1, scans)],

@@ -96,8 +96,8 @@ class _User(Client):
         later = draw.random() < 0.3
         timing = draw.choice(
             (
-                Every(draw.choice((2, 5, 10, 30)), now // SECOND_MS * SECOND_MS),
-                Every(draw.choice((3, 7, 20, 60)), now // SECOND_MS * SECOND_MS),
+                Every(draw.choice((2, 5, 10, 10, 20, 30, 30, 60)), now // SECOND_MS * SECOND_MS),
+                Every(draw.choice((3, 7, 15, 20, 20, 60)), now // SECOND_MS * SECOND_MS),
                 At(now + draw.randrange(-60_000, 120_000)),
             )
         )

@@ -74,13 +74,15 @@ def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
 
 
 FAULTS = {
-    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), 0),
-    "a claim ignores cancel_requested": Fault(_deciding(_ignores_that_it_is_asked_to_stop), 4),
-    "nobody settles a run with cancel_requested": Fault(_deciding(_leaves_what_is_asked_to_stop), 4),
-    "no hold window for early retries": Fault(_deciding(_has_no_hold_window), 10),
-    "a message is deleted that meets a live running run": Fault(_deciding(_drops_what_is_running), 4),
-    "a parked run misfires": Fault(_deciding(_forgets_who_waits_for_the_guard), 5),
-    "a flood after an outage": Fault(_deciding(_starts_whatever_is_late), 2),
-    "a claim drops a due key that it found": Fault(_a_claim_drops_the_due_key_that_it_finds, 4100),
-    "a retry is called early": Fault(_a_retry_forgets_its_instant, 0),
+    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), 1),
+    "a claim ignores cancel_requested": Fault(_deciding(_ignores_that_it_is_asked_to_stop), 15),
+    "nobody settles a run with cancel_requested": Fault(_deciding(_leaves_what_is_asked_to_stop), 9),
+    "no hold window for early retries": Fault(_deciding(_has_no_hold_window), 33),
+    "a message is deleted that meets a live running run": Fault(_deciding(_drops_what_is_running), 10),
+    "a parked run misfires": Fault(_deciding(_forgets_who_waits_for_the_guard), 3),
+    "a flood after an outage": Fault(_deciding(_starts_whatever_is_late), 11),
+    "a claim drops a due key that it found": Fault(
+        _a_claim_drops_the_due_key_that_it_finds, meeting="a claim by one who dies, of a run whose message is given up"
+    ),
+    "a retry is called early": Fault(_a_retry_forgets_its_instant, 4),
 }

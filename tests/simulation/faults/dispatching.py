@@ -90,14 +90,16 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
 
 
 FAULTS = {
-    "advance before insert": Fault(_advancing_before("_insert"), 1),
-    "advance before send": Fault(_advancing_before("_send"), 3),
-    "advance unconditionally": Fault(_advancing_where(lambda *_: True), 19),
+    "advance before insert": Fault(_advancing_before("_insert"), 0),
+    "advance before send": Fault(_advancing_before("_send"), 0),
+    "advance unconditionally": Fault(
+        _advancing_where(lambda *_: True), meeting="a scan, and a schedule with the same next fire"
+    ),
     "advance without schedule_version": Fault(
         _advancing_where(lambda standing, read: standing.next_fire_at == read.next_fire_at),
         meeting="a scan, and a schedule with the same next fire that breaks off",
     ),
-    "a refused insert of a queued run is not sent again": Fault(_a_refused_insert_is_not_sent_again, 1),
-    "a run is inserted outside dispatch without a due key": Fault(_a_run_by_hand_is_inserted_without_a_due_key, 1),
-    "a retry is queued before it is sent": Fault(_a_retry_leaves_the_index_before_it_is_sent, 5),
+    "a refused insert of a queued run is not sent again": Fault(_a_refused_insert_is_not_sent_again, 4),
+    "a run is inserted outside dispatch without a due key": Fault(_a_run_by_hand_is_inserted_without_a_due_key, 11),
+    "a retry is queued before it is sent": Fault(_a_retry_leaves_the_index_before_it_is_sent, 17),
 }

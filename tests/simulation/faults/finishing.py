@@ -128,18 +128,18 @@ FAULTS = {
         _without_the_attempt_fence, meeting="an execution that wakes while another is at its run"
     ),
     "follow-ups are left out": Fault(_follow_ups_are_left_out, 0),
-    "a message is deleted before the follow-ups": Fault(_the_message_goes_before_the_follow_ups, 17),
+    "a message is deleted before the follow-ups": Fault(_the_message_goes_before_the_follow_ups, 23),
     "a message is deleted by a zombie": Fault(
         _a_zombie_deletes_its_message, meeting="an execution that wakes while another is at its run"
     ),
     "a callback's finish has no due key": Fault(_a_report_leaves_no_due_key, 1),
-    "a finish drops a due key that it found": Fault(_the_due_key_is_dropped, 16),
-    "the guard is freed while its holder is retrying": Fault(_a_retry_frees_the_guard, 4),
+    "a finish drops a due key that it found": Fault(_the_due_key_is_dropped, 0),
+    "the guard is freed while its holder is retrying": Fault(_a_retry_frees_the_guard, 3),
     "a one-off is completed by an older fire": Fault(
         _concluding(_whatever_its_final_fire_is), meeting="the only execution, and another instant"
     ),
-    "a job's end is refused while it is paused": Fault(_concluding(_not_while_it_is_paused), 11),
-    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, 27),
-    "a live run is failed by the judge of dead letters": Fault(_the_judge_fails_what_is_running, 3),
-    "a reaper ignores the lease": Fault(_the_reaper_ignores_the_lease, 1),
+    "a job's end is refused while it is paused": Fault(_concluding(_not_while_it_is_paused), 9),
+    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, 17),
+    "a live run is failed by the judge of dead letters": Fault(_the_judge_fails_what_is_running, 0),
+    "a reaper ignores the lease": Fault(_the_reaper_ignores_the_lease, 2),
 }

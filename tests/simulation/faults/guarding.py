@@ -59,7 +59,7 @@ def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
 
 
 FAULTS = {
-    "parked without the holder condition": Fault(_parks_whoever_holds, 8),
+    "parked without the holder condition": Fault(_parks_whoever_holds, 28),
     "the guard is released before the parked run is sent": Fault(
         _the_guard_is_released_before_the_send, meeting="an execution that breaks off, and who is parked behind it"
     ),

@@ -103,11 +103,11 @@ def _supersedes_by_stamp(patch: Patch) -> None:
 
 
 FAULTS = {
-    "live runs are not settled": Fault(_live_runs_are_not_settled, 3),
-    "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, 4),
-    "no fence against a late insert": Fault(_no_fence_against_late_inserts, 3),
-    "a change leaves no intent": Fault(_no_intent, 11),
+    "live runs are not settled": Fault(_live_runs_are_not_settled, 2),
+    "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, 2),
+    "no fence against a late insert": Fault(_no_fence_against_late_inserts, 10),
+    "a change leaves no intent": Fault(_no_intent, meeting="a resume that breaks off"),
     "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, 5),
     "withdrawn without the stamp": Fault(_withdraws_without_the_stamp, meeting="a pause, and a resume"),
-    "superseded by stamp instead of by schedule": Fault(_supersedes_by_stamp, 0),
+    "superseded by stamp instead of by schedule": Fault(_supersedes_by_stamp, 7),
 }

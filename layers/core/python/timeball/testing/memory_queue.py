@@ -60,6 +60,12 @@ class MemoryQueue:
             deliveries.append(Delivery(message.run, message.receipt))
         return deliveries
 
+    def give_up(self, run: RunId) -> None:
+        """Give up on the messages of a run, received or not, as if they had come back too often."""
+        for messages in self._messages.values():
+            self.dead += [message.run for message in messages if message.run == run]
+            messages[:] = [message for message in messages if message.run != run]
+
     def waiting(self, priority: str) -> list[tuple[RunId, int]]:
         """Return each message that is not deleted, and from when it may be received."""
         return [(message.run, message.visible_at) for message in self._messages.get(priority, [])]
