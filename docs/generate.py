@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from infra.settings import as_markdown
-from timeball.domain.run import MOVES, SENTENCES, TERMINAL, RunState
+from timeball.domain.reason import SENTENCES
+from timeball.domain.run import MOVES, TERMINAL, RunState
 
 DOCS = Path(__file__).parent
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.engine.dead_letters import DeadFilter, Position
 from timeball.engine.finish import INLINE_CHARACTERS
 

@@ -10,8 +10,8 @@ from timeball.domain.cron import parse_cron
 from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.ids import JOB_ID, RunId
 from timeball.domain.instants import parse_instant
+from timeball.domain.reason import Reason
 from timeball.domain.retry import Cause
-from timeball.domain.run import Reason
 from timeball.domain.zones import load_zone
 
 from .body import compact

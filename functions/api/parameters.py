@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 
 from .dead_letter_request import ERROR_CHARACTERS
 from .paging import DEFAULT_LIMIT, MAX_LIMIT

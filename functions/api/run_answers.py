@@ -3,7 +3,8 @@
 from pydantic import Field
 
 from timeball.domain.ids import Origin
-from timeball.domain.run import Outcome, Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Outcome, RunState
 
 from .answer_model import Answer, Time
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.run import SENTENCES, Attempt, Outcome, Run, RunState
+from timeball.domain.reason import SENTENCES
+from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.engine.dead_letters import DeadPage, Dealt
 from timeball.engine.finish import inline
 

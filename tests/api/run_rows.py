@@ -7,7 +7,8 @@ from tests.api.client import NOW, Answer, Api
 from timeball.domain.callback import handed_over
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.run import Attempt, Outcome, Reason, Run, RunState, claimed
+from timeball.domain.reason import Reason
+from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed
 
 LEASE_MS = 30_000
 MARGIN_MS = 5_000

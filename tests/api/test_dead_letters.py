@@ -10,7 +10,7 @@ from tests.api.client import NOW, Api
 from tests.api.run_rows import dead
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS, format_instant
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.engine.dead_letters import MAX_EXAMINED, DeadFilter
 
 PATH = "/v1/dead-letters"

@@ -10,7 +10,8 @@ from tests.api.job_changes import put_status
 from tests.api.run_rows import called, dead, row
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import JobStatus
-from timeball.domain.run import Reason, Run, discarded, renewed_by_hand
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, discarded, renewed_by_hand
 from timeball.ports import Swap, Swapped
 
 

@@ -12,7 +12,8 @@ from tests.api.job_patches import BERLIN, PATCHED, REFUSED
 from tests.api.test_bad_jobs import MALFORMED
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.run import Reason, claimed
+from timeball.domain.reason import Reason
+from timeball.domain.run import claimed
 
 LEASE_MS = 30_000
 

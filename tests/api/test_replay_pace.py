@@ -13,7 +13,8 @@ from tests.api.run_rows import called, dead, row
 from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import JobStatus
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 
 
 class TestPace:

@@ -5,7 +5,8 @@ import pytest
 
 from tests.api.client import NOW, Api
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.run import Attempt, Outcome, Reason, Run, RunState, claimed, ended, retrying
+from timeball.domain.reason import Reason
+from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed, ended, retrying
 
 LEASE_MS = 30_000
 

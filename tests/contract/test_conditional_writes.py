@@ -12,10 +12,10 @@ from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, reopened, settled
+from timeball.domain.reason import Reason
 from timeball.domain.run import (
     Attempt,
     Outcome,
-    Reason,
     Run,
     RunState,
     asked_to_stop,

@@ -6,7 +6,8 @@ import pytest
 
 from tests.contract.rows import NOW
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.run import Reason, Run, RunState, discarded, renewed_by_hand
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, discarded, renewed_by_hand
 from timeball.ports import DeadQuery, Store, Swap
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from timeball.aws.meter import CloudWatchMeter
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.engine.notice import SKIPPED
 
 

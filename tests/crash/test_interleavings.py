@@ -26,7 +26,8 @@ from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 from timeball.engine.by_hand import cancel_runs
 from timeball.engine.cursor import PAGE

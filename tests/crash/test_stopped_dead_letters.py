@@ -14,7 +14,8 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim

@@ -12,7 +12,8 @@ from tests.engine.service import KEY, guarded
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule, fires
 from timeball.engine.claim import claim
 from timeball.ports import Delivery

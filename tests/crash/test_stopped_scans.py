@@ -17,7 +17,8 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.change import cancel
 from timeball.testing.faults import Crash, Points

@@ -20,7 +20,8 @@ from tests.api.run_rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
 from timeball.aws.http_request import headers_of
 from timeball.domain.callback import ACCEPTED, handed_over
-from timeball.domain.run import Reason, Run, asked_to_stop, claimed
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, asked_to_stop, claimed
 from timeball.ports import Call
 
 PAGE = read(ROOT / "docs/webhooks.md")

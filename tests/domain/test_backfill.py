@@ -22,7 +22,8 @@ from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, pars
 from timeball.domain.job import HttpTarget, Job, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.planner import MAX_STARTS
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

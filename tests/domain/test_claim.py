@@ -10,8 +10,9 @@ from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, parse_instant
 from timeball.domain.job import HttpTarget, Job, JobStatus, Work
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

@@ -9,7 +9,8 @@ from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_an
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
 from timeball.domain.job import HttpTarget, Work
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = HostRules(failures=3, rest_ms=30_000, longest_rest_ms=100_000, retries_per_second=10, burst=5)

@@ -8,7 +8,8 @@ import pytest
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, parse_instant
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 KEY = JobKey("acme", "job")

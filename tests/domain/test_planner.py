@@ -10,7 +10,7 @@ from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.job import HttpTarget, Job, Work
 from timeball.domain.planner import MAX_STARTS, MAX_STEPS, Plan, SkippedRange, Start, may_start_at, plan
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.domain.schedule import At, Cron, Every, Schedule, fires
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

@@ -9,8 +9,9 @@ from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.outcome import after_attempt, lost_attempt
+from timeball.domain.reason import Reason
 from timeball.domain.retry import Jitter, RetryPolicy, decide_retry, longest_life_ms
-from timeball.domain.run import Attempt, Callback, Outcome, Reason, Run, RunState
+from timeball.domain.run import Attempt, Callback, Outcome, Run, RunState
 from timeball.domain.schedule import At, Schedule
 
 KEY = JobKey("acme", "job")

@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 
 from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.reason import SENTENCES, Reason
 from timeball.domain.run import (
     LIVE,
     MOVES,
-    SENTENCES,
     TERMINAL,
     Attempt,
     IllegalMoveError,
     Outcome,
-    Reason,
     Run,
     RunState,
     asked_to_stop,

@@ -12,7 +12,8 @@ from timeball.domain.ids import BackfillKey, Origin
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every
 from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
 from timeball.engine.change import cancel, pause

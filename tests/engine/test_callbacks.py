@@ -9,7 +9,8 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.ids import RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion, Guarantee, Job, JobStatus
-from timeball.domain.run import Outcome, Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Outcome, Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.callback import Heard, Word, heartbeat, report
 from timeball.engine.change import cancel

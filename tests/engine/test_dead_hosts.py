@@ -14,8 +14,9 @@ from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import cancel
 from timeball.engine.world import Rules

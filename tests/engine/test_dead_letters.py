@@ -9,7 +9,8 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job
-from timeball.domain.run import Attempt, Outcome, Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Attempt, Outcome, RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine import dead_letters
 from timeball.engine.change import cancel

@@ -5,8 +5,9 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Reason, RunState
+from timeball.domain.run import Outcome, RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine.change import Outcome as Change
 from timeball.engine.change import cancel

@@ -20,7 +20,8 @@ from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import cancel, pause, resume, revise
 from timeball.engine.trigger import Trigger, trigger

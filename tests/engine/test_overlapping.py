@@ -18,7 +18,8 @@ from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.by_hand import retry_runs
 from timeball.engine.claim import claim

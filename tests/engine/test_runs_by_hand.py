@@ -8,8 +8,9 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Reason, Run, RunState
+from timeball.domain.run import Outcome, Run, RunState
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.by_hand import ByHand, cancel_runs, retry_runs
 from timeball.engine.change import cancel, pause

@@ -11,7 +11,8 @@ from timeball.domain.ids import JobKey, Origin
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import cancel, pause
 from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger

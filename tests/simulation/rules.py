@@ -16,7 +16,8 @@ from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import MOVES, Outcome, Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import MOVES, Outcome, Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
 

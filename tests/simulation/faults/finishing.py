@@ -14,7 +14,8 @@ import timeball.engine.resend as resending
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
-from timeball.domain.run import Reason, Run, RunState, due_again, ended
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, due_again, ended
 from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.guard import release
 from timeball.engine.world import World

@@ -11,7 +11,8 @@ from tests.simulation.faults.patching import Fault, Patch
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.job import Intent, Job, JobStatus, settled
-from timeball.domain.run import Reason, Run, RunState, ended
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, ended
 from timeball.engine.world import World
 
 

@@ -33,8 +33,9 @@ from timeball.domain.ids import BackfillKey, RunId
 from timeball.domain.instants import DAY_MS, SECOND_MS
 from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.run import Run, RunState
 
 Item = dict[str, str | int | bool]
 

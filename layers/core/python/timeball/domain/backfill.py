@@ -14,7 +14,8 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, Priority, RuleSet
 from timeball.domain.overlap import OverlapPolicy, Step, decide_overlap
 from timeball.domain.planner import MAX_STARTS
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every, Schedule, fires, next_fire
 
 MAX_INSTANTS = 10_000

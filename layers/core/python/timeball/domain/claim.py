@@ -10,8 +10,9 @@ from enum import StrEnum
 from timeball.domain.ids import Origin
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.planner import may_start_at
+from timeball.domain.reason import Reason
 from timeball.domain.retry import exhausted, patience_ms
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import is_occurrence
 
 

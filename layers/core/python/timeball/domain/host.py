@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from timeball.domain.ids import RunId, fraction_of
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Work
-from timeball.domain.run import Reason, Run
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run
 
 
 @dataclass(frozen=True, order=True)

@@ -11,8 +11,9 @@ from enum import StrEnum
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Schedule
 from timeball.domain.stepper import RULE_VERSION
 from timeball.domain.zones import tzdata_version

@@ -9,7 +9,8 @@ from dataclasses import replace
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job
 from timeball.domain.planner import Start
-from timeball.domain.run import Reason, Run, RunState
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import fires
 
 

@@ -12,7 +12,7 @@ from timeball.domain.catch_up import Backlog, backlog
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.jitter import jittered
 from timeball.domain.job import Job
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.domain.schedule import fires, next_fire
 
 MAX_STEPS = 1_000

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from timeball.domain.ids import fraction_of
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.run import Reason, Run
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run
 
 
 class Jitter(StrEnum):

@@ -22,7 +22,8 @@ from timeball.domain.backfill import (
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, asked_to_stop, ended
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError

@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, due_again, ended, renewed_by_hand
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended, renewed_by_hand
 from timeball.engine.follow_up import follow_up
 from timeball.engine.reopen import note_reopened
 from timeball.engine.resend import resend

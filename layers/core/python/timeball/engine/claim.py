@@ -16,7 +16,8 @@ from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
-from timeball.domain.run import Reason, Run, RunState, claimed, ended, held_back, put_off, retrying
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import Watched, is_watched, look_at_hosts, pass_hosts, watched_hosts

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Reason, Run, RunState, due_again, ended, withdrawn
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, due_again, ended, withdrawn
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import needs_guard
 from timeball.engine.world import World

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Reason, Run, discarded, renewed_by_hand
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, discarded, renewed_by_hand
 from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
 from timeball.ports import DeadQuery, Swap

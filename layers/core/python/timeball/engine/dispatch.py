@@ -13,7 +13,8 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus, advanced, fixed, pushed_back
 from timeball.domain.ledger import queued_run, skipped_range
 from timeball.domain.planner import Plan, SkippedRange, plan
-from timeball.domain.run import Reason, Run, RunState, ended, put_off
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, ended, put_off
 from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
 from timeball.engine.world import World

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import Job, conclusion, guarded
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, due_again, ended
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError

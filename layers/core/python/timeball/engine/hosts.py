@@ -19,7 +19,8 @@ from timeball.domain.host import (
     spread_ms,
 )
 from timeball.domain.job import Job
-from timeball.domain.run import Reason, Run
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run
 from timeball.engine.world import World
 from timeball.ports import Answer, Swap, UnavailableError
 

@@ -4,7 +4,7 @@ import logging
 
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import format_instant
-from timeball.domain.run import Reason
+from timeball.domain.reason import Reason
 from timeball.engine.world import World
 
 log = logging.getLogger(__name__)

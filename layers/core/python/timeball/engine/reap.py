@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from timeball.domain.callback import expired_attempt
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
-from timeball.domain.run import Reason, Run, RunState, due_again, ended
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState, due_again, ended
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Swap

@@ -13,8 +13,9 @@ from timeball.domain.instants import DAY_MS, SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
+from timeball.domain.reason import Reason
 from timeball.domain.retry import longest_life_ms
-from timeball.domain.run import Reason, Run, RunState, asked_to_stop, ended, put_off, withdrawn
+from timeball.domain.run import Run, RunState, asked_to_stop, ended, put_off, withdrawn
 from timeball.domain.schedule import Schedule, fires, is_occurrence
 from timeball.engine.backfill import cancel_backfills
 from timeball.engine.dispatch import record_skip
