@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers, host_of, is_failure_of_host
+from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers, host_of, is_failure_of_host, look
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
 from timeball.domain.job import HttpTarget, Work
@@ -67,6 +67,11 @@ def test_each_rest_in_a_row_is_twice_as_long_up_to_the_longest() -> None:
     assert rests == [30_000, 60_000, 100_000, 100_000]
 
 
+def test_a_host_may_rest_for_ever() -> None:
+    host = replace(HOST, failures=10_000, rests=10_000, is_probed=True)
+    assert _after(host, [True]).rests_until == NOW + 100_000
+
+
 def test_nobody_calls_a_host_that_rests_and_those_who_wait_come_spread_over_as_long_as_it_rests() -> None:
     host, waits = _admitted(RESTS, _runs(200, RETRY), NOW + 1)
     assert host == RESTS
@@ -107,6 +112,14 @@ def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run)
     assert [wait - NOW for wait in waits[5:] if wait is not None] == [100 * turn for turn in range(1, 21)]
 
 
+@pytest.mark.parametrize("like", [FRESH, RETRY])
+def test_a_look_at_a_host_finds_whether_it_rests_and_takes_no_turn(like: Run) -> None:
+    spent = replace(HOST, turn_at=NOW + 600_000)
+    assert look(spent, like, NOW, RULES) == CALL
+    assert look(RESTS, like, NOW, RULES) == admit(RESTS, like, NOW, RULES)[1] != CALL
+    assert look(RESTS, like, NOW + 30_000, RULES) == CALL
+
+
 def test_a_run_that_has_its_turn_takes_no_other() -> None:
     paced = replace(RETRY, reason=Reason.HOST_PACED)
     assert admit(HOST, paced, NOW, RULES) == (HOST, CALL)
@@ -130,6 +143,10 @@ def test_a_host_that_answers_anything_but_an_error_of_its_own_is_up(status: int 
         ("https://Target.Example/hook", "target.example"),
         ("http://target.example:8080/", "target.example:8080"),
         ("https://[2001:db8::1]:444/x", "[2001:db8::1]:444"),
+        ("https://target.example:443/hook", "target.example"),
+        ("http://target.example:443/hook", "target.example:443"),
+        (f"https://target.example:{'0' * 2000}8443/hook", "target.example:8443"),
+        (f"https://{'x' * 254}/hook", None),
         ("https://[broken/", None),
     ],
 )

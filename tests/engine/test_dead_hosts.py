@@ -1,5 +1,6 @@
 """A dead host costs a bounded number of calls, holds up nobody else, and is not run over when it is back."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -8,7 +9,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
-from timeball.domain.host import HostKey, host_of
+from timeball.domain.host import Host, HostKey, host_of
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import HttpTarget, Work
@@ -105,6 +106,50 @@ def test_runs_that_waited_are_all_called_when_their_host_is_back_and_no_faster_t
         (run,) = service.play.runs(JobKey("acme", f"dead-{n}"))
         assert run.state is RunState.SUCCEEDED
         assert run.attempt <= 4  # waiting used up none
+
+
+def test_a_storm_of_retries_keeps_the_pace_behind_its_first_burst() -> None:
+    """Two hundred runs fail at once, and their retries fall due in the same seconds. The host is never at rest."""
+    play = Play(rules=Rules(shards=1, host_failures=10_000))
+    with Service(play) as service:
+        jobs = [_job(f"job-{n}", "busy.example", At(NOW), replace(PLAIN_RETRY, base_seconds=20)) for n in range(200)]
+        play.store_jobs(jobs)
+        service.target.statuses = [503] * 200
+        service.until(at(120))
+        retries = Counter(
+            (called_at - NOW) // SECOND_MS for called_at, call in service.target.calls if call.attempt > 1
+        )
+    rules = play.rules.hosts
+    (first, burst), *later = sorted(retries.items())
+    assert first == 20
+    assert burst <= rules.burst + rules.retries_per_second
+    assert {count for _, count in later[:-1]} == {rules.retries_per_second}
+    assert sum(retries.values()) == 200
+
+
+# How long (s) the only attempt before it took, whatever it was; then its retry meets a host that rests.
+OCCUPIED = {"a call of minutes": 800, "a guard that is held for minutes": 0}
+
+
+@pytest.mark.parametrize("case", OCCUPIED)
+def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case: str) -> None:
+    patient = replace(PLAIN_RETRY, max_seconds=60)
+    rests = Host(HostKey("acme", "slow.example"), failures=5, rests=1, rests_until=at(830))
+    if OCCUPIED[case]:
+        service.target.statuses = [503]
+        job = replace(_job("job", "slow.example", At(NOW), patient), timeout_seconds=840)
+    else:
+        twice = Schedule(Every(10, NOW), end_at=at(10))
+        job = replace(_job("job", "slow.example", twice, patient), timeout_seconds=840, overlap=OverlapPolicy.QUEUE_ONE)
+    service.target.takes = lambda call: 800 * SECOND_MS if call.attempt == 1 and call.run.fire_at == NOW else 0
+    service.play.store_jobs([job])
+    service.until(at(799))
+    service.play.store.create_hosts([rests], service.play.clock.now())
+    service.until(at(1000))
+    run = service.play.runs(job.key)[-1]
+    assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
+    assert run.first_started_at is not None
+    assert [called_at for called_at in _calls(service, "slow.example") if called_at < at(830)] == [NOW]
 
 
 def test_a_run_waits_no_longer_than_its_retries_might_have_taken_then_it_is_a_dead_letter(service: Service) -> None:

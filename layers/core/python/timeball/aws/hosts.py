@@ -34,9 +34,9 @@ class Hosts:
         return [to_host(key, row) if row else None for key, row in zip(keys, rows, strict=True)]
 
     def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
-        """Change each host's row if it has the revision that was read."""
+        """Change each host's row if it has the revision that was read. Its expiry moves on with each change."""
         changes = [
-            (host_key(swap.before.key), self._rows.of_host(swap.before, now), self._rows.of_host(swap.after, now))
+            (host_key(swap.before.key), self._rows.of_host(swap.before, 0), self._rows.of_host(swap.after, now))
             for swap in swaps
         ]
         return swap_rows(self._writer, swaps, changes, lambda row, swap: to_host(swap.before.key, row))

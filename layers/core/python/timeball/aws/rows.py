@@ -125,6 +125,7 @@ class Rows:
             "budget_from": run.budget_from or None,
             "budget_at": run.budget_at,
             "discarded_at": run.discarded_at,
+            "held_since": run.held_since,
         }
         if run.is_dead_letter:
             row |= {"list_key": list_key(run.id.job, DEAD, self.list_shards), "listed_at": run.finished_at}
@@ -256,6 +257,7 @@ def to_run(row: dict[str, Any]) -> Run:
         budget_from=row.get("budget_from", 0),
         budget_at=row.get("budget_at"),
         discarded_at=row.get("discarded_at"),
+        held_since=row.get("held_since"),
     )
 
 

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 
 from timeball.aws.encoding import to_work, work_digest, work_text
-from timeball.aws.keys import work_key
+from timeball.aws.keys import Key, work_key
 from timeball.aws.queries import Reader
 from timeball.aws.rows import INLINE_WORK_BYTES, Item
 from timeball.aws.writes import Insert, Update, Writer
 from timeball.domain.ids import JobKey
+from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, Work
+from timeball.ports import UnavailableError
+
+_NEVER = LATEST // SECOND_MS
+"""When a row is forgotten that was once to be, in whole seconds."""
 
 
 class Works:
@@ -25,18 +30,15 @@ class Works:
             fields.append(work_fields(job))
             if "work_digest" in fields[-1]:
                 rows.append(_row(job.key, _text(job)))
-        if rows:
-            self._writer.write(rows)
+        self._write(rows, _NEVER)
         return fields
 
     def save(self, works: Sequence[tuple[JobKey, Work]], expires_at: int) -> list[str]:
         """Store each work in a row of its own, to be forgotten in whole seconds; return its name."""
         texts = [work_text(work) for _, work in works]
-        inserts = [
-            Insert({**_row(key, text).item, "expires_at": expires_at})
-            for (key, _), text in zip(works, texts, strict=True)
-        ]
-        self._writer.write(inserts)
+        rows = [_row(key, text) for (key, _), text in zip(works, texts, strict=True)]
+        mortal = [Insert({**row.item, "expires_at": expires_at}) for row in rows]
+        self._write(mortal, expires_at)
         return [work_digest(text) for text in texts]
 
     def texts(self, names: Sequence[tuple[JobKey, str]]) -> list[str | None]:
@@ -52,6 +54,17 @@ class Works:
         """Let rows of work that nothing names any longer go in time."""
         self._writer.write([Update(work_key(key, digest), {}, {"expires_at": expires_at}) for key, digest in names])
 
+    def _write(self, rows: Sequence[Insert], expires_at: int) -> None:
+        """Insert each row; one that stands already is kept until then, if it was to be forgotten earlier."""
+        inserted = self._writer.write(rows) if rows else []
+        updates = [
+            Update(_key(row), {"expires_at": [written.row["expires_at"]]}, {"expires_at": expires_at})
+            for row, written in zip(rows, inserted, strict=True)
+            if not written.done and written.row and written.row.get("expires_at", expires_at) < expires_at
+        ]
+        if updates and not all(written.done or written.row for written in self._writer.write(updates)):
+            raise UnavailableError("a row of work was forgotten just now")
+
 
 def work_fields(job: Job) -> Item:
     """Return the fields of a job's row that say where its work stands."""
@@ -63,6 +76,10 @@ def work_fields(job: Job) -> Item:
 
 def _row(key: JobKey, text: str) -> Insert:
     return Insert({**work_key(key, work_digest(text)), "work": text})
+
+
+def _key(row: Insert) -> Key:
+    return {"pk": str(row.item["pk"]), "sk": str(row.item["sk"])}
 
 
 def _text(job: Job) -> str:

@@ -7,6 +7,7 @@ overlap policy is a decision of its own (overlap.py), taken about what is to be 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.host import Admission
 from timeball.domain.ids import Origin
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.planner import may_start_at
@@ -102,15 +103,19 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
     return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
 
 
-def held_back_or_given_up(run: Run, job: Job, until: int, reason: Reason | None) -> Decision:
-    """Decide about a run whose host is not to be called before an instant: it waits, but not for ever."""
-    waits_since = max(run.created_at, run.id.fire_at) if run.budget_at is None else run.budget_at
-    if until > waits_since + patience_ms(job.retry):
-        return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
+def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
+    """Decide about a run that its host keeps from its call: it waits, but not for ever for a host that rests."""
+    at = max(now, run.not_before)
+    until = admission.until or at
+    if admission.reason is Reason.HOST_RESTS:
+        patient_until = (at if run.held_since is None else run.held_since) + patience_ms(job.retry)
+        if at >= patient_until:
+            return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
+        until = min(until, patient_until)
     too_old = exhausted(job.retry, run, until) if run.attempt else None
     if too_old is not None:
         return Decision(Action.END, RunState.FAILED, too_old)
-    return Decision(Action.HOLD_BACK, reason=reason, wait_until=until)
+    return Decision(Action.HOLD_BACK, reason=admission.reason, wait_until=until)
 
 
 def _cancelled(run: Run) -> Decision:

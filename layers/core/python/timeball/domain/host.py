@@ -67,15 +67,34 @@ class Admission:
 
 CALL = Admission()
 
+_PORTS = {"http": 80, "https": 443}
+_LONGEST_NAME = 253
+"""Of a host, in characters (RFC 1035); no longer one is ever resolved, and a key must stay short."""
+
+_MOST_DOUBLINGS = 20
+
 
 def host_of(work: Work | None) -> str | None:
-    """Return the host and port that work calls, or None if that is no host."""
+    """Return the host that work calls, with its port unless the scheme implies it; None if that is no host."""
     if work is None:
         return None
     try:
-        return urlsplit(work.target.url).netloc.rpartition("@")[2].lower() or None
+        url = urlsplit(work.target.url)
+        name, port = url.hostname, url.port
     except ValueError:
         return None
+    if not name or len(name) > _LONGEST_NAME:
+        return None
+    name = f"[{name}]" if ":" in name else name
+    return name if port in (None, _PORTS.get(url.scheme)) else f"{name}:{port}"
+
+
+def look(host: Host, run: Run, now: int, rules: HostRules) -> Admission:
+    """Say whether a run would only find its host at rest, at its instant or now if that is past. It takes no turn."""
+    at = max(now, run.not_before)
+    if host.rests_until is not None and at < host.rests_until:
+        return _after_the_rest(host, run, at, rules)
+    return CALL
 
 
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
@@ -84,8 +103,9 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
     Returns the row as that leaves it, the same one if nothing changes.
     """
     at = max(now, run.not_before)
-    if host.rests_until is not None and at < host.rests_until:
-        return host, _after_the_rest(host, run, at, rules)
+    rest = look(host, run, now, rules)
+    if rest.until is not None:
+        return host, rest
     if host.rests_until is not None:
         return replace(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
     if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.HOST_RESTS):
@@ -105,7 +125,8 @@ def _after_the_rest(host: Host, run: Run, at: int, rules: HostRules) -> Admissio
 
 def rest_ms_of(host: Host, rules: HostRules) -> int:
     """Return how long a host rests that has rested so often in a row."""
-    return int(min(rules.rest_ms * 2.0 ** max(host.rests - 1, 0), rules.longest_rest_ms))
+    doublings = min(max(host.rests - 1, 0), _MOST_DOUBLINGS)
+    return min(rules.rest_ms << doublings, rules.longest_rest_ms)
 
 
 def is_failure_of_host(status: int | None) -> bool:

@@ -93,7 +93,7 @@ class Run:
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more.
+    some time is listed no more. `held_since` is from when the run waits for its host, without a call of it since.
     """
 
     id: RunId
@@ -124,6 +124,7 @@ class Run:
     budget_from: int = 0
     budget_at: int | None = None
     discarded_at: int | None = None
+    held_since: int | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -189,6 +190,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         due_at=None if run.due_at is None else now + lease_ms,
         reason=None,
         callback=None,
+        held_since=None,
     )
 
 
@@ -211,14 +213,14 @@ def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, las
     )
 
 
-def retrying(run: Run, retry_at: int, last: Attempt, reason: Reason | None = None) -> Run:
-    """Return the run waiting in the due index for its next attempt; `reason` if not its retry policy makes it wait."""
+def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
+    """Return the run waiting in the due index for its next attempt."""
     return replace(
         _move(run, RunState.RETRYING),
         owner=None,
         lease_until=None,
         callback=None,
-        reason=reason,
+        reason=None,
         not_before=retry_at,
         due_at=retry_at,
         last=last,
@@ -253,9 +255,10 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     return replace(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
 
 
-def held_back(run: Run, until: int, reason: Reason) -> Run:
-    """Return a run that waits, queued or retrying, as one that waits in the due index until an instant, and why."""
-    return replace(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason)
+def held_back(run: Run, until: int, reason: Reason, now: int) -> Run:
+    """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why."""
+    since = now if run.held_since is None else run.held_since
+    return replace(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason, held_since=since)
 
 
 def renewed_by_hand(run: Run, not_before: int) -> Run:
@@ -271,6 +274,7 @@ def renewed_by_hand(run: Run, not_before: int) -> Run:
         budget_from=run.attempt,
         budget_at=not_before,
         discarded_at=None,
+        held_since=None,
     )
 
 

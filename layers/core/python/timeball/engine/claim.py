@@ -148,7 +148,7 @@ def _look_at_hosts(world: World, judged: Sequence[_Judged], now: int) -> Watched
     hosts = watched_hosts(world, [job for _, _, job in wanting]) if wanting else {}
     if hosts:
         admissions = look_at_hosts(world, hosts, [(run, job) for _, run, job in wanting], now)
-        _hold_back(wanting, admissions)
+        _hold_back(wanting, admissions, now)
     return hosts
 
 
@@ -160,7 +160,7 @@ def _pass_hosts(world: World, hosts: Watched, judged: Sequence[_Judged], now: in
     for one, _, job in wanting:
         one.is_watched = is_watched(hosts, job)
     try:
-        _hold_back(wanting, pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now))
+        _hold_back(wanting, pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now), now)
     except UnavailableError as unavailable:
         log.warning("turns not taken: %s", unavailable)
 
@@ -169,10 +169,10 @@ def _wanting(judged: Sequence[_Judged]) -> list[tuple[_Judged, Run, Job]]:
     return [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
 
 
-def _hold_back(wanting: Sequence[tuple[_Judged, Run, Job]], admissions: Sequence[Admission]) -> None:
+def _hold_back(wanting: Sequence[tuple[_Judged, Run, Job]], admissions: Sequence[Admission], now: int) -> None:
     for (one, run, job), admission in zip(wanting, admissions, strict=True):
         if admission.until is not None:
-            one.decision = held_back_or_given_up(run, job, admission.until, admission.reason)
+            one.decision = held_back_or_given_up(run, job, now, admission)
 
 
 def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
@@ -234,9 +234,8 @@ def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) ->
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
     if decision.action is Action.HOLD_BACK and decision.reason is not None:
-        if run.state is RunState.RUNNING:
-            return retrying(run, wait_until, lost_attempt(run), decision.reason)
-        return held_back(run, wait_until, decision.reason)
+        waiting = retrying(run, wait_until, lost_attempt(run)) if run.state is RunState.RUNNING else run
+        return held_back(waiting, wait_until, decision.reason, now)
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)

@@ -16,13 +16,14 @@ from timeball.domain.host import (
     after_answers,
     host_of,
     is_failure_of_host,
+    look,
     spread_ms,
 )
 from timeball.domain.job import Job
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run
 from timeball.engine.world import World
-from timeball.ports import Answer, Swap, UnavailableError
+from timeball.ports import Answer, Swap
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +40,8 @@ def watched_hosts(world: World, jobs: Sequence[Job]) -> Watched:
     distinct = list(dict.fromkeys(keys))
     try:
         rows = world.store.read_hosts(distinct) if distinct else []
-    except UnavailableError as unavailable:
-        log.warning("hosts not asked for: %s", unavailable)
+    except Exception:
+        log.exception("hosts not asked for")
         return {}
     return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
 
@@ -51,10 +52,10 @@ def is_watched(hosts: Watched, job: Job) -> bool:
 
 
 def look_at_hosts(world: World, hosts: Watched, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
-    """Say of each run, by itself, whether its host would let it call; nobody takes a turn yet."""
+    """Say of each run whether its host rests. Nobody takes a turn yet: only who may start is paced, by `pass_hosts`."""
     found = [hosts.get(key) if (key := _key(job)) is not None else None for _, job in wanting]
     return [
-        CALL if host is None else admit(host, run, now, world.rules.hosts)[1]
+        CALL if host is None else look(host, run, now, world.rules.hosts)
         for host, (run, _) in zip(found, wanting, strict=True)
     ]
 
@@ -81,8 +82,8 @@ def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now
     for key, failed_each in told.items():
         try:
             _note(world, key, failed_each, now)
-        except UnavailableError as unavailable:
-            log.warning("answers of a host not noted: %s", unavailable)
+        except Exception:
+            log.exception("answers of a host not noted")
 
 
 def _key(job: Job) -> HostKey | None:
