@@ -21,7 +21,6 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
-from timeball.engine.by_hand import retry_runs
 from timeball.engine.claim import claim
 from timeball.engine.notice import SKIPPED
 from timeball.ports import Delivery
@@ -138,23 +137,6 @@ def test_cancel_other_ends_a_holder_that_waits_for_its_retry_at_once(service: Se
 
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
-def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle(
-    service: Service, overlap: OverlapPolicy
-) -> None:
-    """Each fire takes the guard in the second in which the one before it gives it back."""
-    begin(service, overlap, Every(10, NOW), 9.5)
-    service.target.statuses = [404]
-    service.until(at(15))
-    failed = RunId(KEY, NOW, Origin.SCHEDULE)
-    assert ledger(service.play)[0] == ("failed", "not_retriable")
-    retry_runs(service.play.world(), [failed])
-    service.until(at(40))
-    assert ledger(service.play)[0] == ("succeeded", None)
-    assert [visit.attempt for visit in service.target.visits if visit.run == failed] == [1, 2]
-    assert_calls_do_not_overlap(service)
-
-
-@pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
 def test_a_holder_whose_executor_was_killed_is_taken_over_under_its_guard_and_then_hands_it_over(
     service: Service, overlap: OverlapPolicy
 ) -> None:
@@ -232,7 +214,7 @@ def test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothin
         play.drain()
         assert {RunState.SUCCEEDED} <= set(_states(play)) <= {RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED}
         assert_guard_is_free(play)
-        point, reached = point + 1, points.reached
+        point, reached = point + 1, max(reached, points.reached)
     assert reached >= 4
 
 

@@ -188,6 +188,7 @@ def _run(state: str) -> Run:
     return {
         "queued": queued,
         "queued, due far ahead": replace(queued, not_before=NOW + HOUR_MS),
+        "queued, in the due index": replace(queued, due_at=NOW + 1),
         "queued, given up on once too often": replace(queued, carrier_failures=MAX_CARRIER_FAILURES - 1),
         "running": running,
         "running, in the due index": replace(running, due_at=NOW + 1),
@@ -201,6 +202,7 @@ def _run(state: str) -> Run:
 JUDGED = {
     "queued": (RunState.QUEUED, 30_000),
     "queued, due far ahead": (RunState.QUEUED, HOUR_MS),
+    "queued, in the due index": (RunState.QUEUED, 1),
     "queued, given up on once too often": (RunState.FAILED, 0),
     "running": (RunState.RUNNING, 35_000),
     "running, in the due index": (RunState.RUNNING, 1),
@@ -220,7 +222,8 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     (after,) = play.store.read_runs([before.id])
     assert after is not None
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
-    assert after.carrier_failures == before.carrier_failures + (after.state is RunState.QUEUED)
+    counts = after.state is RunState.QUEUED and before.due_at is None
+    assert after.carrier_failures == before.carrier_failures + counts
     assert (after.reason is Reason.NOT_CARRIED) == (after.state is RunState.FAILED)
 
 

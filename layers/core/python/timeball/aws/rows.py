@@ -126,6 +126,7 @@ class Rows:
             "budget_at": run.budget_at,
             "discarded_at": run.discarded_at,
             "held_since": run.held_since,
+            "held_ms": run.held_ms or None,
         }
         if run.is_dead_letter:
             row |= {"list_key": list_key(run.id.job, DEAD, self.list_shards), "listed_at": run.finished_at}
@@ -258,6 +259,7 @@ def to_run(row: dict[str, Any]) -> Run:
         budget_at=row.get("budget_at"),
         discarded_at=row.get("discarded_at"),
         held_since=row.get("held_since"),
+        held_ms=row.get("held_ms", 0),
     )
 
 

@@ -108,7 +108,7 @@ def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) ->
     at = max(now, run.not_before)
     until = admission.until or at
     if admission.reason is Reason.HOST_RESTS:
-        patient_until = (at if run.held_since is None else run.held_since) + patience_ms(job.retry)
+        patient_until = (at if run.held_since is None else run.held_since) + patience_ms(job.retry) - run.held_ms
         if at >= patient_until:
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
         until = min(until, patient_until)

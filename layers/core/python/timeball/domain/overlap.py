@@ -49,10 +49,13 @@ class Overlap:
 def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
     """Decide about a run that is to be claimed, from the rows that the guard names, as read strongly.
 
-    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked.
+    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A holder
+    that is tried again by hand takes its guard anew: whoever is about to give it back for the end before must notice.
     """
-    if policy is OverlapPolicy.ALLOW or (holder is not None and holder.id == run.id):
+    if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
+    if holder is not None and holder.id == run.id:
+        return Overlap(Step.ACQUIRE if run.is_renewed else Step.START)
     if holder is None or holder.is_terminal or holder.state is RunState.WITHDRAWN:
         return Overlap(Step.ACQUIRE)
     waiting = parked if parked is not None and parked.state is RunState.QUEUED else None

@@ -93,7 +93,8 @@ class Run:
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more. `held_since` is from when the run waits for its host, without a call of it since.
+    some time is listed no more. `held_since` is from when the run waits for its host, `held_ms` how long it did so before
+    earlier attempts of this budget.
     """
 
     id: RunId
@@ -125,6 +126,7 @@ class Run:
     budget_at: int | None = None
     discarded_at: int | None = None
     held_since: int | None = None
+    held_ms: int = 0
 
     @property
     def is_terminal(self) -> bool:
@@ -135,6 +137,11 @@ class Run:
     def is_unstarted(self) -> bool:
         """Whether its plan alone moves it: no attempt was ever claimed, and nobody asked for it by hand."""
         return self.attempt == 0 and self.budget_at is None
+
+    @property
+    def is_renewed(self) -> bool:
+        """Whether it is tried again by hand, and no attempt was claimed since."""
+        return self.budget_at is not None and self.attempts_spent == 0
 
     @property
     def is_dead_letter(self) -> bool:
@@ -191,6 +198,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         reason=None,
         callback=None,
         held_since=None,
+        held_ms=run.held_ms if run.held_since is None else run.held_ms + now - run.held_since,
     )
 
 
@@ -275,6 +283,7 @@ def renewed_by_hand(run: Run, not_before: int) -> Run:
         budget_at=not_before,
         discarded_at=None,
         held_since=None,
+        held_ms=0,
     )
 
 

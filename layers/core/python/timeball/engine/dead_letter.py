@@ -48,6 +48,8 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
     match run.state:
         case RunState.RUNNING if run.due_at is None:
             return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))
+        case RunState.QUEUED if run.due_at is not None:
+            return due_again(run, run.due_at)  # it stands, counting nothing: its other message was given up as well
         case RunState.QUEUED if _waits_for_resume(run, job):
             return withdrawn(run)
         case RunState.QUEUED if _waits_for_guard(run, job):

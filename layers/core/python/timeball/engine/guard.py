@@ -135,6 +135,9 @@ def release(world: World, runs: Sequence[RunId]) -> None:
             return
         now = world.clock.now()
         rows = _rows_of(world, [job for _, job in naming])
+        naming = [(run, job) for run, job in naming if (row := rows[run]) is None or row.is_terminal]
+        if not naming:
+            return  # tried again by hand meanwhile: it keeps what it has
         swaps = [Swap(job, _released(world, job, run, rows, now)) for run, job in naming]
         outcomes = world.store.swap_jobs(swaps, now)
         waiting = [run for (run, _), outcome in zip(naming, outcomes, strict=True) if not outcome.done]

@@ -1,0 +1,110 @@
+"""A run of a job that has a guard is tried again by hand: it has its turn, and keeps the guard that it then has."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play
+from tests.engine.service import (
+    KEY,
+    Service,
+    assert_calls_do_not_overlap,
+    at,
+    begin,
+    guarded,
+    ledger,
+)
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.job import Completion
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.run import Run, RunState
+from timeball.domain.schedule import Every, Schedule
+from timeball.engine.by_hand import retry_runs
+from timeball.engine.callback import Word, report
+from timeball.testing.faults import Points
+
+SKIP, QUEUE_ONE = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE
+FIRST = RunId(KEY, NOW, Origin.SCHEDULE)
+
+
+@pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
+def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle(
+    service: Service, overlap: OverlapPolicy
+) -> None:
+    """Each fire takes the guard in the second in which the one before it gives it back."""
+    begin(service, overlap, Every(10, NOW), 9.5)
+    service.target.statuses = [404]
+    service.until(at(15))
+    assert ledger(service.play)[0] == ("failed", "not_retriable")
+    retry_runs(service.play.world(), [FIRST])
+    service.until(at(40))
+    assert ledger(service.play)[0] == ("succeeded", None)
+    assert [visit.attempt for visit in service.target.visits if visit.run == FIRST] == [1, 2]
+    assert_calls_do_not_overlap(service)
+
+
+def _with_its_target(overlap: OverlapPolicy) -> Play:
+    """Return a play in which the target has the first run of two that are a minute apart, tried by hand once before."""
+    play = Play()
+    wanted = guarded(overlap, Schedule(Every(60, NOW), end_at=at(60)))
+    play.store_jobs([replace(wanted, completion=Completion.CALLBACK, retry=replace(PLAIN_RETRY, max_retries=0))])
+    play.caller.statuses = [202] * 10
+    _work(play)
+    report(play.world(), [Word(FIRST, 1, "no paper")])
+    _retry_first(play)
+    assert (_first(play).attempt, _first(play).callback is None) == (2, False)
+    return play
+
+
+def _work(play: Play) -> None:
+    play.scan_all()
+    while play.execute_next():
+        pass
+
+
+def _first(play: Play) -> Run:
+    (run,) = play.store.read_runs([FIRST])
+    assert run is not None
+    return run
+
+
+def _retry_first(play: Play) -> None:
+    retry_runs(play.world(), [FIRST])
+    _work(play)
+
+
+def _retry_first_behind_the_second(play: Play) -> None:
+    """The scan repeats the follow-ups of the first run's end, and the next fire has the guard by then."""
+    play.clock.advance(SECOND_MS)
+    _work(play)
+    play.clock.advance(MINUTE_MS)
+    _work(play)
+    _retry_first(play)
+
+
+@pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
+@pytest.mark.parametrize("meanwhile", [_retry_first, _retry_first_behind_the_second])
+def test_an_end_whose_follow_ups_stall_takes_no_guard_from_the_run_that_is_tried_again_meanwhile(
+    overlap: OverlapPolicy, meanwhile: Callable[[Play], None]
+) -> None:
+    point, reached, renewed = 0, 1, 0
+    while point < reached:
+        play = _with_its_target(overlap)
+        points = Points(point, partial(meanwhile, play))
+        report(play.world(points), [Word(FIRST, 2, "no ink")])
+        renewed += _first(play).is_renewed or _first(play).attempt == 3
+        for _ in range(20):
+            play.clock.advance(10 * SECOND_MS)
+            _work(play)
+            live = [run for run in play.runs(KEY) if run.state is RunState.RUNNING]
+            assert len(live) <= 1
+            assert all(play.job(KEY).holder == run.id for run in live)
+            for run in live:
+                report(play.world(), [Word(run.id, run.attempt)])
+        assert [run for run in play.runs(KEY) if not run.is_terminal] == []
+        assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
+        point, reached = point + 1, max(reached, points.reached)
+    assert renewed >= 5
