@@ -243,7 +243,7 @@ def test_a_call_that_was_cut_still_tells_when_it_left() -> None:
 def _slow_claim(play: Play, takes_ms: int) -> Offload:
     async def offload(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         done = work(*args, **kwargs)
-        if work.__name__ == "claim":
+        if work.__name__ == "claim_runs":
             await play.clock.sleep_until(play.clock.now() + takes_ms)
         return done
 

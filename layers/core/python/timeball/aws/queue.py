@@ -32,7 +32,7 @@ def parse_message(record: Mapping[str, Any]) -> Delivery:
     """Return the delivery in a record of a Lambda event. Raises UnreadableMessageError."""
     try:
         body = json.loads(record["body"])
-        run = RunId.parse(body["tenant"], body["run"])
+        run = RunId.parse(body["tenant"], body["run"]) if isinstance(body["tenant"], str) else None
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
     if run is None:

@@ -49,8 +49,9 @@ class Overlap:
 def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
     """Decide about a run that is to be claimed, from the rows that the guard names, as read strongly.
 
-    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A holder
-    that is tried again by hand takes its guard anew: whoever is about to give it back for the end before must notice.
+    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A
+    holder that is tried again by hand takes its guard anew: who is about to give it back, for the end before, must
+    notice.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)

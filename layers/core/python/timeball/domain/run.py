@@ -93,8 +93,8 @@ class Run:
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more. `held_since` is from when the run waits for its host, `held_ms` how long it did so before
-    earlier attempts of this budget.
+    some time is listed no more. `held_since` is from when the run waits for its host; `held_ms` is how long it did so
+    before earlier attempts of this budget.
     """
 
     id: RunId
@@ -162,6 +162,10 @@ class Run:
     def lateness_ms(self) -> int | None:
         """Start of the first attempt minus the fire time."""
         return None if self.first_started_at is None else self.first_started_at - self.id.fire_at
+
+    def is_held_by(self, owner: str) -> bool:
+        """Say whether an executor works on it, and has not handed it over to its target."""
+        return self.state is RunState.RUNNING and self.owner == owner and self.callback is None
 
     def covers(self, fire_at: int) -> bool:
         """Say whether this row is the ledger's record of a fire time of the schedule."""

@@ -65,30 +65,27 @@ class _Judged:
 
 
 def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LATEST) -> list[Claim]:
-    """Claim each run for `owner`, who is unique to this call. A run that is named twice is claimed once.
+    """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs in its hands.
 
     A claim that loses a race waits: the message comes again and is judged anew. So does a run whose call might not be
     over by `last_call_at` (ms): nothing of it is touched. Raises UnavailableError.
     """
     now = world.clock.now()
-    distinct = list(dict.fromkeys(ids))
-    judged = _read_and_decide(world, distinct, now)
+    judged = _read_and_decide(world, ids, owner, now)
     _give_back_what_does_not_fit(world, judged, now, last_call_at)
     hosts = _look_at_hosts(world, judged, now)
     _pass_guards(world, judged, now)
     _pass_hosts(world, hosts, judged, now)
     _write(world, judged, owner, now)
     _follow_up(world, judged, now)
-    claims = {one.id: one.claim or _claim(one) for one in judged}
-    retry_at = now + world.rules.lease_ms
-    return [
-        claims[run_id] if ids.index(run_id) == position else Claim(None, None, wait_until=retry_at)
-        for position, run_id in enumerate(ids)
-    ]
+    return [one.claim or _claim(one) for one in judged]
 
 
-def _read_and_decide(world: World, ids: Sequence[RunId], now: int) -> list[_Judged]:
-    """Read runs and jobs strongly; a run that has work of its own brings that instead of its job's."""
+def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -> list[_Judged]:
+    """Read runs and jobs strongly; a run that has work of its own brings that instead of its job's.
+
+    A run that `owner` holds was claimed by a call that could not tell.
+    """
     jobs = list(dict.fromkeys(run_id.job for run_id in ids))
     rows = world.store.read_runs(ids)
     found = dict(zip(jobs, world.store.read_jobs(jobs, with_work=True), strict=True))
@@ -103,7 +100,8 @@ def _read_and_decide(world: World, ids: Sequence[RunId], now: int) -> list[_Judg
         decision = _decide(world, run, job, now)
         if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
             decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
-        judged.append(_Judged(run_id, run, job, decision))
+        begun = Claim(run, job, is_mine=True) if run is not None and run.is_held_by(owner) else None
+        judged.append(_Judged(run_id, run, job, decision, begun))
     return judged
 
 

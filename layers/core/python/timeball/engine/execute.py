@@ -9,8 +9,10 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
+from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.engine.claim import claim
+from timeball.engine.apart import apart
+from timeball.engine.claim import Claim, claim
 from timeball.engine.finishes import Finishes
 from timeball.engine.held import Held
 from timeball.engine.invocation import call_seconds, last_call_at, last_write_at
@@ -60,17 +62,31 @@ class _Batch:
         self.put_off: list[tuple[Delivery, int | None]] = []
 
     async def claim(self, deliveries: Sequence[Delivery], owner: str) -> None:
-        """Hide the messages for a lease, then claim what they name; those of others wait as long as the claim says."""
+        """Hide the messages for a lease, then claim what they name; those of others wait as long as the claim says.
+
+        What cannot be claimed keeps its message, and so does a second message of a run that is claimed.
+        """
         await self.messages.hide(deliveries)
-        runs = [delivery.run for delivery in deliveries]
-        claims = await self.offload(claim, self.world, runs, owner, self.last_call_at)
-        for delivery, one in zip(deliveries, claims, strict=True):
+        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in deliveries}), owner)
+        for delivery in deliveries:
+            one = claims.get(delivery.run)
+            if one is None or delivery.run in (held.run.id for held in self.live):
+                continue
             if one.is_mine and one.run is not None and one.job is not None:
                 self.live.append(Held(delivery, one.run, one.job, one.is_watched))
             elif one.is_done:
                 self.messages.settled.append(delivery)
             else:
                 self.put_off.append((delivery, one.wait_until))
+
+    def claim_runs(self, runs: Sequence[RunId], owner: str) -> dict[RunId, Claim]:
+        """Claim each run; one that cannot be claimed stops no other."""
+
+        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
+            return dict(zip(part, claim(self.world, part, owner, self.last_call_at), strict=True))
+
+        parts, _ = apart(work, runs, self.world.clock, self.world.clock.now() + self.world.rules.margin_ms)
+        return {run: one for part in parts for run, one in part.items()}
 
     async def work(self) -> None:
         """Call every target when its time comes, renewing and finishing meanwhile, until no run is live."""

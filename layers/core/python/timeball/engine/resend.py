@@ -11,9 +11,6 @@ from timeball.engine.reap import is_reapable, reap
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
-_CHUNK = 100
-"""Runs that are sent and moved on together: what a cut-off scan has moved on stays so."""
-
 
 def resend(world: World, runs: Sequence[Run]) -> int:
     """Move each due run on; return how many were. The runs are as just read, each with its due key.
@@ -22,13 +19,6 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
     terminal: follow-ups repeated, then out.
     """
-    moved = 0
-    for start in range(0, len(runs), _CHUNK):
-        moved += _resend(world, runs[start : start + _CHUNK])
-    return moved
-
-
-def _resend(world: World, runs: Sequence[Run]) -> int:
     now = world.clock.now()
     margin_ms = world.rules.margin_ms
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]

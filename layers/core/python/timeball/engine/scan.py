@@ -5,13 +5,16 @@ elects a leader: the owner of a partition only keeps two tickers from doing the 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from timeball.domain.backfill import Backfill
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
+from timeball.engine.apart import apart
 from timeball.engine.backfill import move_on
 from timeball.engine.cursor import Sweeps, look, looked
 from timeball.engine.dispatch import dispatch, push_back
@@ -22,11 +25,16 @@ from timeball.ports import Owned, Owner, UnavailableError
 
 log = logging.getLogger(__name__)
 
+_Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
+_Row = TypeVar("_Row", Job, Run, Backfill)
+
 _ROUNDS = 4
 _CHUNK = 100
-"""Jobs that are planned, sent and advanced together: what a cut-off scan has advanced stays advanced."""
+"""Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
+_APART_MS = 5_000
+"""How long a scan takes apart what fails together."""
 _MAX_NOMINATED = 1_000
 """How many rows of each kind a scan reads; the rest is backlog."""
 
@@ -43,6 +51,11 @@ class Scan:
     resent: int = 0
     settled: int = 0
     backfilled: int = 0
+
+    @property
+    def progressed(self) -> bool:
+        """Whether anything was moved on."""
+        return self.sent + self.skipped + self.resent + self.settled + self.backfilled > 0
 
 
 def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
@@ -69,38 +82,55 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
     done = _move_on(world, list(nominated)[:_MAX_NOMINATED], now)
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
-    progressed = done.sent + done.skipped + done.resent + done.settled + done.backfilled > 0
-    return replace(done, backlog=(full and progressed) or done.backlog, candidates=len(nominated))
+    return replace(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
 
 
 def _move_on(world: World, nominated: Sequence[Owned], now: int) -> Scan:
-    """Read what was nominated and move it on; all of it was read at `now` or later."""
+    """Read what was nominated and move it on; all of it was read at `now` or later.
+
+    What cannot be read or written stops nothing else. Raises if there is such, and nothing else was done.
+    """
+    stop_at, apart_until = world.clock.now() + _WORK_MS, world.clock.now() + _APART_MS
+    jobs, unread_jobs = _read(world, JobKey, world.store.read_jobs, nominated, apart_until)
+    runs, unread_runs = _read(world, RunId, world.store.read_runs, nominated, apart_until)
+    backfills, unread_backfills = _read(world, BackfillKey, world.store.read_backfills, nominated, apart_until)
     horizon_at = now + world.rules.lookahead_ms
-    job_keys = [key for key in nominated if isinstance(key, JobKey)]
-    run_ids = [key for key in nominated if isinstance(key, RunId)]
-    backfill_keys = [key for key in nominated if isinstance(key, BackfillKey)]
-    jobs = [job for job in (world.store.read_jobs(job_keys) if job_keys else []) if job and _is_due(job, horizon_at)]
-    runs = [run for run in (world.store.read_runs(run_ids) if run_ids else []) if run and _is_due(run, horizon_at)]
-    read = world.store.read_backfills(backfill_keys) if backfill_keys else []
-    backfills = [backfill for backfill in read if backfill and _is_due(backfill, horizon_at)]
-    stop_at = world.clock.now() + _WORK_MS
-    resent = resend(world, runs) if runs else 0
+    jobs = [job for job in jobs if _is_due(job, horizon_at)]
+    due_runs = [run for run in runs if _is_due(run, horizon_at)]
+    resent, unsent = _resend(world, due_runs, apart_until)
     settled, unsettled = _settle(world, [job for job in jobs if job.intent is not None], stop_at)
-    sent, skipped, backlog = _dispatch(
-        world, [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING], now, stop_at
-    )
-    return Scan(
-        backlog=backlog or unsettled,
-        sent=sent,
-        skipped=skipped,
-        resent=resent,
-        settled=settled,
-        backfilled=move_on(world, backfills),
-    )
+    pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
+    done, undispatched = _dispatch(world, pending, now, stop_at)
+    moved = move_on(world, [backfill for backfill in backfills if _is_due(backfill, horizon_at)])
+    done = replace(done, backlog=done.backlog or unsettled, resent=resent, settled=settled, backfilled=moved)
+    failure = unread_jobs or unread_runs or unread_backfills or unsent or undispatched
+    if failure is not None and not done.progressed:
+        raise failure
+    return done
+
+
+def _read(
+    world: World,
+    kind: type[_Key],
+    read: Callable[[Sequence[_Key]], Sequence[_Row | None]],
+    nominated: Sequence[Owned],
+    stop_at: int,
+) -> tuple[list[_Row], Exception | None]:
+    keys = [key for key in nominated if isinstance(key, kind)]
+    pages, failure = apart(read, keys, world.clock, stop_at)
+    return [row for page in pages for row in page if row is not None], failure
 
 
 def _is_due(row: Job | Run | Backfill, horizon_at: int) -> bool:
     return row.due_at is not None and row.due_at <= horizon_at
+
+
+def _resend(world: World, runs: Sequence[Run], stop_at: int) -> tuple[int, Exception | None]:
+    resent, failure = 0, None
+    for start in range(0, len(runs), _CHUNK):
+        parts, failed = apart(partial(resend, world), runs[start : start + _CHUNK], world.clock, stop_at)
+        resent, failure = resent + sum(parts), failed or failure
+    return resent, failure
 
 
 def _settle(world: World, jobs: Sequence[Job], stop_at: int) -> tuple[int, bool]:
@@ -120,21 +150,25 @@ def _settle(world: World, jobs: Sequence[Job], stop_at: int) -> tuple[int, bool]
     return done, False
 
 
-def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int) -> tuple[int, int, bool]:
-    """Dispatch chunk by chunk, and what has more to come in further rounds; True if jobs are left over.
+def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int) -> tuple[Scan, Exception | None]:
+    """Dispatch chunk by chunk, and what has more to come in further rounds; it is backlog if jobs are left over.
 
     A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
     """
-    sent = skipped = 0
+    done, failure = Scan(), None
     for _ in range(_ROUNDS):
         following: list[Job] = []
         begun_at = world.clock.now()
         for start in range(0, len(jobs), _CHUNK):
             if world.clock.now() >= stop_at:
-                return sent, skipped, True
-            reports = dispatch(world, jobs[start : start + _CHUNK], read_at)
-            sent += sum(report.sent for report in reports)
-            skipped += sum(report.skipped for report in reports)
+                return replace(done, backlog=True), failure
+            apart_until = min(world.clock.now() + _APART_MS, stop_at)
+            work = partial(dispatch, world, read_at=read_at)
+            parts, failed = apart(work, jobs[start : start + _CHUNK], world.clock, apart_until)
+            failure = failed or failure
+            reports = [report for part in parts for report in part]
+            sent, skipped = sum(report.sent for report in reports), sum(report.skipped for report in reports)
+            done = replace(done, sent=done.sent + sent, skipped=done.skipped + skipped)
             following += [report.job for report in reports if report.more]
         jobs, read_at = following, begun_at
-    return sent, skipped, bool(jobs)
+    return replace(done, backlog=bool(jobs)), failure

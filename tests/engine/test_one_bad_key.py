@@ -1,0 +1,144 @@
+"""A row that cannot be read or written just now: it waits, and stops nothing else, neither of a batch nor of a scan."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import HOUR_MS, SECOND_MS
+from timeball.domain.job import Job
+from timeball.domain.run import Run, RunState
+from timeball.domain.schedule import At
+from timeball.engine.apart import apart
+from timeball.engine.trigger import Trigger, trigger
+from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+
+class HotStore(MemoryStore):
+    """A store of which one tenant's partition refuses some of its calls; and which `forgets` to answer a claim."""
+
+    refused: frozenset[str] = frozenset()
+    forgets: int = 0
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+        self._refuse("read runs", [run_id.job for run_id in ids])
+        if self.forgets == 2:
+            self.forgets = 0
+            raise UnavailableError("and the rows cannot be read")
+        return super().read_runs(ids)
+
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+        self._refuse("read jobs", keys)
+        return super().read_jobs(keys, with_work=with_work)
+
+    def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        """Write what can be written, and then say that not all was: what a table does."""
+        refused = [swap for swap in swaps if "swap runs" in self.refused and swap.before.id.job.tenant == "hot"]
+        answers = super().swap_runs([swap for swap in swaps if swap not in refused], now)
+        self._refuse("swap runs", [swap.before.id.job for swap in swaps])
+        if self.forgets == 1:
+            self.forgets = 2
+            raise UnavailableError("the answer was lost")
+        return answers
+
+    def _refuse(self, call: str, keys: Sequence[JobKey]) -> None:
+        if call in self.refused and any(key.tenant == "hot" for key in keys):
+            raise UnavailableError(f"a test lets {call} fail")
+
+
+def _play(bad_at: int = NOW) -> tuple[Play, HotStore, list[Job], Job]:
+    play = Play(store := HotStore())
+    good = play.store_jobs(spec(f"good-{number}", At(NOW)) for number in range(9))
+    (bad,) = play.store_jobs([replace(spec("bad", At(bad_at)), key=JobKey("hot", "bad"))])
+    return play, store, good, bad
+
+
+def _states(play: Play, jobs: Sequence[Job]) -> set[RunState]:
+    return {run.state for job in jobs for run in play.runs(job.key)}
+
+
+@pytest.mark.parametrize("call", ["read runs", "read jobs", "swap runs"])
+def test_a_run_that_cannot_be_claimed_just_now_keeps_its_message_and_stops_no_other_of_its_batch(call: str) -> None:
+    play, store, good, bad = _play()
+    play.scan_all()
+    deliveries = play.queue.receive("normal")
+    assert len(deliveries) == 10
+    store.refused = frozenset({call})
+    assert [delivery.run.job for delivery in play.execute(deliveries)] == [bad.key]
+    assert _states(play, good) == {RunState.SUCCEEDED}
+    store.refused = frozenset()
+    play.run_on(bad.key)
+    assert _states(play, [bad]) == {RunState.SUCCEEDED}
+    assert len(play.caller.calls) == 10
+
+
+def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_again() -> None:
+    """The write of ten claims has no answer, and the rows cannot be read; then the halves ask."""
+    play, store, good, bad = _play()
+    play.scan_all()
+    deliveries = play.queue.receive("normal")
+    store.forgets = 1
+    assert play.execute(deliveries) == []
+    assert _states(play, [*good, bad]) == {RunState.SUCCEEDED}
+    assert sorted(attempt for _, attempt in play.caller.attempts()) == [1] * 10
+
+
+@pytest.mark.parametrize("call", ["read runs", "swap runs"])
+def test_a_run_that_a_scan_cannot_move_on_just_now_keeps_no_job_from_its_fires(call: str) -> None:
+    play, store, good, bad = _play(bad_at=NOW + HOUR_MS)
+    store.refused = frozenset({"swap runs"})
+    trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
+    store.refused = frozenset({call})
+    _assert_only_the_good_go_on(play, good)
+    store.refused = frozenset()
+    play.run_on(bad.key, for_ms=HOUR_MS)
+    assert _states(play, [bad]) == {RunState.SUCCEEDED}
+
+
+def test_a_job_that_a_scan_cannot_read_just_now_keeps_no_other_from_its_fires() -> None:
+    play, store, good, bad = _play()
+    store.refused = frozenset({"read jobs"})
+    _assert_only_the_good_go_on(play, good)
+    store.refused = frozenset()
+    play.run_on(bad.key)
+    assert _states(play, [bad]) == {RunState.SUCCEEDED}
+
+
+def _assert_only_the_good_go_on(play: Play, good: Sequence[Job]) -> None:
+    assert play.scan().sent == len(good)
+    while play.execute_next():
+        pass
+    assert _states(play, good) == {RunState.SUCCEEDED}
+    with pytest.raises(UnavailableError, match="a test lets"):  # a scan that does nothing says so
+        play.scan()
+
+
+def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptureFixture) -> None:
+    asked: list[list[int]] = []
+
+    def work(part: Sequence[int]) -> int:
+        asked.append(list(part))
+        if 3 in part:
+            raise UnavailableError("not 3")
+        return sum(part)
+
+    with caplog.at_level(logging.WARNING):
+        done, failure = apart(work, range(8), VirtualClock(NOW), NOW + SECOND_MS)
+    assert sum(done) == sum(range(8)) - 3
+    assert str(failure) == "not 3"
+    assert asked == [[*range(8)], [0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [4, 5, 6, 7]]
+    assert [record.message for record in caplog.records] == ["1 of 8 left for later: not 3"]
+
+
+def test_when_the_time_is_up_what_fails_is_left_as_it_is() -> None:
+    def work(part: Sequence[int]) -> int:
+        raise UnavailableError(f"{len(part)} at once")
+
+    done, failure = apart(work, range(8), VirtualClock(NOW), NOW)
+    assert (done, str(failure)) == ([], "8 at once")
+    assert apart(work, [], VirtualClock(NOW), NOW) == ([], None)
