@@ -12,7 +12,8 @@ from timeball.engine.world import World
 
 from .dead_letter_request import Choice, DiscardRequest, ReplayRequest, read_choice, read_dead_list
 from .edge import Edge, ok
-from .requests import Reply, Request, read_body
+from .problems import FieldError, invalid
+from .requests import Reply, Request, idempotency_key, read_body
 from .run_rendering import dead_letter_page_answer, dealt_answer
 
 
@@ -25,14 +26,25 @@ def list_dead_letters(edge: Edge, request: Request) -> Reply:
 
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:
     """Try dead letters again, so many a second, each with a fresh budget of retries."""
-    chosen = read_choice("replay", ReplayRequest, request.tenant, read_body(request), edge.world.clock.now())
+    chosen = _choice(edge, request, "replay", ReplayRequest)
     return _dealt(chosen, _replay(edge.world, chosen))
 
 
 def discard_dead_letters(edge: Edge, request: Request) -> Reply:
     """Take dead letters off the list; their runs stay failed in the ledger."""
-    chosen = read_choice("discard", DiscardRequest, request.tenant, read_body(request), edge.world.clock.now())
+    chosen = _choice(edge, request, "discard", DiscardRequest)
     return _dealt(chosen, _discard(edge.world, chosen))
+
+
+def _choice(edge: Edge, request: Request, verb: str, model: type[DiscardRequest]) -> Choice:
+    """Read what is to be dealt with. With a limit a repeat is no repeat: it deals with those behind."""
+    body = read_body(request)
+    if idempotency_key(request) is not None and "limit" in body:
+        sentence = (
+            "Leave out limit or the Idempotency-Key: the same request again would deal with further dead letters."
+        )
+        raise invalid([FieldError("limit", sentence)])
+    return read_choice(verb, model, request.tenant, body, edge.world.clock.now())
 
 
 def _replay(world: World, chosen: Choice) -> Dealt:

@@ -15,7 +15,7 @@ from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.reason import Reason
 from timeball.engine.dead_letters import DeadFilter, Position
-from timeball.engine.finish import INLINE_CHARACTERS
+from timeball.engine.finish import INLINE_BYTES
 
 from .body import compact
 from .fields import Instant, JobId, ReasonText, RunIdText
@@ -26,8 +26,8 @@ from .request_model import Strict, aliases, misplaced, read_fields
 MAX_NAMED: Final = 100
 MAX_MATCHED: Final = 1_000
 PER_SECOND: Final = 10
-ERROR_CHARACTERS: Final = INLINE_CHARACTERS
-"""Of an attempt's error, so many characters stand in the run's row, where a filter finds them."""
+ERROR_CHARACTERS: Final = INLINE_BYTES
+"""Of an attempt's error, so many bytes stand in the run's row, where a filter finds them."""
 
 
 class DeadLetterFilter(Strict):

@@ -85,7 +85,7 @@ class DeadLetterAnswer(RunAnswer):
     """A run that failed for good, and what its last attempt came to."""
 
     died_at: Time
-    error: str | None = Field(description="Of its last attempt, the first 200 characters of it.")
+    error: str | None = Field(description="Of its last attempt, the first 200 bytes of it.")
     http_status: int | None = Field(description="Of its last attempt.")
 
 

@@ -9,7 +9,7 @@ from tests.api.run_rows import CALLBACK, LEASE_MS, called, row, say, waiting
 from timeball.domain.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.domain.reason import Reason
 from timeball.domain.run import Attempt, Outcome, Run, asked_to_stop
-from timeball.engine.finish import INLINE_CHARACTERS
+from timeball.engine.finish import INLINE_BYTES
 
 
 def read(api: Api, run: Run) -> Any:
@@ -81,7 +81,8 @@ class TestComplete:
         run = waiting(api)
         first, second = results
         say(api, run, "complete", result=first)
-        assert say(api, run, "complete", result=second).status == 200
+        answer = say(api, run, "complete", result=second)
+        assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:stale-attempt")
         assert read(api, run)["result"]["body"] == f'"{first}"'
 
     def test_a_word_that_overtakes_the_202_counts(self, api: Api) -> None:
@@ -141,7 +142,7 @@ class TestFail:
         say(api, run, "fail", error="x" * 1000)
         assert read(api, run)["attempts"][0]["error"] == "x" * 1000
         (item,) = api.call("GET", "/v1/dead-letters").body["items"]
-        assert item["error"] == "x" * INLINE_CHARACTERS
+        assert item["error"] == "x" * INLINE_BYTES
 
     @pytest.mark.parametrize("max_retries", [0, 3])
     def test_the_same_word_twice_is_answered_twice(self, api: Api, max_retries: int) -> None:

@@ -185,3 +185,18 @@ class TestByFilter:
         body = deal(api, "replay", filter={}).body
         assert (body["done"], body["refused"]) == (2, [str(stays.id)])
         assert deal(api, "discard", filter={}).body["done"] == 1
+
+
+@every_verb
+def test_a_repeat_with_a_limit_would_deal_with_others_so_it_takes_no_key(
+    api: Api, job: dict[str, Any], verb: str
+) -> None:
+    runs = died(api, job, 3)
+    path, keyed = f"/v1/dead-letters:{verb}", {"Idempotency-Key": "once"}
+    answer = api.call("POST", path, {"filter": {}, "limit": 1}, headers=keyed)
+    assert (answer.status, [error["field"] for error in answer.body["errors"]]) == (400, ["limit"])
+    assert len(listed(api)) == 3
+    for done in (3, 0):
+        assert api.call("POST", path, {"filter": {"to": format_instant(NOW)}}, headers=keyed).body["done"] == done
+    named = {"runIds": [str(runs[0].id)]}
+    assert api.call("POST", path, named, headers=keyed).body["done"] == 0

@@ -69,6 +69,13 @@ DECISIONS: dict[str, tuple[Differences, Differences, str, float | None, int | Re
     "the count comes before the age": ({"max_age_seconds": 99}, {"attempt": 4}, "500", None, Reason.RETRIES_EXHAUSTED),
     "the age comes before the count": ({"max_age_seconds": 29}, {"attempt": 3}, "500", None, Reason.TOO_OLD),
     "attempts before a retry by hand do not count": ({}, {"attempt": 6, "budget_from": 4}, "500", None, 10_000),
+    "age counts from when the run was made, if late": (
+        {"max_age_seconds": 9},
+        {"created_at": 6_000},
+        "500",
+        None,
+        5_000,
+    ),
     "age counts from a retry by hand": ({"max_age_seconds": 9}, {"budget_at": 6_000}, "500", None, 5_000),
 }
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.ids import RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion, Guarantee, Job, JobStatus
@@ -97,6 +97,42 @@ def test_a_word_that_comes_twice_is_taken_once_and_answered_alike(error: str | N
     assert _run(play, run_id) == before
     assert _say(play, run_id, error=None if error else "Or did it?") is Heard.STALE
     assert _run(play, run_id) == before
+
+
+def test_a_failure_said_again_as_one_that_is_not_worth_a_retry_comes_too_late() -> None:
+    play, _, run_id = _handed_over()
+    assert _say(play, run_id, error="No such customer.") is Heard.DONE
+    assert _say(play, run_id, error="No such customer.", may_retry=False) is Heard.STALE
+    assert _run(play, run_id).state is RunState.RETRYING
+
+
+@pytest.mark.parametrize(("status", "error"), [(200, None), (503, "No such customer.")])
+def test_a_word_behind_an_answer_that_ended_its_attempt_comes_too_late(status: int, error: str | None) -> None:
+    play = Play()
+    play.store_jobs([replace(spec("job", At(NOW)), completion=Completion.CALLBACK)])
+    play.scan_all()
+    play.caller.statuses = [status]
+    play.execute_next()
+    (run,) = play.runs(spec("job", At(NOW)).key)
+    assert (run.attempt, run.last and run.last.status) == (1, status)
+    assert _say(play, run.id, error=error) is Heard.STALE
+    assert _run(play, run.id) == run
+
+
+@pytest.mark.parametrize("retry_on", [("reported",), ("connection",)])
+@pytest.mark.parametrize("is_early", [True, False], ids=["before its 202 is stored", "afterwards"])
+def test_what_a_target_reports_is_no_lost_connection(retry_on: tuple[str, ...], *, is_early: bool) -> None:
+    play = Play()
+    wanted = spec("job", At(NOW), replace(PLAIN_RETRY, retry_on=retry_on))
+    play.store_jobs([replace(wanted, completion=Completion.CALLBACK)])
+    play.scan_all()
+    play.caller.statuses = [202]
+    run_id = play.runs(wanted.key)[0].id
+    play.caller.meanwhile = (lambda: _say(play, run_id, error="It is on fire.")) if is_early else None
+    play.execute_next()
+    if not is_early:
+        _say(play, run_id, error="It is on fire.")
+    assert _run(play, run_id).state is (RunState.RETRYING if "reported" in retry_on else RunState.FAILED)
 
 
 def test_a_word_about_an_older_attempt_is_refused() -> None:

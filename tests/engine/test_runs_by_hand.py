@@ -6,15 +6,16 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Run, RunState
+from timeball.domain.run import Outcome, Run, RunState, held_back
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.by_hand import ByHand, cancel_runs, retry_runs
 from timeball.engine.change import cancel, pause
 from timeball.engine.claim import claim
+from timeball.engine.dead_letters import replay_named
 from timeball.engine.trigger import Trigger, trigger
 from timeball.ports import Swap
 
@@ -109,6 +110,18 @@ def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
     assert _retry(play, run_id) is ByHand.DONE
     play.run_on(job.key)
     assert (_run(play, run_id).state, play.job(job.key).status) == (RunState.SUCCEEDED, JobStatus.COMPLETED)
+
+
+def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before() -> None:
+    play, job, run_id = _failed()
+    replay_named(play.world(), [run_id], 10)
+    renewed = _run(play, run_id)
+    later = held_back(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW)
+    play.store.swap_runs([Swap(renewed, later)], play.clock.now())
+    assert _retry(play, run_id) is ByHand.DONE
+    assert (_run(play, run_id), play.messages()) == (later, [])
+    play.run_on(job.key)
+    assert [(called_at - NOW) // SECOND_MS for called_at, _ in play.caller.calls] == [0, 5, 3600]
 
 
 def test_what_is_over_for_another_reason_is_not_tried_again() -> None:

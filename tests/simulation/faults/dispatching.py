@@ -6,6 +6,7 @@ from typing import Any
 
 import timeball.engine.dispatch as dispatching
 import timeball.engine.resend as resending
+import timeball.engine.scan as scanning
 import timeball.engine.trigger as triggering
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.job import Job, advanced
@@ -83,10 +84,9 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
         dispatches = [Dispatch(run.id, run.priority, run.not_before) for run in waiting]
         if dispatches:
             world.queue.send(dispatches, now)
-        return len(done) + (resend(world, others) if others else 0)
+        return len(done) + (resending.resend(world, others) if others else 0)
 
-    resend = resending._resend
-    patch.setattr(resending, "_resend", swapped)
+    patch.setattr(scanning, "resend", swapped)
 
 
 FAULTS = {

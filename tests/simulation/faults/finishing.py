@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import timeball.engine.callback as reporting
@@ -12,12 +13,12 @@ import timeball.engine.finish as finishing
 import timeball.engine.follow_up as following
 import timeball.engine.resend as resending
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
-from timeball.domain.job import Job
+from timeball.domain.ids import RunId
+from timeball.domain.job import Job, guarded
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, due_again, ended
 from timeball.engine.follow_up import conclude, follow_up
-from timeball.engine.guard import release
 from timeball.engine.world import World
 from timeball.ports import Conclusion, UnavailableError
 from timeball.testing.memory_queue import MemoryQueue
@@ -62,8 +63,13 @@ def _a_retry_frees_the_guard(patch: Patch) -> None:
 
     def writing(world: World, *args: Any) -> list[Run | None]:
         rows = write(world, *args)
-        release(world, [row.id for row in rows if row is not None and row.state is RunState.RETRYING])
+        for row in rows:
+            if row is not None and row.state is RunState.RETRYING:
+                overwrite_job(world, row.id.job, partial(freed, row.id), world.clock.now())
         return rows
+
+    def freed(run: RunId, job: Job) -> Job | None:
+        return guarded(job, None, job.parked) if job.holder == run else None
 
     patch.setattr(finishing, "_write", writing)
 

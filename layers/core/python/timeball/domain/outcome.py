@@ -13,17 +13,20 @@ def after_attempt(
     now: int,
     retry_after_seconds: float | None = None,
     *,
+    cause: Cause | None = None,
     may_retry: bool = True,
 ) -> Run:
     """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked.
 
-    `may_retry` False: the target itself says that another try would fare no better.
+    `cause` is why it failed, if the attempt itself does not tell. `may_retry` False: the target says that another try
+    would fare no better.
     """
     if attempt.outcome is Outcome.SUCCEEDED:
         return ended(run, RunState.SUCCEEDED, now, last=attempt)
     if run.cancel_requested:
         return ended(run, RunState.CANCELLED, now, run.reason or Reason.JOB_CANCELLED, attempt)
-    decision = _decide(run, job, attempt, now, retry_after_seconds) if may_retry else _NOT_RETRIABLE
+    why = cause or _cause(attempt)
+    decision = _decide(run, job, attempt, why, now, retry_after_seconds) if may_retry else _NOT_RETRIABLE
     if decision.retry_at is None:
         return ended(run, RunState.FAILED, now, decision.reason, attempt)
     return retrying(run, decision.retry_at, attempt)
@@ -32,19 +35,21 @@ def after_attempt(
 _NOT_RETRIABLE = RetryDecision(None, Reason.NOT_RETRIABLE)
 
 
-def _decide(run: Run, job: Job, attempt: Attempt, now: int, retry_after_seconds: float | None) -> RetryDecision:
+def _decide(
+    run: Run, job: Job, attempt: Attempt, cause: str, now: int, retry_after_seconds: float | None
+) -> RetryDecision:
     left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
     if left and job.delivery is Guarantee.AT_MOST_ONCE:
         return RetryDecision(None, Reason.AT_MOST_ONCE)
-    return decide_retry(job.retry, run, _cause(run, attempt), now, retry_after_seconds)
+    return decide_retry(job.retry, run, cause, now, retry_after_seconds)
 
 
-def _cause(run: Run, attempt: Attempt) -> str:
+def _cause(attempt: Attempt) -> str:
     if attempt.status is not None:
         return str(attempt.status)
-    if attempt.outcome is not Outcome.FAILED:
-        return Cause.LOST if attempt.outcome is Outcome.LOST else Cause.TIMEOUT
-    return Cause.CONNECTION if run.callback is None else Cause.REPORTED
+    if attempt.outcome is Outcome.LOST:
+        return Cause.LOST
+    return Cause.TIMEOUT if attempt.outcome is Outcome.TIMED_OUT else Cause.CONNECTION
 
 
 def lost_attempt(run: Run) -> Attempt:

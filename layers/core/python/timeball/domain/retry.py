@@ -23,13 +23,13 @@ class Cause(StrEnum):
     """Why an attempt failed that the target did not answer, or answered only later."""
 
     TIMEOUT = "timeout"
-    """No answer in time, or no heartbeat."""
+    """No answer in time, or no word of a target that has answered 202."""
     CONNECTION = "connection"
     """No connection, or one that broke."""
     REPORTED = "reported"
     """The target itself said so, after a 202."""
     LOST = "lost"
-    """Whoever worked on it vanished. Always worth another try."""
+    """Whoever worked on it vanished, or its heartbeat ceased. Always worth another try."""
 
 
 RETRIED_BY_DEFAULT = (Cause.TIMEOUT, Cause.CONNECTION, Cause.REPORTED, "408", "425", "429", "5xx")

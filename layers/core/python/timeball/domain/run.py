@@ -155,8 +155,8 @@ class Run:
 
     @property
     def aging_since(self) -> int:
-        """From when (ms) the run's age counts."""
-        return self.id.fire_at if self.budget_at is None else self.budget_at
+        """From when (ms) the run's age counts: its fire time, or when it was made if that is later."""
+        return max(self.id.fire_at, self.created_at) if self.budget_at is None else self.budget_at
 
     @property
     def lateness_ms(self) -> int | None:

@@ -72,12 +72,17 @@ def _retry(world: World, run_id: RunId) -> Handled:
         return after
 
     handled = _handled(world, run_id, renewed)
-    if handled.outcome is ByHand.DONE and handled.run is not None and handled.run.due_at is not None:
+    if handled.outcome is ByHand.DONE and handled.run is not None and _is_due(world, handled.run):
         try:
             resend(world, [handled.run])
         except UnavailableError as unavailable:
             log.warning("to be tried again, and left to the scan: %s", unavailable)
     return handled
+
+
+def _is_due(world: World, run: Run) -> bool:
+    """Say whether to send it at once. One that waits for a later turn is the scan's, and keeps its turn."""
+    return run.due_at is not None and run.due_at <= world.clock.now() + world.rules.lookahead_ms
 
 
 def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:

@@ -13,7 +13,8 @@ from timeball.domain.callback import awaits_word, heard_of, reported_attempt, ta
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
-from timeball.domain.run import Attempt, Outcome, Run, due_again
+from timeball.domain.retry import Cause
+from timeball.domain.run import Attempt, Outcome, Run, RunState, due_again
 from timeball.engine.finish import inline, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
@@ -84,7 +85,7 @@ def heartbeat(world: World, beats: Sequence[tuple[RunId, int]]) -> list[Answered
 def _report(world: World, word: Word) -> Answered:
     def after(run: Run, job: Job, now: int) -> Run:
         attempt = reported_attempt(run, now, word.error, word.body)
-        left = after_attempt(run, job, inline(attempt), now, may_retry=word.may_retry)
+        left = after_attempt(run, job, inline(attempt), now, cause=Cause.REPORTED, may_retry=word.may_retry)
         return due_again(left, now) if left.is_terminal else left
 
     answered, job = _change(world, word.run, word.attempt, after)
@@ -112,9 +113,13 @@ def _follow_up(world: World, run: Run, job: Job | None, word: Word) -> None:
 
 
 def _was_taken(run: Run, word: Word) -> bool:
-    """Say whether the run stands as this word left it."""
+    """Say whether the run stands as this word left it. An answer of the target, which has a status, is no word."""
     last = run.last
-    return last is not None and run.attempt == last.number == word.attempt and last.outcome is word.outcome
+    if last is None or not run.attempt == last.number == word.attempt:
+        return False
+    said = inline(reported_attempt(run, 0, word.error, word.body))
+    is_same = (last.outcome, last.status, last.error, last.body) == (said.outcome, None, said.error, said.body)
+    return is_same and (word.may_retry or run.state is not RunState.RETRYING)
 
 
 def _heartbeat(world: World, run_id: RunId, attempt: int) -> Answered:

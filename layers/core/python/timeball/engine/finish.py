@@ -21,7 +21,7 @@ from timeball.ports import Answer, Swap
 
 log = logging.getLogger(__name__)
 
-INLINE_CHARACTERS = 200
+INLINE_BYTES = 200
 """Of an answer's body and of an error, this much stands in the run's own row, which stays under 1 KB."""
 
 _TRIES = 5
@@ -131,6 +131,9 @@ def needs_a_row(attempt: Attempt) -> bool:
 
 def inline(attempt: Attempt) -> Attempt:
     """Return what the run's own row keeps of an attempt."""
-    body = attempt.body[:INLINE_CHARACTERS] if attempt.body else None
-    error = attempt.error[:INLINE_CHARACTERS] if attempt.error else None
-    return replace(attempt, body=body, error=error)
+    return replace(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
+
+
+def _cut(text: str | None) -> str | None:
+    """Return as many whole characters as fit."""
+    return text.encode()[:INLINE_BYTES].decode(errors="ignore") if text else None

@@ -8,6 +8,7 @@ from timeball.domain.instants import SECOND_MS
 from timeball.ports import Delivery, Dispatch
 
 MAX_RECEIVES = 10
+LONGEST_DELAY_SECONDS = 900
 
 
 @dataclass(eq=False)
@@ -29,11 +30,13 @@ class MemoryQueue:
         self.sent: list[Dispatch] = []
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send each, to be seen after the whole seconds until its instant."""
+        """Send each, to be seen after the whole seconds until its instant, or after as many as a queue can wait."""
         sent_at = self._now()
         for dispatch in dispatches:
-            delay_ms = max(0, (dispatch.not_before - sent_at) // SECOND_MS * SECOND_MS)
-            self._messages.setdefault(dispatch.priority, []).append(_Message(dispatch.run, sent_at + delay_ms))
+            seconds = min(max(0, (dispatch.not_before - sent_at) // SECOND_MS), LONGEST_DELAY_SECONDS)
+            self._messages.setdefault(dispatch.priority, []).append(
+                _Message(dispatch.run, sent_at + seconds * SECOND_MS)
+            )
             self.sent.append(dispatch)
         return [True] * len(dispatches)
 
