@@ -11,7 +11,8 @@ from tests.contract.rows import KEY, NOW, job, other_spec, run, run_id
 from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.ids import JobKey, Origin
-from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, reopened, settled
+from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, settled
+from timeball.domain.reach import noted
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
     Attempt,
@@ -51,7 +52,7 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
     "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
     "its guard held, another parked": lambda row: guarded(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
-    "one of its runs tried again by hand": lambda row: reopened(reopened(row, NOW - 5), NOW - 3),
+    "one of its runs tried again by hand": lambda row: noted(noted(row, NOW - 5, NOW), NOW - 3, NOW + 1),
     "its guard free again": lambda row: guarded(guarded(row, run_id(), run_id(NOW + 1)), None, None),
 }
 

@@ -157,16 +157,6 @@ def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_bec
     assert _run(play, run_id).state is RunState.SUCCEEDED
 
 
-def test_a_cancel_of_the_job_finds_a_run_of_long_ago_that_is_tried_by_hand() -> None:
-    play, job, run_id = _failed(Every(3600, NOW))
-    play.clock.advance(30 * 24 * 60 * MINUTE_MS)
-    _retry(play, run_id)
-    claim(play.world(), [run_id], "another")
-    (changed,) = cancel(play.world(), [(job.key, None)])
-    assert run_id in changed.claimed
-    assert _run(play, run_id).cancel_requested
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_run_that_waits_is_cancelled_and_never_called(times: int) -> None:
     play, job, run_id = _due()

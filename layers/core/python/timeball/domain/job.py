@@ -111,9 +111,9 @@ class Job:
     `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
     job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `holder` and `parked` are the
     overlap guard (overlap.py). `heartbeat_seconds` is how often a target that answers later must be heard of. `rules`
-    are those by which `next_fire_at` was reckoned. `reopened_from` is the earliest fire of which somebody tried a run
-    again by hand. `version` counts users' changes, `schedule_version` those that a planned fire must not survive
-    unseen, `revision` every write.
+    are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a run may be live although
+    the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version` counts users' changes,
+    `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
     """
 
     key: JobKey
@@ -144,7 +144,8 @@ class Job:
     holder: RunId | None = None
     parked: RunId | None = None
     intent: Intent | None = None
-    reopened_from: int | None = None
+    live_from: int | None = None
+    live_noted_at: int | None = None
     fingerprint: str | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
@@ -184,11 +185,6 @@ def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
 def pushed_back(job: Job, due_at: int) -> Job:
     """Return a job that could not be planned, to be looked at again at `due_at`."""
     return replace(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
-
-
-def reopened(job: Job, fire_at: int) -> Job:
-    """Return the job as one of which a run is live again that may be older than any that its schedule still has."""
-    return replace(job, revision=job.revision + 1, reopened_from=min(fire_at, job.reopened_from or fire_at))
 
 
 def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:

@@ -13,6 +13,7 @@ from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.new_job import JobSpec
+from timeball.domain.reach import revised_from
 from timeball.engine.dispatch import dispatch
 from timeball.engine.settle import settle
 from timeball.engine.world import World
@@ -80,7 +81,9 @@ def revise(world: World, requests: Sequence[tuple[Job, JobSpec]]) -> list[Change
 
 def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
     def verb(standing: Job, now: int) -> Job | None:
-        return revised(standing, spec, now) if standing.is_open else None
+        if not standing.is_open:
+            return None
+        return revised_from(standing, revised(standing, spec, now), now, world.rules.misfire_ms)
 
     if spec.schedule != job.schedule:
         read_at = world.clock.now()

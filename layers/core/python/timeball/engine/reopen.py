@@ -6,7 +6,7 @@ Such a run may be older than any that the schedule still has under way, so a can
 from collections.abc import Sequence
 
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import Job, reopened
+from timeball.domain.reach import is_noted, noted
 from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
 
@@ -21,15 +21,14 @@ def note_reopened(world: World, ids: Sequence[RunId]) -> None:
     waiting = list(earliest)
     for _ in range(_TRIES):
         jobs = [job for job in world.store.read_jobs(waiting) if job is not None] if waiting else []
-        swaps = [Swap(job, reopened(job, earliest[job.key])) for job in jobs if _needs_note(job, earliest[job.key])]
+        now = world.clock.now()
+        swaps = [
+            Swap(job, noted(job, earliest[job.key], now))
+            for job in jobs
+            if job.is_open and not is_noted(job, earliest[job.key], now)
+        ]
         if not swaps:
             return
-        outcomes = world.store.swap_jobs(swaps, world.clock.now())
+        outcomes = world.store.swap_jobs(swaps, now)
         waiting = [swap.before.key for swap, outcome in zip(swaps, outcomes, strict=True) if not outcome.done]
     raise UnavailableError("the jobs of these runs kept changing")
-
-
-def _needs_note(job: Job, fire_at: int) -> bool:
-    """A one-off is searched to its beginning anyway."""
-    is_noted = job.reopened_from is not None and job.reopened_from <= fire_at
-    return job.is_open and not job.schedule.is_one_off and not is_noted

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import DAY_MS, SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
+from timeball.domain.reach import earliest_live, looked
 from timeball.domain.reason import Reason
-from timeball.domain.retry import longest_life_ms
 from timeball.domain.run import Run, RunState, asked_to_stop, ended, put_off, withdrawn
 from timeball.domain.schedule import Schedule, fires, is_occurrence
 from timeball.engine.backfill import cancel_backfills
@@ -27,8 +26,6 @@ from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
 
 _TRIES = 5
-_LATEST_START_MS = DAY_MS
-"""How late after its fire time, beyond what its catch-up policy allows, a run that is live may have started."""
 _CHUNKS = 20
 
 
@@ -54,19 +51,19 @@ def _settle(world: World, job: Job) -> Settlement:
     intent = job.intent
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
         _refuse_late_inserts(world, job, intent, now)
-    claimed = _align(world, job, now)
+    claimed, earliest = _align(world, job, now)
     if job.status is JobStatus.CANCELLED:
         claimed += cancel_backfills(world, job.key)
     if intent is None:
         return Settlement(job, claimed)
-    return Settlement(_without_intent(world, job, intent, now), claimed)
+    return Settlement(_without_intent(world, job, intent, earliest, now), claimed)
 
 
-def _without_intent(world: World, job: Job, intent: Intent, now: int) -> Job:
+def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
     """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
     standing = job
     for _ in range(_TRIES):
-        swapped = world.store.swap_jobs([Swap(standing, settled(standing))], now)[0]
+        swapped = world.store.swap_jobs([Swap(standing, looked(settled(standing), earliest, now))], now)[0]
         if swapped.row is None:
             return settled(job)
         standing = replace(swapped.row, work=job.work)
@@ -130,28 +127,31 @@ def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reas
         skipped(world, job.key, reason, count, fire_times[0])
 
 
-def _align(world: World, job: Job, now: int) -> tuple[RunId, ...]:
-    """Bring the live runs in line; return those that are under way and should not be. One that moved is read again."""
+def _align(world: World, job: Job, now: int) -> tuple[tuple[RunId, ...], int | None]:
+    """Bring the live runs in line; one that moved is read again.
+
+    Returns those that are under way and should not be, and the earliest fire time of all that were live.
+    """
     for _ in range(_TRIES):
-        live = world.store.live_runs(job.key, _since(world, job, now))
+        live = _live(world, job, now)
         changes = [(run, after) for run in live if (after := _aligned(world, job, run, now)) is not None]
         swapped = world.store.swap_runs([Swap(run, after) for run, after in changes], now) if changes else []
         rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
         _follow_up(world, job, rows, now)
         if all(outcome.done for outcome in swapped):
             _hand_over(world, job)
-            return tuple(run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run))
+            claimed = tuple(run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run))
+            return claimed, min((run.id.fire_at for run in live), default=None)
     raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
 
 
-def _since(world: World, job: Job, now: int) -> int:
-    """Return the earliest fire time that a live run of the job may have; a one-off may start however late."""
-    if job.schedule.is_one_off:
-        return 0
-    begun_at = min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
-    latest_start_ms = max(job.catch_up.max_age_seconds * SECOND_MS, world.rules.misfire_ms) + _LATEST_START_MS
-    since_at = max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
-    return since_at if job.reopened_from is None else min(since_at, job.reopened_from)
+def _live(world: World, job: Job, now: int) -> list[Run]:
+    """Read the live runs of a job, those that its guard names too: they may be older than any other."""
+    live = world.store.live_runs(job.key, earliest_live(job, now, world.rules.misfire_ms))
+    found = {run.id for run in live}
+    named = [run for run in (job.holder, job.parked) if run is not None and run not in found]
+    rows = world.store.read_runs(named) if named else []
+    return [row for row in rows if row is not None and not row.is_terminal] + live
 
 
 def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:

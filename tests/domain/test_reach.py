@@ -1,0 +1,70 @@
+"""How far back a change of a job looks for its live runs."""
+
+from dataclasses import replace
+
+from timeball.domain.catch_up import CatchUp
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.job import Intent, Job, RuleSet, Verb
+from timeball.domain.reach import earliest_live, is_noted, looked, noted, revised_from
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.schedule import At, Every, Schedule
+
+NOW = parse_instant("2026-11-21T09:30:00Z")
+JOB = Job(
+    JobKey("acme", "job"),
+    Schedule(Every(60, NOW)),
+    None,
+    0,
+    NOW,
+    NOW,
+    retry=RetryPolicy(max_retries=0),
+    timeout_seconds=3600,
+    catch_up=CatchUp(max_age_seconds=60),
+    rules=RuleSet(),
+)
+BY_POLICY = NOW - HOUR_MS - 10 * MINUTE_MS - MINUTE_MS - DAY_MS
+"""An hour's call, ten minutes' patience with its host, a minute's catching up, and a day."""
+
+
+def _earliest(job: Job, now: int = NOW) -> int:
+    return earliest_live(job, now, 60 * SECOND_MS)
+
+
+def test_a_change_looks_back_as_far_as_the_policies_let_a_run_live() -> None:
+    assert _earliest(JOB) == BY_POLICY
+    assert _earliest(replace(JOB, timeout_seconds=60)) == BY_POLICY + 59 * MINUTE_MS
+    assert _earliest(replace(JOB, schedule=Schedule(At(NOW)))) == 0
+
+
+def test_it_looks_back_from_where_a_pause_or_a_change_began_that_is_not_settled_yet() -> None:
+    paused = replace(JOB, paused_at=NOW - HOUR_MS)
+    assert _earliest(paused) == BY_POLICY - HOUR_MS
+    assert _earliest(replace(paused, intent=Intent(Verb.RESUME, NOW - 2 * HOUR_MS, None))) == BY_POLICY - 2 * HOUR_MS
+
+
+def test_a_note_takes_it_further_back_until_a_look_finds_nothing_there() -> None:
+    long_ago = NOW - 30 * DAY_MS
+    job = noted(noted(JOB, long_ago, NOW), NOW, NOW)
+    assert _earliest(job) == long_ago
+    later = NOW + 10 * MINUTE_MS
+    assert looked(job, None, later - 1) == job, "whoever made the note may not have written its run yet"
+    assert _earliest(looked(job, long_ago + 5, later), later) == long_ago + 5
+    assert looked(job, None, later) == replace(job, live_from=None, live_noted_at=None)
+
+
+def test_a_note_is_made_again_before_it_may_be_dropped() -> None:
+    long_ago = NOW - 30 * DAY_MS
+    job = noted(JOB, long_ago, NOW)
+    assert [is_noted(job, at, NOW + 5 * MINUTE_MS - 1) for at in (long_ago - 1, long_ago, NOW)] == [False, True, True]
+    assert not is_noted(job, long_ago, NOW + 5 * MINUTE_MS)
+    assert is_noted(replace(JOB, schedule=Schedule(At(NOW))), 0, NOW), "all of a one-off is looked through anyway"
+
+
+def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() -> None:
+    shorter = replace(JOB, timeout_seconds=60, revision=2)
+    after = revised_from(JOB, shorter, NOW, 60 * SECOND_MS)
+    assert (_earliest(after), after.revision) == (BY_POLICY, 2)
+    assert revised_from(shorter, JOB, NOW, 60 * SECOND_MS) == JOB
+    recurring = revised_from(replace(JOB, schedule=Schedule(At(NOW))), JOB, NOW, 60 * SECOND_MS)
+    assert _earliest(recurring) == 0

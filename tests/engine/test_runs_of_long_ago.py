@@ -1,0 +1,99 @@
+"""A change of a job finds its live runs, however long ago they were due, and looks no further back than it must."""
+
+from dataclasses import replace
+
+from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
+from tests.engine.service import KEY, guarded
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import DAY_MS, HOUR_MS
+from timeball.domain.job import Completion
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Run, RunState
+from timeball.domain.schedule import Every
+from timeball.engine.by_hand import retry_runs
+from timeball.engine.callback import Word, report
+from timeball.engine.change import cancel, pause, resume, revise
+from timeball.engine.claim import claim
+
+WEEK_SECONDS = 7 * 24 * 3600
+NO_RETRY = RetryPolicy(max_retries=0)
+
+
+def _begun(wanted: JobSpec, statuses: list[int]) -> Play:
+    play = Play()
+    play.store_jobs([wanted])
+    play.caller.statuses = statuses
+    _work_until(play, 0)
+    return play
+
+
+def _work_until(play: Play, hours: float) -> None:
+    until = NOW + int(hours * HOUR_MS)
+    while True:
+        play.scan_all()
+        while play.execute_next():
+            pass
+        if play.clock.now() >= until:
+            return
+        play.clock.advance(min(HOUR_MS, until - play.clock.now()))
+
+
+def _run(play: Play, day: int) -> Run:
+    (run,) = play.store.read_runs([RunId(KEY, NOW + day * DAY_MS, Origin.SCHEDULE)])
+    assert run is not None
+    return run
+
+
+def _daily(wanted: JobSpec) -> JobSpec:
+    return replace(wanted, completion=Completion.CALLBACK, timeout_seconds=WEEK_SECONDS, retry=NO_RETRY)
+
+
+def _assert_delete_stops(play: Play, run: Run) -> None:
+    assert run.state is RunState.RUNNING
+    (changed,) = cancel(play.world(), [(KEY, None)])
+    assert run.id in changed.claimed
+    (stopped,) = play.store.read_runs([run.id])
+    assert stopped is not None
+    assert stopped.cancel_requested
+
+
+def test_the_holder_of_the_guard_that_was_parked_for_days_before_it_ran_for_days() -> None:
+    play = _begun(_daily(guarded(OverlapPolicy.QUEUE_ONE, Every(24 * 3600, NOW))), [202] * 10)
+    _work_until(play, 24 * 6.9)
+    report(play.world(), [Word(_run(play, 0).id, 1)])
+    _work_until(play, 24 * 13.5)
+    _assert_delete_stops(play, _run(play, 1))
+
+
+def test_a_run_that_began_when_its_job_allowed_a_week() -> None:
+    wanted = _daily(spec("job", Every(24 * 3600, NOW)))
+    play = _begun(wanted, [202] * 10)
+    _work_until(play, 24 * 3.5)
+    revise(play.world(), [(replace(play.job(KEY), work=WORK), replace(wanted, timeout_seconds=60))])
+    _assert_delete_stops(play, _run(play, 0))
+
+
+def _retried_after_a_month() -> Play:
+    play = _begun(spec("job", Every(24 * 3600, NOW), replace(PLAIN_RETRY, max_retries=0)), [404])
+    _work_until(play, 24 * 30.5)
+    retry_runs(play.world(), [_run(play, 0).id])
+    return play
+
+
+def test_a_run_of_long_ago_that_is_tried_by_hand() -> None:
+    play = _retried_after_a_month()
+    claim(play.world(), [_run(play, 0).id], "another")
+    _assert_delete_stops(play, _run(play, 0))
+
+
+def test_when_it_is_over_a_change_looks_no_further_back_than_the_policies_say() -> None:
+    play = _retried_after_a_month()
+    assert play.job(KEY).live_from == NOW
+    _work_until(play, 24 * 30.6)
+    assert _run(play, 0).state is RunState.SUCCEEDED
+    pause(play.world(), [(KEY, None)])
+    assert play.job(KEY).live_from is None
+    resume(play.world(), [(KEY, None)])
+    assert play.job(KEY).live_from is None
