@@ -15,7 +15,7 @@ _SINGLE_TO_BATCH = {
     "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
     "sqs:SendMessage": "sqs:SendMessageBatch",
 }
-_STATEMENTS = {"dynamodb:PartiQLInsert", "dynamodb:PartiQLSelect", "dynamodb:PartiQLUpdate"}
+_STATEMENTS = {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}
 
 
 def allow_batches(stack: Stack) -> None:

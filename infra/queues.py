@@ -19,7 +19,7 @@ KEPT = Duration.days(14)
 """The longest that SQS allows, on every queue: an outage of executors that is shorter loses no message."""
 
 DELIVERIES = 10
-"""Receives until a message is a dead letter; paused jobs and leases held elsewhere return messages, too."""
+"""Receives until a message goes to the dead-letter queue; paused jobs and leases held elsewhere return some, too."""
 
 EXECUTE_TIMEOUT = Duration.minutes(15)
 """The longest that a Lambda may run; a run may take 840 seconds of it."""
@@ -60,7 +60,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class PriorityQueue:
-    """The queue of a priority and its dead letters."""
+    """The queue of a priority and its dead-letter queue."""
 
     main: Feed
     dead: Feed

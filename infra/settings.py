@@ -106,7 +106,9 @@ class Settings:
         metadata=_setting("How long that is at first; each time in a row it is twice as long", _whole(1, 600), 30)
     )
     host_retries_per_second: int = field(
-        metadata=_setting("How many retries a second go to a host that has failed lately", _whole(1, 1000), 10)
+        metadata=_setting(
+            "How many retries a second go to a host that has failed lately; twice as many at once", _whole(1, 1000), 10
+        )
     )
     retention_days: int = field(metadata=_setting("How long finished jobs and runs are kept", _whole(1, 3650), 90))
     private_targets: str = field(

@@ -9,7 +9,6 @@ from timeball.aws import schema
 
 ROWS = (
     "dynamodb:BatchGetItem",
-    "dynamodb:GetItem",
     "dynamodb:PartiQLInsert",
     "dynamodb:PartiQLUpdate",
     "dynamodb:PutItem",
@@ -17,7 +16,7 @@ ROWS = (
 )
 """Strong reads and conditional writes of single rows, as batches or one by one."""
 
-FIND = ("dynamodb:PartiQLSelect", "dynamodb:Query")
+FIND = ("dynamodb:Query",)
 """Reads of an item collection or of an index."""
 
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}

@@ -1,12 +1,14 @@
 """What must hold of a job once the dust has settled, whatever crashed or came twice before."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.engine.play import Play
 from timeball.domain.backfill import Backfill, BackfillStatus
-from timeball.domain.ids import RunId
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Completion, Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter
 from timeball.domain.run import Attempt, Outcome, Run, RunState
@@ -50,7 +52,7 @@ def at_rest(play: Play, job: Job) -> Rest:
 
 def assert_all_is_well(rest: Rest) -> None:
     """All that holds of any job once nothing is left to do."""
-    assert_nothing_is_both_run_and_skipped(rest)
+    assert_nothing_is_called_that_is_over(rest)
     assert_nothing_is_stuck(rest)
     assert_nobody_holds_the_guard(rest)
     assert_attempts_rise(rest)
@@ -70,11 +72,17 @@ def assert_each_instant_has_one_row(rest: Rest, through_at: int) -> None:
     assert sum(row.count for row in rest.runs if row.id.fire_at <= through_at) >= len(instants)
 
 
-def assert_nothing_is_both_run_and_skipped(rest: Rest) -> None:
-    """Promise 6: where a row says skipped or cancelled, no call was made for that instant after all."""
+def assert_nothing_is_called_that_is_over(rest: Rest) -> None:
+    """Promise 6: what a row says was skipped was never called, and nothing was called after its row had ended."""
     skipped = [row for row in rest.runs if row.state is RunState.SKIPPED]
-    for _, call in rest.calls:
-        assert not [row for row in skipped if row.covers(call.run.fire_at)], call.run
+    ended_ats = {row.id: row.finished_at for row in rest.runs}
+    for called_at, call in rest.calls:
+        of_schedule = call.run.origin is Origin.SCHEDULE  # any other run may stand for an instant that was skipped
+        assert not [row for row in skipped if row.id == call.run or (of_schedule and row.covers(call.run.fire_at))], (
+            call.run
+        )
+        ended_at = ended_ats[call.run]
+        assert ended_at is None or called_at <= ended_at, call.run
 
 
 def assert_nothing_is_stuck(rest: Rest) -> None:
@@ -120,11 +128,32 @@ def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
     An executor that died between the row of an attempt and that of its run has lost the attempt, whatever came of it.
     Whoever asks for a retry by hand has it at once.
     """
-    free_at = attempt.claimed_at + rest.rules.lease_ms + rest.rules.margin_ms
-    if attempt.outcome is not Outcome.LOST and attempt.finished_at is not None:
-        assert rest.row.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
-        free_at = min(free_at, attempt.finished_at + rest.row.retry.backoff_ms(attempt.number))
-    return free_at if run.budget_at is None else min(free_at, run.budget_at)
+    backoff_ms = rest.row.retry.backoff_ms(
+        attempt.number - (run.budget_from if attempt.number > run.budget_from else 0)
+    )
+    ended_at = _ended_at_target(rest, attempt)
+    if ended_at is not None:
+        free_at = ended_at + backoff_ms
+    else:
+        free_at = attempt.claimed_at + rest.rules.lease_ms + rest.rules.margin_ms
+        if attempt.outcome is not Outcome.LOST and attempt.finished_at is not None:
+            assert rest.row.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
+            free_at = min(free_at, attempt.finished_at + backoff_ms)
+    by_hand = run.budget_at is not None and attempt.number <= run.budget_from
+    return min(free_at, run.budget_at or 0) if by_hand else free_at
+
+
+def _ended_at_target(rest: Rest, attempt: Attempt) -> int | None:
+    """Return when an attempt ended that its target had (it answered 202), at the earliest; None: it had not.
+
+    The target said so, or was not heard of until its own lease was out, which no executor's lease has a part in.
+    """
+    if rest.row.completion is not Completion.CALLBACK or attempt.started_at is None or attempt.status is not None:
+        return None
+    if attempt.outcome is Outcome.FAILED:
+        return attempt.finished_at
+    lease_ms = min(rest.row.heartbeat_seconds or rest.row.timeout_seconds, rest.row.timeout_seconds) * SECOND_MS
+    return max(attempt.started_at + lease_ms, attempt.finished_at or 0) + rest.rules.margin_ms
 
 
 def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
@@ -132,10 +161,26 @@ def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
     if rest.row.overlap is OverlapPolicy.ALLOW:
         return
     guarded = {row.id: row for row in rest.runs if row.id.origin in GUARDED}
-    called_ats = {run: [at for at, call in rest.calls if call.run == run] for run in guarded}
+    called = {run: [(at, call.attempt) for at, call in rest.calls if call.run == run] for run in guarded}
     for run, row in guarded.items():
-        for called_at in (at for other in guarded if other != run for at in called_ats[other]):
-            assert not called_ats[run] or not called_ats[run][0] <= called_at < (row.finished_at or called_at), run
+        others = [at for other in guarded if other != run for at, _ in called[other]]
+        for first_at, ended_at in _lives(rest, row, called[run]):
+            assert not [at for at in others if first_at <= at < (ended_at or at)], run
+
+
+def _lives(rest: Rest, row: Run, called: Sequence[tuple[int, int]]) -> list[tuple[int, int | None]]:
+    """Return the life of a run, from its first call to its end; one that a person had tried again has two.
+
+    What lies between the two is not looked at: most such runs had failed, and held nothing.
+    """
+    before = [at for at, attempt in called if attempt <= row.budget_from]
+    since = [at for at, attempt in called if attempt > row.budget_from]
+    lives = [(since[0], row.finished_at)] if since else []
+    if before:
+        attempts = [*rest.attempts.get(row.id, []), *([row.last] if row.last else [])]
+        ended_ats = [one.finished_at or 0 for one in attempts if one.number <= row.budget_from]
+        lives.append((before[0], max([before[-1], *ended_ats])))
+    return lives
 
 
 def assert_each_run_was_called_once(rest: Rest) -> None:

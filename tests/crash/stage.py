@@ -133,10 +133,10 @@ class Stage:
         """
         return 1 if isinstance(self._place, Memory) else 2
 
-    def crashes(self, play: Play, verb: Callable[[Play], object], points: int) -> Iterator[Play]:
-        """Yield what stands after each crash of a verb, which has `points` of them, or more."""
+    def crashes(self, play: Play, verb: Callable[[Play], object], points: int | None) -> Iterator[Play]:
+        """Yield what stands after each crash of a verb, which has `points` of them, or more; None: it may have none."""
         pictures = self.pictures(play, verb)
-        assert len(pictures) >= points, f"{len(pictures)} points"
+        assert points is None or 0 < points <= len(pictures), f"{len(pictures)} points"
         distinct = [
             picture
             for picture, previous in zip(pictures, [None, *pictures], strict=False)

@@ -93,7 +93,7 @@ CASES = {
     "it waits, given up on once too often": Case(_given_up_once_too_often, 2, FAILED, ONE_OFF),
     "it waits, and its job is paused": Case(_taken_back_by_a_pause_that_was_stopped, 2, WELL, ONE_OFF),
     "it is under way": Case(_claimed_by_one_who_dies, 2, WELL, ONE_OFF),
-    "it waits for its retry": Case(_waiting_for_its_retry, 0, WELL, ONE_OFF),
+    "it waits for its retry": Case(_waiting_for_its_retry, 2, WELL, ONE_OFF),
     "it is over, and its job does not know": Case(_ended_by_one_who_died_before_the_follow_ups, 2, WELL, ONE_OFF),
     "it is over, and another is parked behind it": Case(
         _holder_ended_with_another_parked, 4, WELL, guarded(OverlapPolicy.QUEUE_ONE, THREE)

@@ -110,7 +110,7 @@ def test_a_life_cut_off_anywhere_goes_on_to_the_same_end(stage: Stage, name: str
 def test_a_life_cut_off_anywhere_and_then_once_more_goes_on_to_the_same_end(name: str) -> None:
     life, stage = (LIVES | MORE_LIVES)[name], Stage(Memory(), 0, lambda *_: None)
     for left in stage.crashes(_begin(stage, life), _live(life), life.points):
-        for left_again in stage.crashes(left, _live(life), 0):
+        for left_again in stage.crashes(left, _live(life), None):
             left_again.clock.advance(20 * SECOND_MS)
             _live(life)(left_again)
             _assert_promises(left_again, life)

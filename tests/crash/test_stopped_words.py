@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
@@ -21,6 +22,8 @@ from timeball.engine.dead_letters import DeadFilter, discard_matching, list_dead
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 HEARTBEAT_SECONDS = 40
+"""Longer than the lease of an executor; `SHORT_SECONDS` is shorter."""
+SHORT_SECONDS = 20
 ALL = DeadFilter("acme")
 
 Verb = Callable[[Play], object]
@@ -30,8 +33,8 @@ def _run_id(play: Play) -> RunId:
     return play.runs(JOB.key)[0].id
 
 
-def _sent(play: Play) -> None:
-    play.store_jobs([replace(JOB, completion=Completion.CALLBACK, heartbeat_seconds=HEARTBEAT_SECONDS)])
+def _sent(play: Play, heartbeat_seconds: int | None = HEARTBEAT_SECONDS) -> None:
+    play.store_jobs([replace(JOB, completion=Completion.CALLBACK, heartbeat_seconds=heartbeat_seconds)])
     play.scan_all()
 
 
@@ -45,9 +48,15 @@ def _handed_over(play: Play) -> None:
     _executed(play)
 
 
-def _not_heard_of(play: Play) -> None:
+def _at_work(play: Play) -> None:
     _handed_over(play)
-    play.clock.advance(HEARTBEAT_SECONDS * SECOND_MS + play.rules.margin_ms)
+    play.clock.advance(SHORT_SECONDS * SECOND_MS)
+
+
+def _not_heard_of(play: Play, heartbeat_seconds: int | None = HEARTBEAT_SECONDS) -> None:
+    _sent(play, heartbeat_seconds)
+    _executed(play)
+    play.clock.advance((heartbeat_seconds or JOB.timeout_seconds) * SECOND_MS + play.rules.margin_ms)
 
 
 def _failed(play: Play) -> None:
@@ -67,6 +76,11 @@ def _retrying(play: Play) -> None:
 def _queued(play: Play) -> None:
     play.store_jobs([JOB])
     play.scan_all()
+
+
+def _forgotten(play: Play) -> None:
+    _queued(play)
+    play.queue.inbox("normal").delete(play.queue.receive("normal"))
 
 
 def _hourly_failed(play: Play) -> None:
@@ -93,6 +107,10 @@ def _complete(play: Play) -> None:
 
 def _fail(play: Play) -> None:
     report(play.world(), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
+
+
+def _fail_for_good(play: Play) -> None:
+    report(play.world(), [Word(_run_id(play), 1, error="It is of no use.", may_retry=False)])
 
 
 def _beat(play: Play) -> None:
@@ -123,7 +141,7 @@ def _execute(play: Play) -> None:
 class Case:
     """What came before, what is stopped, its points; how the run ends, how often it is called at least and at most.
 
-    `repeats`: whoever asked had no answer and asks again.
+    `repeats`: whoever asked had no answer and asks again. `apart_seconds`: the second call leaves no earlier.
     """
 
     prepare: Callable[[Play], None]
@@ -133,9 +151,11 @@ class Case:
     status: JobStatus
     calls: tuple[int, int]
     repeats: bool = True
+    apart_seconds: int = 0
 
 
 DONE = (RunState.SUCCEEDED, JobStatus.COMPLETED)
+FAILED = (RunState.FAILED, JobStatus.FAILED)
 GOES_ON = (RunState.SUCCEEDED, JobStatus.PENDING)
 CASES = {
     # Hidden, claimed, handed over, removed. Stopped before it is handed over, its target is called again.
@@ -145,11 +165,26 @@ CASES = {
     "a success of a target that dies": Case(_handed_over, _complete, 6, *DONE, (1, 2), repeats=False),
     "a failure": Case(_handed_over, _fail, 4, *DONE, (2, 2)),
     "a failure of a target that dies": Case(_handed_over, _fail, 4, *DONE, (2, 2), repeats=False),
-    "a heartbeat, then nothing more": Case(_handed_over, _beat, 2, *DONE, (2, 2)),
-    "the end of a lease": Case(_not_heard_of, Play.scan, 4, *DONE, (2, 2), repeats=False),
+    "a failure for good": Case(_handed_over, _fail_for_good, 6, *FAILED, (1, 1)),
+    # The second call: after the last heartbeat's lease, its margin, and the retry's wait.
+    "a heartbeat, then nothing more": Case(_at_work, _beat, 2, *DONE, (2, 2), apart_seconds=SHORT_SECONDS + 50),
+    "the end of a lease": Case(_not_heard_of, Play.scan, 4, *DONE, (2, 2), repeats=False, apart_seconds=50),
+    "the end of a lease that is shorter than an executor's": Case(
+        partial(_not_heard_of, heartbeat_seconds=SHORT_SECONDS),
+        Play.scan,
+        4,
+        *DONE,
+        (2, 2),
+        repeats=False,
+        apart_seconds=SHORT_SECONDS + 10,
+    ),
+    "the end of an attempt's time": Case(
+        partial(_not_heard_of, heartbeat_seconds=None), Play.scan, 4, *DONE, (2, 2), repeats=False, apart_seconds=130
+    ),
     # The run, its message, its due key.
     "a retry by hand": Case(_failed, _retry, 6, *DONE, (2, 2)),
     "a retry by hand, before its time": Case(_retrying, _retry, 6, *DONE, (2, 2)),
+    "a retry by hand of a run whose message was lost": Case(_forgotten, _retry, 6, *DONE, (1, 1)),
     # The job, which is open yet, is told before.
     "a retry by hand, and the job goes on": Case(_hourly_failed, _retry, 8, *GOES_ON, (2, 2)),
     "a replay, and the job goes on": Case(_hourly_failed, _replay, 4, *GOES_ON, (2, 2)),
@@ -159,7 +194,7 @@ CASES = {
         _lost, _cancel, 2, RunState.CANCELLED, JobStatus.CANCELLED, (0, 0)
     ),
     "a replay": Case(_failed, _replay, 2, *DONE, (2, 2)),
-    "a discard": Case(_failed, _discard, 2, RunState.FAILED, JobStatus.FAILED, (1, 1)),
+    "a discard": Case(_failed, _discard, 2, *FAILED, (1, 1)),
     # Hidden, held back, removed.
     "a run that is held back": Case(_host_rests, _execute, 6, *DONE, (1, 1), repeats=False),
 }
@@ -186,6 +221,8 @@ def _assert_promises(play: Play, case: Case) -> None:
     assert (run.state, rest.row.status) == (case.state, case.status)
     least, most = case.calls
     assert least <= len(rest.calls) <= most
+    assert [at for at, _ in rest.calls[1:] if at < rest.calls[0][0] + case.apart_seconds * SECOND_MS] == []
     assert_all_is_well(rest)
     assert [one.number for one in rest.attempts.get(run.id, [])] == list(range(1, run.attempt)) or run.attempt <= 1
-    assert list_dead(play.world(), ALL, 10).runs == ()
+    assert [one.id for one in list_dead(play.world(), ALL, 10).runs] == [run.id] * run.is_dead_letter
+    assert run.is_dead_letter == (case.act is _fail_for_good)

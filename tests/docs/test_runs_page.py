@@ -2,15 +2,18 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from functions.api.job_request import RetryPolicy
+from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
-from timeball.domain.host import HostRules
+from timeball.domain.host import Host, HostKey, HostRules, admit
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.retry import RetryPolicy as Policy
 from timeball.domain.retry import patience_ms
+from timeball.domain.run import RunState
 from timeball.engine.world import Rules
 
 PAGE = read(ROOT / "docs/runs.md")
@@ -45,9 +48,24 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
     for shown in (
         f"fails {rules.failures} times in a row",
         f"for {rules.rest_ms // SECOND_MS} s",
+        f"not beyond {rules.probe_ms // SECOND_MS} s",
         f"up to {rules.longest_rest_ms // MINUTE_MS} minutes",
-        f"at {rules.retries_per_second} a second",
+        f"{rules.burst} at once if there were none for a while, then {rules.retries_per_second} a second",
     ):
-        assert shown in page
+        assert shown in page.replace("\n  ", " ").replace("\n", " ")
+    assert rules.burst == 2 * rules.retries_per_second
     assert "at least ten minutes" in page
     assert patience_ms(Policy(max_retries=0)) == 10 * MINUTE_MS
+
+
+def test_so_many_retries_go_in_the_first_second_as_the_page_says() -> None:
+    host, retry = (
+        Host(HostKey("acme", "target.example"), failures=1),
+        replace(run(), state=RunState.RETRYING, attempt=1),
+    )
+    starts: list[int] = []
+    for _ in range(100):
+        host, admission = admit(host, retry, NOW, HostRules())
+        starts.append(NOW if admission.until is None else admission.until)
+    count = len([start_at for start_at in starts if start_at < NOW + SECOND_MS])
+    assert f"so {count} in the first second" in _section("When a host is down").replace("\n", " ")

@@ -5,9 +5,11 @@ import queue
 import re
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import ModuleType
 from typing import Any
@@ -30,27 +32,47 @@ PAGE = read(ROOT / "docs/webhooks.md")
 WITHIN_SECONDS = 20
 
 
+class Trouble(Enum):
+    """What comes of a request instead of its answer: a status; nothing, or not all of it, and the connection ends."""
+
+    NONE = "none"
+    UNAVAILABLE = "503"
+    TOO_MANY = "429"
+    UNHEARD = "unheard"
+    HEARD = "heard"
+    BREAKS_OFF = "breaks off"
+
+
 class Bridge:
-    """The API of a test over HTTP, one request at a time; `heard` has each word of the endpoint, and its answer."""
+    """The API of a test over HTTP, one request at a time; `heard` has each word of the endpoint, and its answer.
+
+    The first requests meet one of `troubles` each.
+    """
 
     def __init__(self, api: Api) -> None:
         self.heard: queue.Queue[tuple[str, Answer]] = queue.Queue()
-        self.unavailable = 0
+        self.troubles: list[Trouble] = []
         bridge = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 assert self.headers["Authorization"] == "Bearer tb_key"
-                if bridge.unavailable:
-                    bridge.unavailable -= 1
-                    self.send_error(503)
+                trouble = bridge.troubles.pop(0) if bridge.troubles else Trouble.NONE
+                if trouble is Trouble.UNHEARD:
+                    return
+                if trouble.value.isdecimal():
+                    self.send_error(int(trouble.value))
                     return
                 answer = api.call("POST", self.path, raw=body, headers=dict(self.headers.items()))
+                bridge.heard.put((self.path.rpartition("/")[2], answer))
+                if trouble is Trouble.HEARD:
+                    return
                 self.send_response(answer.status)
+                if trouble is Trouble.BREAKS_OFF:
+                    self.send_header("Content-Length", "100000")
                 self.end_headers()
                 self.wfile.write(answer.text.encode())
-                bridge.heard.put((self.path.rpartition("/")[2], answer))
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
@@ -146,15 +168,38 @@ def test_it_stops_when_its_attempt_is_an_older_one(api: Api, bridge: Bridge, url
     assert row(api, str(run.id)).attempt == 2
 
 
+@pytest.mark.parametrize("trouble", [trouble for trouble in Trouble if trouble is not Trouble.NONE])
 def test_it_says_again_what_may_not_have_been_heard(
-    api: Api, bridge: Bridge, url: str, run: Run, monkeypatch: pytest.MonkeyPatch
+    api: Api, bridge: Bridge, url: str, run: Run, monkeypatch: pytest.MonkeyPatch, trouble: Trouble
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("time.sleep", waits.append)
-    bridge.unavailable = 2
+    bridge.troubles = [Trouble.NONE] * 3 + [trouble] * 2  # after its heartbeats, when its result is at stake
     assert call(api, run, url) == ACCEPTED
-    assert bridge.words(4)[-1] == ("complete", 200)
+    said = 3 if trouble in (Trouble.HEARD, Trouble.BREAKS_OFF) else 1
+    assert bridge.words(3 + said) == [("heartbeat", 200)] * 3 + [("complete", 200)] * said
+    assert row(api, str(run.id)).state == "succeeded"
+    assert result(api, run) == {"httpStatus": None, "body": '{"parts":3}'}
     assert waits == [1, 1]
+
+
+def test_it_says_again_what_finds_no_connection_or_takes_too_long(
+    url: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert url
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    troubles: list[Exception] = [urllib.error.URLError("refused"), TimeoutError("slow"), ConnectionResetError("reset")]
+    connect = urllib.request.urlopen
+
+    def urlopen(*arguments: Any, **more: Any) -> Any:
+        if troubles:
+            raise troubles.pop(0)
+        return connect(*arguments, **more)
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    assert sys.modules["endpoint"].tell(str(run.id), "heartbeat", attempt=1)["cancelRequested"] is False
+    assert waits == [1, 1, 1]
 
 
 @pytest.mark.parametrize("model", [CompleteRequest, FailRequest, HeartbeatRequest])

@@ -1,13 +1,15 @@
 """What the template must hold, whatever else changes in it."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from infra.ticker import DEFINITION
-from tests.stack.conftest import Synthesized
+from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws import schema
+from timeball.aws.settings import read_settings
 
 
 def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
@@ -116,8 +118,8 @@ def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synt
     assert start["seconds"] < json.loads(DEFINITION.read_text())["TimeoutSeconds"] < 300
 
 
-ROWS = {"BatchGetItem", "GetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
-FIND = {"PartiQLSelect", "Query"}
+ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
+FIND = {"Query"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND}
@@ -152,6 +154,16 @@ def test_a_function_may_do_what_it_does_and_no_more(
     assert "ManagedPolicyArns" not in stack.template["Resources"][role]["Properties"]
 
 
+def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
+    source = "".join(
+        (ROOT / f"layers/core/python/timeball/aws/{name}.py").read_text() for name in ("queries", "writes")
+    )
+    asked = {name.title().replace("_", "") for name in re.findall(r"_client\.([a-z_]+)\(", source)}
+    statements = {f"PartiQL{verb.title()}" for verb in re.findall(r"f['\"](INSERT|UPDATE|DELETE|SELECT) ", source)}
+    assert "BatchExecuteStatement" in asked  # which AWS allows by what its statements do
+    assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
+
+
 def test_no_policy_has_a_wildcard(stack: Synthesized) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
@@ -166,17 +178,26 @@ def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
     assert "BatchExecuteStatement" not in json.dumps(stack.template)
 
 
-def test_each_function_is_told_every_setting_of_the_code(stack: Synthesized) -> None:
-    names = {
-        *("TIMEBALL_JOBS_TABLE", "TIMEBALL_TENANTS_TABLE"),
-        *("TIMEBALL_QUEUE_HIGH", "TIMEBALL_QUEUE_NORMAL", "TIMEBALL_QUEUE_LOW", "TIMEBALL_QUEUE_UNREADABLE"),
-        *("TIMEBALL_SHARDS", "TIMEBALL_PARTITIONS", "TIMEBALL_LIST_SHARDS", "TIMEBALL_LOOKAHEAD_SECONDS"),
-        *("TIMEBALL_LEASE_SECONDS", "TIMEBALL_HEARTBEAT_SECONDS", "TIMEBALL_MISFIRE_SECONDS"),
-        *("TIMEBALL_HOST_FAILURES", "TIMEBALL_HOST_REST_SECONDS", "TIMEBALL_HOST_RETRIES_PER_SECOND"),
-        *("TIMEBALL_RETENTION_DAYS", "TIMEBALL_PRIVATE_TARGETS", "TIMEBALL_WRITES"),
-    }
+class _Environment(dict[str, str]):
+    """An environment that notes what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return default or ("a text" if re.search("TABLE|QUEUE", name) else None)
+
+
+def test_each_function_is_told_every_setting_that_the_code_reads_and_no_other(stack: Synthesized) -> None:
+    environment = _Environment()
+    read_settings(environment)
+    fixed = {"TIMEBALL_LEASE_MARGIN_SECONDS"}  # 5 s, as the manuals say, wherever it is deployed
+    assert fixed < environment.asked
+    names = environment.asked - fixed | {"TIMEBALL_TENANTS_TABLE"}  # which the authorizer alone reads
     for function in stack.functions().values():
-        assert names <= function["Environment"]["Variables"].keys()
+        assert {name for name in function["Environment"]["Variables"] if name.startswith("TIMEBALL_")} == names
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:

@@ -16,12 +16,14 @@ from timeball.ports import Clock, Delivery, Dispatch, UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
-    from types_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+    from types_boto3_sqs.type_defs import MessageAttributeValueTypeDef, SendMessageBatchRequestEntryTypeDef
 
 log = logging.getLogger(__name__)
 
 BATCH = 10
 MAX_DELAY_SECONDS = 900
+KEPT_BYTES = 64 * 1024
+"""Of a message that cannot be read and is too large to be kept whole."""
 
 
 class UnreadableMessageError(Exception):
@@ -92,18 +94,36 @@ class UnreadableQueue:
         self._client, self._url = client, url
 
     def keep(self, record: Mapping[str, Any]) -> bool:
-        """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises."""
-        origin = {"eventSourceARN", "messageId"} & record.keys()
+        """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises.
+
+        A message that is as large as a queue takes leaves no room for that: it is refused, and then kept cut.
+        """
+        body = record["body"]
+        about = {name: record[name] for name in ("eventSourceARN", "messageId") if name in record}
+        begin = body.encode()[:KEPT_BYTES].decode(errors="ignore")
+        cut = {**about, "cut": f"the first {len(begin.encode())} of {len(body.encode())} bytes"}
         try:
-            self._client.send_message(
-                QueueUrl=self._url,
-                MessageBody=record["body"],
-                MessageAttributes={name: {"DataType": "String", "StringValue": record[name]} for name in origin},
-            )
+            is_kept = self._is_taken(body, about) or (begin != body and self._is_taken(begin, cut))
         except Exception:
             log.exception("an unreadable message is not kept yet")
             return False
-        log.error("a message that cannot be read is kept", extra={"message_id": record.get("messageId")})
+        if is_kept:
+            log.error("a message that cannot be read is kept", extra={"message_id": record.get("messageId")})
+        return is_kept
+
+    def _is_taken(self, body: str, about: Mapping[str, str]) -> bool:
+        """Send a message; False: the queue refuses it, and would do so again."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - only in functions that call AWS
+
+        attributes: dict[str, MessageAttributeValueTypeDef] = {
+            name: {"DataType": "String", "StringValue": value} for name, value in about.items()
+        }
+        try:
+            with unknown_is_unavailable():
+                self._client.send_message(QueueUrl=self._url, MessageBody=body, MessageAttributes=attributes)
+        except ClientError as refusal:
+            log.warning("an unreadable message is refused: %s", refusal, extra=dict(about))
+            return False
         return True
 
 

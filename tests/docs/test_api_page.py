@@ -1,0 +1,48 @@
+"""What docs/api.md says of null is what a request meets."""
+
+import re
+from typing import Any
+
+import pytest
+
+from functions.api.job_request import CatchUp, JobRequest, RetryPolicy, Target
+from tests.api.client import Api
+from tests.docs.readme import ROOT, read
+
+PAGE = read(ROOT / "docs/api.md")
+(RULE,) = re.findall(r"^(A field that is null counts as not given.+?\n)\n", PAGE, re.DOTALL | re.MULTILINE)
+URL = "https://example.com/hook"
+NESTED: dict[str, tuple[type[Any], dict[str, str]]] = {
+    "target": (Target, {"type": "http", "url": URL}),
+    "retryPolicy": (RetryPolicy, {}),
+    "catchUp": (CatchUp, {"policy": "all"}),
+}
+INNER = [(outer, str(field.alias)) for outer, (model, _) in NESTED.items() for field in model.model_fields.values()]
+MAY_BE_NULL = {("retryPolicy", "maxAgeSeconds"), ("catchUp", "maxRuns")}
+
+
+@pytest.mark.parametrize("name", [str(field.alias) for field in JobRequest.model_fields.values()])
+def test_a_field_that_is_null_counts_as_not_given(api: Api, name: str) -> None:
+    url = {"target": {"type": "http", "url": URL}} if name == "handler" else {"handler": URL}
+    assert api.call("POST", "/v1/jobs", {**url, name: None}).status == 201
+
+
+@pytest.mark.parametrize(("outer", "name"), INNER)
+def test_inside_another_field_only_that_may_be_null_which_may_have_no_value(api: Api, outer: str, name: str) -> None:
+    _, base = NESTED[outer]
+    url = {} if outer == "target" else {"handler": URL}
+    answer = api.call("POST", "/v1/jobs", {**url, "everySeconds": 60, outer: {**base, name: None}})
+    assert answer.status == (201 if (outer, name) in MAY_BE_NULL else 400)
+
+
+@pytest.mark.parametrize(("outer", "name"), INNER)
+def test_a_patch_takes_null_inside_another_field_for_whatever_has_a_default(api: Api, outer: str, name: str) -> None:
+    job = api.create(everySeconds=60)
+    answer = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {outer: {name: None}})
+    needed = [str(field.alias) for field in NESTED[outer][0].model_fields.values() if field.is_required()]
+    assert answer.status == (400 if name in needed else 200)
+
+
+def test_the_page_names_all_that_may_be_null_inside_another_field() -> None:
+    named = set(re.findall(r"`(\w+)`", RULE)) - {"payload"}
+    assert named == {*NESTED, *(name for _, name in MAY_BE_NULL)}
