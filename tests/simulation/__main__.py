@@ -74,15 +74,15 @@ def _look_for_faults(pool: ProcessPoolExecutor, seeds: range) -> int:
     for name in FAULTS:
         found = _first_find(pool, name, seeds)
         missed += found is None
-        print(f"{name}: {'no story finds it' if found is None else found}", flush=True)
+        print(f"{name}, {FAULTS[name].found_by}: {'no story finds it' if found is None else found}", flush=True)
     return bool(missed)
 
 
 def _first_find(pool: ProcessPoolExecutor, fault: str, seeds: range) -> str | None:
     for start in range(0, len(seeds), _AT_ONCE):
         for seed, found in pool.map(partial(check, fault=fault), seeds[start : start + _AT_ONCE]):
-            if found:
-                return f"seed {seed}, {found[0].partition(':')[0]}"
+            if any(map(FAULTS[fault].is_told_by, found)):
+                return f"seed {seed}"
     return None
 
 

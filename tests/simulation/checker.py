@@ -1,57 +1,19 @@
-"""What must hold when a story is over, told from the store, the receiver's log and the answers that users got.
+"""What must hold when a story is over, told from the store and the receiver's log; and all that is checked of it.
 
 Each promise is a generator of complaints; a story without complaints kept them all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from tests.simulation.answers import ANSWERS
 from tests.simulation.rules import RULES
-from tests.simulation.story import MOST_SKEW_MS, Done, Story
-from tests.simulation.world import Arrival
-from timeball.domain.ids import JobKey, Origin, RunId
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.ids import JobKey, Origin
 from timeball.domain.instants import HOUR_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Schedule, fires
-from timeball.engine.by_hand import ByHand, Handled
-from timeball.engine.callback import Answered, Heard
-from timeball.engine.dead_letters import DeadFilter, list_dead
-from timeball.engine.trigger import Triggering
-from timeball.engine.world import World
-
-
-def complaints(story: Story) -> list[str]:
-    """Return everything that is wrong with a story."""
-    return [
-        f"{promise.__name__.replace('_', ' ').strip()}: {text}"
-        for promise in (
-            *RULES,
-            _what_was_acknowledged_is_stored,
-            _each_due_instant_has_one_row,
-            _what_was_skipped_was_not_called,
-            _attempts_of_a_run_come_in_order,
-            _what_succeeded_was_called,
-            _nothing_is_early,
-            _nothing_is_stuck,
-            _nothing_is_called_after_its_cancel,
-            _a_cancel_reaches_every_run,
-            _a_job_ends_with_its_final_run,
-            _nobody_is_parked_behind_a_run_that_is_over,
-            _triggers_ran,
-            _what_was_reported_counts,
-            _what_was_cancelled_alone_is_not_called_any_more,
-            _what_may_be_called_once_is,
-            _what_died_is_listed,
-        )
-        for text in promise(story)
-    ]
-
-
-def _what_was_acknowledged_is_stored(story: Story) -> Iterator[str]:
-    for done in story.done:
-        if done.verb == "submit" and done.job not in story.store.jobs:
-            yield f"{done.job} is gone"
 
 
 def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
@@ -100,15 +62,8 @@ def _written_to(job: Job) -> int:
     return job.next_fire_at - 1 if job.status is JobStatus.PAUSED and job.next_fire_at is not None else 10**15
 
 
-def _calls(story: Story) -> dict[RunId, list[Arrival]]:
-    calls: dict[RunId, list[Arrival]] = defaultdict(list)
-    for arrival in story.receiver.arrivals:
-        calls[arrival.run].append(arrival)
-    return calls
-
-
 def _what_was_skipped_was_not_called(story: Story) -> Iterator[str]:
-    calls = _calls(story)
+    calls = story.receiver.calls()
     for run in story.store.runs.values():
         if run.state is RunState.SKIPPED and run.id in calls:
             yield f"{run.id} was called and is skipped ({run.reason})"
@@ -118,7 +73,7 @@ def _what_was_skipped_was_not_called(story: Story) -> Iterator[str]:
 
 
 def _attempts_of_a_run_come_in_order(story: Story) -> Iterator[str]:
-    for run_id, arrivals in _calls(story).items():
+    for run_id, arrivals in story.receiver.calls().items():
         numbers = [arrival.attempt for arrival in arrivals]
         if numbers != sorted(set(numbers)):
             yield f"{run_id} was called as attempts {numbers}"
@@ -128,14 +83,14 @@ def _attempts_of_a_run_come_in_order(story: Story) -> Iterator[str]:
 
 
 def _what_succeeded_was_called(story: Story) -> Iterator[str]:
-    calls = _calls(story)
+    calls = story.receiver.calls()
     for run in story.store.runs.values():
         if run.state is RunState.SUCCEEDED and run.id not in calls:
             yield f"{run.id} succeeded without a call"
 
 
 def _nothing_is_early(story: Story) -> Iterator[str]:
-    for run_id, arrivals in _calls(story).items():
+    for run_id, arrivals in story.receiver.calls().items():
         if run_id.origin is Origin.SCHEDULE and arrivals[0].at < run_id.fire_at - MOST_SKEW_MS:
             yield f"{run_id} was called {run_id.fire_at - arrivals[0].at} ms early"
 
@@ -156,41 +111,6 @@ def _nothing_is_stuck(story: Story) -> Iterator[str]:
             yield f"backfill {backfill.key.name} is not over: {backfill}"
 
 
-def _answers(story: Story, verb: str) -> Iterator[Done]:
-    return (done for done in story.done if done.verb == verb)
-
-
-def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
-    """The answer names the runs that were claimed already: their attempts of that moment may still call."""
-    cancelled_at: dict[JobKey, int] = {}
-    claimed: dict[JobKey, set[RunId]] = defaultdict(set)
-    for done in _answers(story, "cancel"):
-        if done.answer.job is not None and done.answer.job.status is JobStatus.CANCELLED:
-            cancelled_at.setdefault(done.job, done.at)
-            claimed[done.job] |= set(done.answer.claimed)
-    for arrival in story.receiver.arrivals:
-        at = cancelled_at.get(arrival.run.job)
-        if at is not None and arrival.at > at and arrival.run not in claimed[arrival.run.job]:
-            yield f"{arrival.run} attempt {arrival.attempt} was called {arrival.at - at} ms after its job's cancel"
-    for write, before in story.store.history.claims():
-        at = cancelled_at.get(before.id.job)
-        if at is not None and write.at > at:
-            yield f"{before.id} was claimed {write.at - at} ms after its job's cancel: {write}"
-
-
-def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
-    """When a user has the answer, each run that was there before is over, or is running and asked to stop."""
-    history = story.store.history
-    for done in _answers(story, "cancel"):
-        writes = [write for write in history.of_job(done.job) if write.after.status is JobStatus.CANCELLED]
-        for run in history.runs_of(done.job) if writes else ():
-            standing = history.run_at(run, done.at)
-            if standing is None or standing.is_terminal or history.of_run(run)[0].at >= writes[0].at:
-                continue
-            if not (standing.state is RunState.RUNNING and standing.cancel_requested):
-                yield f"{standing} is left {done.at - writes[0].at} ms after the cancel of its job"
-
-
 def _a_job_ends_with_its_final_run(story: Story) -> Iterator[str]:
     for job, final in story.unended():
         yield f"{job} is {job.status}, and its final run is over: {final}"
@@ -207,38 +127,10 @@ def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
             yield f"{key.job_id}: {parked} is parked behind {holder}"
 
 
-def _triggers_ran(story: Story) -> Iterator[str]:
-    for done in _answers(story, "trigger"):
-        if done.answer.outcome is Triggering.STARTED and done.answer.run.id not in story.store.runs:
-            yield f"{done.answer.run.id} is gone"
-
-
-def _what_was_reported_counts(story: Story) -> Iterator[str]:
-    for done in _answers(story, "report"):
-        told: Answered = done.answer
-        if told.outcome is not Heard.DONE or told.run is None or told.run.state is not RunState.SUCCEEDED:
-            continue
-        run = story.store.runs[told.run.id]
-        if run.state is not RunState.SUCCEEDED or run.attempt != told.run.attempt:
-            yield f"{told.run} was reported as done, and is {run}"
-
-
-def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
-    """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
-    calls = _calls(story)
-    for done in _answers(story, "cancel run"):
-        told: Handled = done.answer
-        if told.outcome is not ByHand.DONE or told.run is None:
-            continue
-        for arrival in calls.get(told.run.id, ()):
-            if arrival.at > done.at and arrival.attempt > told.run.attempt:
-                yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told.run}"
-
-
 def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
     """Of a job that was so from its beginning; each retry by hand allows one call more."""
     history = story.store.history
-    for run_id, arrivals in _calls(story).items():
+    for run_id, arrivals in story.receiver.calls().items():
         jobs = [write.after for write in history.of_job(run_id.job)]
         if any(job.delivery is Guarantee.AT_LEAST_ONCE for job in jobs):
             continue
@@ -248,9 +140,27 @@ def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
             yield f"{run_id} was called as {[arrival.attempt for arrival in arrivals]}, {by_hand} of them by hand"
 
 
-def _what_died_is_listed(story: Story) -> Iterator[str]:
-    world = World(story.store, story.queue, story.clock, story.rules)
-    listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(world, DeadFilter(tenant), 10_000).runs}
-    dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
-    if len(dead) < 1_000 and listed != dead:
-        yield f"{listed ^ dead}"
+PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
+    *RULES,
+    *ANSWERS,
+    _each_due_instant_has_one_row,
+    _what_was_skipped_was_not_called,
+    _attempts_of_a_run_come_in_order,
+    _what_succeeded_was_called,
+    _nothing_is_early,
+    _nothing_is_stuck,
+    _a_job_ends_with_its_final_run,
+    _nobody_is_parked_behind_a_run_that_is_over,
+    _what_may_be_called_once_is,
+)
+"""All that a story may break; the name of each is the sentence with which its complaints begin."""
+
+
+def sentence(promise: Callable[[Story], Iterator[str]]) -> str:
+    """Return what a promise says."""
+    return promise.__name__.replace("_", " ").strip()
+
+
+def complaints(story: Story) -> list[str]:
+    """Return everything that is wrong with a story."""
+    return [f"{sentence(promise)}: {text}" for promise in PROMISES for text in promise(story)]

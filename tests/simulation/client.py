@@ -36,7 +36,7 @@ class Client:
             answer = await self.request(verb, key, work, *args)
             if answer is not None:
                 first = answer[0] if isinstance(answer, list) else answer
-                story.done.append(Done(story.clock.now(), verb, key, first))
+                story.done.append(Done(story.clock.now(), verb, key, first, args))
                 return first
             if story.random.random() < _GIVES_UP:
                 return None

@@ -73,10 +73,13 @@ class History:
         return self._jobs[job]
 
     def claims(self) -> Iterator[tuple[Write[Run], Run]]:
-        """Yield the writes that began an attempt, and the run as it was before."""
+        """Yield the writes that began an attempt, by its number or by its owner, and the run as it was before."""
         for write in self.runs:
-            if write.before is not None and write.after.attempt > write.before.attempt:
-                yield write, write.before
+            before, after = write.before, write.after
+            if before is None:
+                continue
+            if after.attempt != before.attempt or (after.owner is not None and after.owner != before.owner):
+                yield write, before
 
     def reigns(self, key: JobKey, ends_at: int) -> Iterator[Reign]:
         """Yield each schedule of a job, but for one that had nothing to plan; the last one reigns until `ends_at`."""
@@ -96,6 +99,12 @@ class History:
         writes = self._jobs[job]
         position = bisect_right(writes, at, key=lambda write: write.at)
         return writes[position - 1].after if position else None
+
+    def jobs_between(self, job: JobKey, from_at: int, to_at: int) -> list[Job]:
+        """Return every version of a job that stood at some time between two true times, both included."""
+        standing = self.job_at(job, from_at)
+        later = [write.after for write in self._jobs[job] if from_at < write.at <= to_at]
+        return later if standing is None else [standing, *later]
 
     def run_at(self, run: RunId, at: int) -> Run | None:
         """Return a run as it stood at a true time; None before it was inserted."""

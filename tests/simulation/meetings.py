@@ -58,7 +58,7 @@ class Meeting:
         moments, _ = self._play(-1)
         for moment in range(moments):
             _, story = self._play(moment)
-            yield from (f"stopped at its moment {moment}: {complaint}" for complaint in complaints(story))
+            yield from (f"{complaint} (the first stopped at its moment {moment})" for complaint in complaints(story))
 
     def _play(self, moment: int) -> tuple[int, Story]:
         """Play it, with a stop at a moment of the first; return how many moments that had, and the story."""
@@ -200,6 +200,9 @@ MEETINGS = {
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another is at its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=30, call_seconds=10
+    ),
+    "an execution that wakes when another has called its run": Meeting(
+        _due_once, (5, executes), [], stop_seconds=38, call_seconds=10
     ),
     "a claim by one who dies, of a run whose message is given up": Meeting(
         _due_once, (5, claims), [gives_up], stop_seconds=10

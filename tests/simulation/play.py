@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
-from tests.simulation.users import act
+from tests.simulation.users import act, give_up
 from tests.simulation.workers import befall, execute_messages, judge_dead_letters, scan_each_second
 from tests.simulation.world import LONGEST_LAG_MS
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
@@ -29,6 +29,8 @@ async def _play(story: Story) -> None:
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
     story.calm_down()
+    if story.is_long:
+        await give_up(story)
     await _until_over(story, tasks)
     for task in tasks:
         task.cancel()

@@ -10,13 +10,14 @@ from dataclasses import replace
 from itertools import islice
 
 from tests.simulation.history import Write
-from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.catch_up import PACE_MS
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
+from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import MOVES, Outcome, Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
@@ -62,6 +63,8 @@ def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
             continue
         if after.last.number != before.attempt:
             yield f"attempt {after.last.number} was written as the end of attempt {before.attempt}: {write}"
+        if write.by.startswith(TARGET) and write.by != f"{TARGET}{before.attempt}":
+            yield f"{write.by} ended attempt {before.attempt}: {write}"
 
 
 def _nobody_cuts_a_lease_short(story: Story) -> Iterator[str]:
@@ -91,6 +94,19 @@ def _is_entitled(write: Write[Run], before: Run) -> bool:
     return write.by.startswith("user") or write.by == (before.owner or "").split("/")[0]
 
 
+def _a_heartbeat_revives_no_lease(story: Story) -> Iterator[str]:
+    """The new lease tells when that was decided, unless the end of the attempt's time cuts it short."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.callback is None or before.callback.heartbeat_ms is None:
+            continue
+        held_until, holds_until = before.lease_until or 0, after.lease_until or 0
+        if after.callback == before.callback and held_until < holds_until < before.callback.until:
+            late_ms = holds_until - before.callback.heartbeat_ms - held_until
+            if late_ms > 0:
+                yield f"it came {late_ms} ms after the lease's end: {write}"
+
+
 def _an_attempt_is_one_more(story: Story) -> Iterator[str]:
     for write, before in story.store.history.claims():
         after = write.after
@@ -113,6 +129,40 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
             yield f"{arrival} was never claimed"
         elif arrival.at + MOST_SKEW_MS < claimed.not_before:
             yield f"{arrival} came {claimed.not_before - arrival.at} ms early: {claimed}"
+
+
+def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
+    """Neither by their number nor by its age; any version of the job may have decided."""
+    history = story.store.history
+    for write, before in history.claims():
+        start_at = (write.after.claimed_at or 0) if before.state is RunState.RUNNING else before.not_before
+        jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
+        if before.attempts_spent > 0 and not any(_allows(job.retry, before, start_at) for job in jobs):
+            yield f"{write}, of {jobs[-1]}"
+
+
+def _allows(policy: RetryPolicy, run: Run, start_at: int) -> bool:
+    age_ms = start_at - run.aging_since
+    is_young = policy.max_age_seconds is None or age_ms <= policy.max_age_seconds * SECOND_MS
+    return is_young and run.attempts_spent <= policy.max_retries
+
+
+def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
+    """The run's own payload, or that which its job had when it was claimed."""
+    history = story.store.history
+    claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
+    for arrival in story.receiver.arrivals:
+        write = claims.get((arrival.run, arrival.attempt))
+        if write is None:
+            continue
+        run, key = write.after, arrival.run.job
+        if run.work_digest is not None:
+            works: list[Work | None] = [story.store.works[key, run.work_digest]]
+        else:
+            works = [job.work for job in history.jobs_between(key, (run.claimed_at or 0) - MOST_SKEW_MS, write.at)]
+        payloads = [work.payload for work in works if work is not None]
+        if arrival.payload not in payloads:
+            yield f"{arrival}, asked for: {payloads}"
 
 
 def _cancelled_stays_cancelled(story: Story) -> Iterator[str]:
@@ -148,9 +198,8 @@ def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
         if before is None or before.state is not RunState.QUEUED or after.reason is not Reason.MISFIRED:
             continue
         decided_at = (after.finished_at or 0) - MOST_SKEW_MS
-        since = [one.after for one in history.of_job(after.id.job) if decided_at < one.at <= write.at]
-        jobs = [history.job_at(after.id.job, decided_at), *since]
-        if all(job is not None and after.id in (job.holder, job.parked) for job in jobs):
+        jobs = history.jobs_between(after.id.job, decided_at, write.at)
+        if all(after.id in (job.holder, job.parked) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
 
 
@@ -217,9 +266,12 @@ RULES = (
     _only_the_scan_drops_the_due_key_of_a_run_that_is_over,
     _whoever_finishes_an_attempt_holds_it,
     _nobody_cuts_a_lease_short,
+    _a_heartbeat_revives_no_lease,
     _an_attempt_is_one_more,
     _what_is_asked_to_stop_is_not_claimed,
     _nothing_is_called_before_its_instant,
+    _no_attempt_is_beyond_what_the_policy_allows,
+    _what_is_called_is_what_was_asked_for,
     _cancelled_stays_cancelled,
     _guarded_runs_come_one_by_one,
     _who_waits_for_the_guard_does_not_misfire,

@@ -4,13 +4,13 @@ Whatever happens is drawn from the seed alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 from typing import Any
 
 from tests.simulation.process import Process, Weather, simulated
-from tests.simulation.world import LaggingStore, Receiver, UnrulyQueue
+from tests.simulation.world import HOSTS, LaggingStore, Receiver, UnrulyQueue
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.job import Job, JobStatus
@@ -21,7 +21,17 @@ from timeball.testing.virtual_clock import VirtualClock
 START = parse_instant("2026-11-21T09:30:00Z")
 STORM_MS = 3 * MINUTE_MS
 
+_LONG_EACH = 60
+_LONG_STORM_MS = 13 * MINUTE_MS
+"""Longer than any run waits for its host, and than the queue is let give up on a run again."""
+
 _CALM_MS = 20 * SECOND_MS
+
+_RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1)
+"""A host that fails often must be met in a short story: so it rests soon and not for long, and its turns are few."""
+
+TARGET = "user-target-"
+"""How the process of a target is named, before the number of the attempt that it was called with."""
 
 MOST_SKEW_MS = 500
 """How far a process's clock is from the true time, at most."""
@@ -29,12 +39,13 @@ MOST_SKEW_MS = 500
 
 @dataclass(frozen=True)
 class Done:
-    """What a user was told (true time, ms): a verb, its job, the answer."""
+    """What a user was told (true time, ms): a verb, its job, the answer, and what was asked."""
 
     at: int
     verb: str
     job: JobKey
     answer: Any
+    asked: tuple[Any, ...] = ()
 
 
 @dataclass
@@ -52,7 +63,7 @@ class Story:
     scanners: list[Process] = field(default_factory=list)
     executors: dict[int, Process] = field(default_factory=dict)
     users: list[Process] = field(default_factory=list)
-    rules: Rules = field(default_factory=lambda: Rules(shards=1, host_rest_seconds=5))
+    rules: Rules = _RULES
     storm_ends_at: int = START + STORM_MS
 
     def __post_init__(self) -> None:
@@ -69,6 +80,24 @@ class Story:
         self.queue = UnrulyQueue(self.clock, self._new_random())
         self.receiver = Receiver(self.clock, self._new_random())
         self.names = count(1)
+        if self.is_long:
+            self.storm_ends_at = START + _LONG_STORM_MS
+            self.rules = replace(self.rules, host_rest_seconds=30)
+            self.queue.uncarried = 0.1
+            self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
+
+    @property
+    def is_long(self) -> bool:
+        """Whether this is one of the long stories, in which little happens, and some things never work.
+
+        One host is down throughout, and the queue gives up on the messages of some runs each time.
+        """
+        return self.seed % _LONG_EACH == _LONG_EACH - 1
+
+    @property
+    def slowness(self) -> int:
+        """How slowly one thing follows another."""
+        return 4 if self.is_long else 1
 
     def new_process(self, name: str) -> Process:
         """Return a process with a clock that is a little off."""
@@ -86,6 +115,9 @@ class Story:
         self.weather.fails_before = self.weather.fails_after = self.weather.cut_off = 0
         self.weather.slow = self.weather.stalls = 0
         self.store.lags = self.queue.unruly = False
+        self.receiver.down_until.clear()
+        if self.is_long:
+            self.store.hosts.clear()  # their rows expire
         self.receiver.statuses, self.receiver.takes_ms = (200,), (10, 200, 3_000)
 
     @property

@@ -1,8 +1,8 @@
-"""The simulation can fail: it finds each of the deliberate faults, within a few stories or in a meeting."""
+"""The simulation can fail: each deliberate fault is found by the check that is there for it."""
 
 import pytest
 
-from tests.simulation.checker import complaints
+from tests.simulation.checker import PROMISES, complaints, sentence
 from tests.simulation.faults import FAULTS
 from tests.simulation.meetings import MEETINGS
 from tests.simulation.play import play
@@ -11,10 +11,15 @@ MOST_STORIES = 100
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_found_by_its_check(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = FAULTS[name]
     fault.apply(monkeypatch)
     if fault.meeting is not None:
-        assert any(MEETINGS[fault.meeting].complaints())
+        assert any(fault.is_told_by(complaint) for complaint in MEETINGS[fault.meeting].complaints())
     else:
-        assert any(complaints(play(seed)) for seed in (fault.seed, *range(MOST_STORIES)))
+        stories = (complaints(play(seed)) for seed in (fault.seed, *range(MOST_STORIES)))
+        assert any(fault.is_told_by(complaint) for found in stories for complaint in found)
+
+
+def test_each_check_is_there_for_a_fault() -> None:
+    assert {fault.found_by for fault in FAULTS.values()} == {sentence(promise) for promise in PROMISES}

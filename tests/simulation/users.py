@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.simulation.client import Client
 from tests.simulation.story import Done, Story
-from tests.simulation.world import REPORTS_LATER
+from tests.simulation.world import HOSTS, REPORTS_LATER
 from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import BackfillKey, JobKey
@@ -12,6 +12,7 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.backfill import cancel_backfill, create_backfills
@@ -22,8 +23,8 @@ from timeball.engine.submit import submit
 from timeball.engine.trigger import Trigger, trigger
 from timeball.ports import UnavailableError
 
-_WORKS = tuple(Work(HttpTarget(f"https://{host}.example/hook"), '{"n": 1}') for host in ("one", "two", "three"))
-_LATER = Work(HttpTarget(REPORTS_LATER), '{"n": 2}')
+_PERIODS = (2, 3, 5, 7, 10, 10, 15, 20, 20, 20, 30, 30, 60, 60)
+_LONG_PERIODS = (20, 30, 60)
 _VERBS = ("cancel", "pause", "resume", "resume", "revise", "trigger", "backfill", "submit")
 _ABOUT_RUNS = 0.25
 _OF_RUNS = ("retry", "retry", "cancel run", "replay", "discard")
@@ -35,7 +36,15 @@ async def act(story: Story, number: int) -> None:
     story.users.append(user.process)
     while story.clock.now() < story.storm_ends_at:
         await user.act()
-        await user.process.sleep_until(user.process.now() + story.random.randrange(500, 30_000))
+        await user.process.sleep_until(user.process.now() + story.slowness * story.random.randrange(500, 30_000))
+
+
+async def give_up(story: Story) -> None:
+    """Cancel what still waits for its host, as the last act of a long story: it might wait for ten minutes more."""
+    user = _User(story, story.users[0])
+    for run in story.unfinished():
+        if run.reason is Reason.HOST_RESTS:
+            await user.ask("cancel run", run.id.job, cancel_runs, [run.id])
 
 
 class _User(Client):
@@ -65,7 +74,7 @@ class _User(Client):
             case "revise":
                 await self._revise(key)
             case "trigger":
-                await self.ask(verb, key, trigger, [Trigger(key, request=f"request-{next(story.names)}")])
+                await self._trigger(key)
             case "backfill":
                 await self._backfill(key)
 
@@ -89,24 +98,20 @@ class _User(Client):
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
         spec = self._spec(key)
         if await self.ask("submit", key, submit, [spec], self.process.now()) is not None:
-            self.story.jobs.append(key)
+            self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
     def _spec(self, key: JobKey) -> JobSpec:
         draw, now = self.story.random, self.process.now()
         later = draw.random() < 0.3
-        timing = draw.choice(
-            (
-                Every(draw.choice((2, 5, 10, 10, 20, 30, 30, 60)), now // SECOND_MS * SECOND_MS),
-                Every(draw.choice((3, 7, 15, 20, 20, 60)), now // SECOND_MS * SECOND_MS),
-                At(now + draw.randrange(-60_000, 120_000)),
-            )
-        )
+        every = Every(draw.choice(_LONG_PERIODS if self.story.is_long else _PERIODS), now // SECOND_MS * SECOND_MS)
+        timing = draw.choice((every, every, At(now + draw.randrange(-60_000, 120_000))))
+        url = REPORTS_LATER if later else f"https://{draw.choice(HOSTS[:1] if self.story.is_long else HOSTS)}/hook"
         return JobSpec(
             key=key,
             schedule=Schedule(timing, max_runs=draw.choice((None, None, 4)) if isinstance(timing, Every) else None),
-            work=_LATER if later else draw.choice(_WORKS),
+            work=Work(HttpTarget(url), self._payload()),
             fingerprint="print",
-            retry=RetryPolicy(max_retries=draw.choice((0, 2)), base_seconds=2, max_seconds=20),
+            retry=RetryPolicy(draw.choice((0, 2)), 2, max_seconds=20, max_age_seconds=draw.choice((None, None, 10))),
             timeout_seconds=draw.choice((5, 60)),
             completion=Completion.CALLBACK if later else Completion.ANSWER,
             heartbeat_seconds=draw.choice((None, 5, 10)) if later else None,
@@ -115,6 +120,16 @@ class _User(Client):
             overlap=draw.choice((OverlapPolicy.ALLOW, *OverlapPolicy)),
             jitter_seconds=draw.choice((0, 0, 3)) if isinstance(timing, Every) else 0,
         )
+
+    def _payload(self) -> str:
+        """Return a payload that no other has."""
+        return f'{{"n": {next(self.story.names)}}}'
+
+    async def _trigger(self, key: JobKey) -> None:
+        asked = Trigger(key, request=f"request-{next(self.story.names)}")
+        if self.story.random.random() < 0.3:
+            asked = replace(asked, payload=self._payload(), has_payload=True)
+        await self.ask("trigger", key, trigger, [asked])
 
     async def _revise(self, key: JobKey) -> None:
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""

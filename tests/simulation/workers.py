@@ -5,7 +5,7 @@ from itertools import count
 
 from tests.simulation.process import Process, simulated
 from tests.simulation.story import Story
-from tests.simulation.world import SimulatedCaller
+from tests.simulation.world import HOSTS, SimulatedCaller
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.cursor import Sweeps
 from timeball.engine.dead_letter import judge
@@ -90,14 +90,14 @@ async def judge_dead_letters(story: Story) -> None:
 
 
 async def befall(story: Story) -> None:
-    """Freeze and kill processes while the storm lasts, one alone or all of a kind."""
+    """Freeze and kill processes while the storm lasts, one alone or all of a kind, and let a host be down."""
     random, clock = story.random, story.clock
     while clock.now() < story.storm_ends_at:
-        await clock.sleep_until(clock.now() + random.randrange(5_000, 60_000))
+        await clock.sleep_until(clock.now() + story.slowness * random.randrange(5_000, 60_000))
         if clock.now() >= story.storm_ends_at:
             return
         executors = list(story.executors.values())
-        match random.choice(("kill", "freeze", "freeze", "freeze user", "no scanners", "no executors")):
+        match random.choice(("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")):
             case "kill":
                 random.choice(executors).kill()
             case "freeze":
@@ -105,6 +105,9 @@ async def befall(story: Story) -> None:
                 random.choice([*story.scanners, *executors]).freeze(random.randrange(1_000, longest))
             case "freeze user":
                 random.choice(story.users).freeze(random.randrange(1_000, 30_000))
+            case "host down":
+                host, down_ms = random.choice(HOSTS), random.randrange(20_000, 90_000)
+                story.receiver.down_until[host] = max(story.receiver.down_until.get(host, 0), clock.now() + down_ms)
             case "no scanners":
                 for process in story.scanners:
                     process.freeze(random.randrange(20_000, 120_000))

@@ -23,6 +23,9 @@ from timeball.testing.virtual_clock import VirtualClock
 
 LONGEST_LAG_MS = 10 * SECOND_MS
 
+HOSTS = ("one.example", "two.example", "three.example")
+"""Hosts of targets that answer at once; each of them may be down for a while."""
+
 REPORTS_LATER = "https://later.example/hook"
 """A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
 
@@ -117,17 +120,24 @@ class Deletion:
 
 
 class UnrulyQueue(MemoryQueue):
-    """A queue that now and then delivers a message twice, late, out of order, or gives up on it."""
+    """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
+
+    `uncarried` is the share of runs whose messages it gives up each time.
+    """
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         super().__init__(clock.now)
         self.unruly = True
+        self.uncarried = 0.0
+        self._uncarried: set[RunId] = set()
         self._clock, self._random = clock, random
         self.deletions: list[Deletion] = []
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
         """Send each, some twice."""
+        if self.unruly and self.uncarried:
+            self._uncarried |= {one.run for one in dispatches if self._random.random() < self.uncarried}
         doubled = [one for one in dispatches if self.unruly and self._random.random() < 0.1]
         super().send(doubled, now)
         sent = super().send(dispatches, now)
@@ -141,7 +151,8 @@ class UnrulyQueue(MemoryQueue):
             self._random.shuffle(messages)
             limit = self._random.randrange(1, limit + 1)
             for message in messages:
-                if message.visible_at <= self._clock.now() and self._random.random() < 0.02:
+                given_up = message.run in self._uncarried or self._random.random() < 0.02
+                if given_up and message.visible_at <= self._clock.now():
                     message.receives = MAX_RECEIVES
         return super().receive(priority, limit, visibility_seconds)
 
@@ -200,16 +211,26 @@ class Receiver:
     statuses: tuple[int, ...] = (200, 200, 200, 200, 500, 404)
     takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
     accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
+    down_until: dict[str, int] = field(default_factory=dict)
     _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
         self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload))
+        if self.down_until and self.down_until.get(call.work.target.url.split("/")[2], 0) > self.clock.now():
+            return 503, 10
         takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
         if call.work.target.url == REPORTS_LATER and self.random.random() < 0.8:
             self.accepted.put_nowait((call.run, call.attempt))
             return 202, min(takes_ms, 3_000)
         return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
+
+    def calls(self) -> dict[RunId, list[Arrival]]:
+        """Return what arrived of each run."""
+        calls: dict[RunId, list[Arrival]] = {}
+        for arrival in self.arrivals:
+            calls.setdefault(arrival.run, []).append(arrival)
+        return calls
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,13 @@
 """Deliberate faults, each of which breaks a rule of the write order. A check that finds none of them checks nothing."""
 
-from tests.simulation.faults import claiming, dispatching, finishing, guarding, settling
+from tests.simulation.faults import answering, claiming, dispatching, finishing, guarding, settling, trying
 
-FAULTS = dispatching.FAULTS | claiming.FAULTS | finishing.FAULTS | guarding.FAULTS | settling.FAULTS
+FAULTS = (
+    dispatching.FAULTS
+    | claiming.FAULTS
+    | trying.FAULTS
+    | finishing.FAULTS
+    | guarding.FAULTS
+    | settling.FAULTS
+    | answering.FAULTS
+)

@@ -6,8 +6,10 @@ from dataclasses import replace
 import timeball.engine.claim as claims
 from tests.simulation.faults.patching import Fault, Patch
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.instants import LATEST
 from timeball.domain.job import Job
 from timeball.domain.run import Run, RunState, claimed
+from timeball.engine.held import Held
 
 _Decide = Callable[[Run | None, Job | None, int, ClaimRules], Decision]
 
@@ -66,6 +68,17 @@ def _a_retry_forgets_its_instant(patch: Patch) -> None:
     patch.setattr(claims, "claimed", at_once)
 
 
+def _whatever_is_claimed_is_called(patch: Patch) -> None:
+    def at_once(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+        return replace(claimed(run, owner, now, lease_ms), not_before=now)
+
+    patch.setattr(claims, "claimed", at_once)
+
+
+def _a_call_leaves_after_its_lease(patch: Patch) -> None:
+    patch.setattr(Held, "stop_at", lambda *_: LATEST)
+
+
 def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
     def dropped(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         return replace(claimed(run, owner, now, lease_ms), due_at=None)
@@ -74,15 +87,35 @@ def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
 
 
 FAULTS = {
-    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), 1),
-    "a claim ignores cancel_requested": Fault(_deciding(_ignores_that_it_is_asked_to_stop), 15),
-    "nobody settles a run with cancel_requested": Fault(_deciding(_leaves_what_is_asked_to_stop), 9),
-    "no hold window for early retries": Fault(_deciding(_has_no_hold_window), 33),
-    "a message is deleted that meets a live running run": Fault(_deciding(_drops_what_is_running), 10),
-    "a parked run misfires": Fault(_deciding(_forgets_who_waits_for_the_guard), 3),
-    "a flood after an outage": Fault(_deciding(_starts_whatever_is_late), 11),
-    "a claim drops a due key that it found": Fault(
-        _a_claim_drops_the_due_key_that_it_finds, meeting="a claim by one who dies, of a run whose message is given up"
+    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), "nobody cuts a lease short", 1),
+    "a claim ignores cancel_requested": Fault(
+        _deciding(_ignores_that_it_is_asked_to_stop), "what is asked to stop is not claimed", 30
     ),
-    "a retry is called early": Fault(_a_retry_forgets_its_instant, 4),
+    "nobody settles a run with cancel_requested": Fault(
+        _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 11
+    ),
+    "no hold window for early retries": Fault(
+        _deciding(_has_no_hold_window), "whose last message goes is found again", 14
+    ),
+    "a message is deleted that meets a live running run": Fault(
+        _deciding(_drops_what_is_running), "whose last message goes is found again", 16
+    ),
+    "a parked run misfires": Fault(
+        _deciding(_forgets_who_waits_for_the_guard), "who waits for the guard does not misfire"
+    ),
+    "a flood after an outage": Fault(
+        _deciding(_starts_whatever_is_late), "late starts are as few as catching up allows", 3
+    ),
+    "a claim drops a due key that it found": Fault(
+        _a_claim_drops_the_due_key_that_it_finds,
+        "nothing is stuck",
+        meeting="a claim by one who dies, of a run whose message is given up",
+    ),
+    "a run is called when it is claimed": Fault(_whatever_is_claimed_is_called, "nothing is early"),
+    "a call leaves after its lease": Fault(
+        _a_call_leaves_after_its_lease,
+        "attempts of a run come in order",
+        meeting="an execution that wakes when another has called its run",
+    ),
+    "a retry is called early": Fault(_a_retry_forgets_its_instant, "nothing is called before its instant", 1),
 }

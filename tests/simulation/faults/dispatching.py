@@ -90,16 +90,23 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
 
 
 FAULTS = {
-    "advance before insert": Fault(_advancing_before("_insert"), 0),
-    "advance before send": Fault(_advancing_before("_send"), 0),
+    "advance before insert": Fault(_advancing_before("_insert"), "each due instant has one row"),
+    "advance before send": Fault(_advancing_before("_send"), "nothing is stuck", 5),
     "advance unconditionally": Fault(
-        _advancing_where(lambda *_: True), meeting="a scan, and a schedule with the same next fire"
+        _advancing_where(lambda *_: True),
+        "each due instant has one row",
+        meeting="a scan, and a schedule with the same next fire",
     ),
     "advance without schedule_version": Fault(
         _advancing_where(lambda standing, read: standing.next_fire_at == read.next_fire_at),
+        "each due instant has one row",
         meeting="a scan, and a schedule with the same next fire that breaks off",
     ),
-    "a refused insert of a queued run is not sent again": Fault(_a_refused_insert_is_not_sent_again, 4),
-    "a run is inserted outside dispatch without a due key": Fault(_a_run_by_hand_is_inserted_without_a_due_key, 11),
-    "a retry is queued before it is sent": Fault(_a_retry_leaves_the_index_before_it_is_sent, 17),
+    "a refused insert of a queued run is not sent again": Fault(
+        _a_refused_insert_is_not_sent_again, "nothing is stuck", 1
+    ),
+    "a run is inserted outside dispatch without a due key": Fault(
+        _a_run_by_hand_is_inserted_without_a_due_key, "nothing is stuck", 3
+    ),
+    "a retry is queued before it is sent": Fault(_a_retry_leaves_the_index_before_it_is_sent, "nothing is stuck"),
 }

@@ -132,21 +132,39 @@ def _a_report_leaves_no_due_key(patch: Patch) -> None:
 
 FAULTS = {
     "finish without the attempt fence": Fault(
-        _without_the_attempt_fence, meeting="an execution that wakes while another is at its run"
+        _without_the_attempt_fence,
+        "whoever finishes an attempt holds it",
+        meeting="an execution that wakes while another is at its run",
     ),
-    "follow-ups are left out": Fault(_follow_ups_are_left_out, 0),
-    "a message is deleted before the follow-ups": Fault(_the_message_goes_before_the_follow_ups, 23),
+    "follow-ups are left out": Fault(_follow_ups_are_left_out, "a job ends with its final run"),
+    "a message is deleted before the follow-ups": Fault(
+        _the_message_goes_before_the_follow_ups, "a job ends with its final run", 6
+    ),
     "a message is deleted by a zombie": Fault(
-        _a_zombie_deletes_its_message, meeting="an execution that wakes while another is at its run"
+        _a_zombie_deletes_its_message,
+        "whose last message goes is found again",
+        meeting="an execution that wakes while another is at its run",
     ),
-    "a callback's finish has no due key": Fault(_a_report_leaves_no_due_key, 1),
-    "a finish drops a due key that it found": Fault(_the_due_key_is_dropped, 0),
-    "the guard is freed while its holder is retrying": Fault(_a_retry_frees_the_guard, 3),
+    "a callback's finish has no due key": Fault(
+        _a_report_leaves_no_due_key, "only the scan drops the due key of a run that is over"
+    ),
+    "a finish drops a due key that it found": Fault(
+        _the_due_key_is_dropped, "only the scan drops the due key of a run that is over", 3
+    ),
+    "the guard is freed while its holder is retrying": Fault(
+        _a_retry_frees_the_guard, "guarded runs come one by one", 16
+    ),
     "a one-off is completed by an older fire": Fault(
-        _concluding(_whatever_its_final_fire_is), meeting="the only execution, and another instant"
+        _concluding(_whatever_its_final_fire_is),
+        "each due instant has one row",
+        meeting="the only execution, and another instant",
     ),
-    "a job's end is refused while it is paused": Fault(_concluding(_not_while_it_is_paused), 9),
-    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, 17),
-    "a live run is failed by the judge of dead letters": Fault(_the_judge_fails_what_is_running, 0),
-    "a reaper ignores the lease": Fault(_the_reaper_ignores_the_lease, 2),
+    "a job's end is refused while it is paused": Fault(
+        _concluding(_not_while_it_is_paused), "a job ends with its final run", 36
+    ),
+    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, "cancelled stays cancelled", 6),
+    "a live run is failed by the judge of dead letters": Fault(
+        _the_judge_fails_what_is_running, "nobody cuts a lease short", 17
+    ),
+    "a reaper ignores the lease": Fault(_the_reaper_ignores_the_lease, "nobody cuts a lease short"),
 }

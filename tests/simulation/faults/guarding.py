@@ -58,9 +58,18 @@ def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
     return Swapped(row is not None, row)
 
 
+def _nobody_hears_that_the_guard_is_free(patch: Patch) -> None:
+    patch.setattr(following, "release", lambda *_: None)
+
+
 FAULTS = {
-    "parked without the holder condition": Fault(_parks_whoever_holds, 28),
+    "nobody hears that the guard is free": Fault(
+        _nobody_hears_that_the_guard_is_free, "nobody is parked behind a run that is over", 1
+    ),
+    "parked without the holder condition": Fault(_parks_whoever_holds, "whose last message goes is found again", 1),
     "the guard is released before the parked run is sent": Fault(
-        _the_guard_is_released_before_the_send, meeting="an execution that breaks off, and who is parked behind it"
+        _the_guard_is_released_before_the_send,
+        "nothing is stuck",
+        meeting="an execution that breaks off, and who is parked behind it",
     ),
 }

@@ -16,11 +16,19 @@ Patch = pytest.MonkeyPatch
 
 @dataclass(frozen=True)
 class Fault:
-    """A broken rule, and what finds it: a meeting, or stories, such as that of `seed` when this was written."""
+    """A broken rule of the engine, and the sentence of the check that finds it.
+
+    It does so in a meeting, or in stories, such as that of `seed` when this was written.
+    """
 
     apply: Callable[[Patch], None]
+    found_by: str
     seed: int = 0
     meeting: str | None = None
+
+    def is_told_by(self, complaint: str) -> bool:
+        """Say whether a complaint is of the check that is to find this fault."""
+        return complaint.startswith(f"{self.found_by}: ")
 
 
 class Through:

@@ -17,23 +17,33 @@ from timeball.engine.world import World
 
 
 def _live_runs_are_not_settled(patch: Patch) -> None:
-    patch.setattr(settling, "_align", lambda *_: ())
+    patch.setattr(settling, "_aligned", lambda *_: None)
 
 
 def _a_cancel_writes_the_job_only(patch: Patch) -> None:
     """The claim ends what comes to it of a cancelled job; nothing comes of what is withdrawn, or was never inserted."""
-    align, refuse = settling._align, settling._refuse_late_inserts
+    aligned, refuse = settling._aligned, settling._refuse_late_inserts
 
-    def aligning(world: World, job: Job, now: int) -> Any:
-        return () if job.status is JobStatus.CANCELLED else align(world, job, now)
+    def aligning(world: World, job: Job, run: Run, now: int) -> Run | None:
+        return None if job.status is JobStatus.CANCELLED else aligned(world, job, run, now)
 
     def refusing(world: World, job: Job, *args: Any) -> None:
         if job.status is not JobStatus.CANCELLED:
             refuse(world, job, *args)
 
-    patch.setattr(settling, "_align", aligning)
+    patch.setattr(settling, "_aligned", aligning)
     patch.setattr(settling, "_refuse_late_inserts", refusing)
     patch.setattr(settling, "cancel_backfills", lambda *_: ())
+
+
+def _what_is_cancelled_starts(patch: Patch) -> None:
+    """Either the cancel or the claim ends it: so here neither does."""
+
+    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+        return decide_claim(run, job and replace(job, status=JobStatus.PENDING), now, rules)
+
+    _a_cancel_writes_the_job_only(patch)
+    patch.setattr(claims, "decide_claim", decide)
 
 
 def _no_fence_against_late_inserts(patch: Patch) -> None:
@@ -104,11 +114,16 @@ def _supersedes_by_stamp(patch: Patch) -> None:
 
 
 FAULTS = {
-    "live runs are not settled": Fault(_live_runs_are_not_settled, 2),
-    "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, 2),
-    "no fence against a late insert": Fault(_no_fence_against_late_inserts, 10),
-    "a change leaves no intent": Fault(_no_intent, meeting="a resume that breaks off"),
-    "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, 5),
-    "withdrawn without the stamp": Fault(_withdraws_without_the_stamp, meeting="a pause, and a resume"),
-    "superseded by stamp instead of by schedule": Fault(_supersedes_by_stamp, 7),
+    "live runs are not settled": Fault(_live_runs_are_not_settled, "a cancel reaches every run", 2),
+    "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, "a cancel reaches every run", 2),
+    "what is cancelled starts": Fault(_what_is_cancelled_starts, "nothing is called after its cancel", 2),
+    "no fence against a late insert": Fault(_no_fence_against_late_inserts, "each due instant has one row", 4),
+    "a change leaves no intent": Fault(_no_intent, "nothing is stuck", meeting="a resume that breaks off"),
+    "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, "nothing is stuck", 5),
+    "withdrawn without the stamp": Fault(
+        _withdraws_without_the_stamp, "nothing is stuck", meeting="a pause, and a resume"
+    ),
+    "superseded by stamp instead of by schedule": Fault(
+        _supersedes_by_stamp, "what is superseded is no fire any more", 5
+    ),
 }

@@ -1,0 +1,151 @@
+"""What users and targets were told must be so: an answer is a promise.
+
+Each is a generator of complaints.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.story import MOST_SKEW_MS, Done, Story
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import JobStatus
+from timeball.domain.run import Run, RunState
+from timeball.engine.by_hand import ByHand, Handled
+from timeball.engine.callback import Answered, Heard, Word
+from timeball.engine.dead_letters import DeadFilter, Dealt, list_dead
+from timeball.engine.trigger import Triggered, Triggering
+from timeball.engine.world import World
+
+
+def _answers(story: Story, verb: str) -> Iterator[Done]:
+    return (done for done in story.done if done.verb == verb)
+
+
+def _what_was_acknowledged_is_stored(story: Story) -> Iterator[str]:
+    for done in story.done:
+        if done.verb == "submit" and done.job not in story.store.jobs:
+            yield f"{done.job} is gone"
+
+
+def _triggers_ran(story: Story) -> Iterator[str]:
+    for done in _answers(story, "trigger"):
+        told: Triggered = done.answer
+        if told.outcome is not Triggering.STARTED or told.run is None:
+            continue
+        run, asked = story.store.runs.get(told.run.id), done.asked[0][0]
+        if run is None:
+            yield f"{told.run.id} is gone"
+        elif asked.has_payload and (run.work_digest is None or _payload(story, run) != asked.payload):
+            yield f"{run} has not the payload of {asked}"
+
+
+def _payload(story: Story, run: Run) -> str | None:
+    return story.store.works[run.id.job, run.work_digest or ""].payload
+
+
+def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
+    """The answer names the runs that were claimed already: their attempts of that moment may still call."""
+    cancelled_at: dict[JobKey, int] = {}
+    claimed: dict[JobKey, set[RunId]] = defaultdict(set)
+    for done in _answers(story, "cancel"):
+        if done.answer.job is not None and done.answer.job.status is JobStatus.CANCELLED:
+            cancelled_at.setdefault(done.job, done.at)
+            claimed[done.job] |= set(done.answer.claimed)
+    for arrival in story.receiver.arrivals:
+        at = cancelled_at.get(arrival.run.job)
+        if at is not None and arrival.at > at and arrival.run not in claimed[arrival.run.job]:
+            yield f"{arrival.run} attempt {arrival.attempt} was called {arrival.at - at} ms after its job's cancel"
+    for write, before in story.store.history.claims():
+        at = cancelled_at.get(before.id.job)
+        if at is not None and write.at > at:
+            yield f"{before.id} was claimed {write.at - at} ms after its job's cancel: {write}"
+
+
+def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
+    """When a user has the answer, each run that was there before is over, or is running and asked to stop."""
+    history = story.store.history
+    for done in _answers(story, "cancel"):
+        writes = [write for write in history.of_job(done.job) if write.after.status is JobStatus.CANCELLED]
+        for run in history.runs_of(done.job) if writes else ():
+            standing = history.run_at(run, done.at)
+            if standing is None or standing.is_terminal or history.of_run(run)[0].at >= writes[0].at:
+                continue
+            if not (standing.state is RunState.RUNNING and standing.cancel_requested):
+                yield f"{standing} is left {done.at - writes[0].at} ms after the cancel of its job"
+
+
+def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
+    """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
+    calls = story.receiver.calls()
+    for done in _answers(story, "cancel run"):
+        told: Handled = done.answer
+        if told.outcome is not ByHand.DONE or told.run is None:
+            continue
+        if told.run.state is not RunState.CANCELLED and not told.run.cancel_requested:
+            yield f"{told.run} is neither cancelled nor asked to stop"
+        for arrival in calls.get(told.run.id, ()):
+            if arrival.at > done.at and arrival.attempt > told.run.attempt:
+                yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told.run}"
+
+
+def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
+    """It waits or runs when the answer comes, and if it waits for a retry, no longer than until then."""
+    for done in _answers(story, "retry"):
+        told: Handled = done.answer
+        if told.outcome is not ByHand.DONE or told.run is None:
+            continue
+        waits = told.run.state is RunState.RETRYING and told.run.not_before > done.at + MOST_SKEW_MS
+        if waits or told.run.state is RunState.FAILED or not _was_stored(story, told.run):
+            yield f"{told.run} was to be tried again"
+
+
+def _what_is_replayed_keeps_its_pace(story: Story) -> Iterator[str]:
+    for done in _answers(story, "replay"):
+        told: Dealt = done.answer
+        per_second: int = done.asked[2]
+        starts = sorted(run.not_before for run in told.done)
+        if any(after - before < SECOND_MS // per_second for before, after in pairwise(starts)):
+            yield f"{starts} are more than {per_second} a second"
+        yield from (f"{run} was not written" for run in told.done if not _was_stored(story, run))
+
+
+def _was_stored(story: Story, run: Run) -> bool:
+    return any(write.after == run for write in story.store.history.of_run(run.id))
+
+
+def _what_was_reported_counts(story: Story) -> Iterator[str]:
+    """Whoever was told that its word was taken finds that attempt ended as it said; and a success stays one."""
+    for done in _answers(story, "report"):
+        told: Answered = done.answer
+        word: Word = done.asked[0][0]
+        if told.outcome is not Heard.DONE:
+            continue
+        ends = [one.after.last for one in story.store.history.of_run(word.run) if one.at <= done.at]
+        if not any(end is not None and (end.number, end.outcome) == (word.attempt, word.outcome) for end in ends):
+            yield f"{word} was taken, and {told.run} does not say so"
+        run = story.store.runs[word.run]
+        if word.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, word.attempt):
+            yield f"{word} was taken, and is forgotten: {run}"
+
+
+def _what_died_is_listed(story: Story) -> Iterator[str]:
+    world = World(story.store, story.queue, story.clock, story.rules)
+    listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(world, DeadFilter(tenant), 10_000).runs}
+    dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
+    if len(dead) < 1_000 and listed != dead:
+        yield f"{listed ^ dead}"
+
+
+ANSWERS = (
+    _what_was_acknowledged_is_stored,
+    _triggers_ran,
+    _nothing_is_called_after_its_cancel,
+    _a_cancel_reaches_every_run,
+    _what_was_cancelled_alone_is_not_called_any_more,
+    _what_is_tried_again_by_hand_may_start,
+    _what_is_replayed_keeps_its_pace,
+    _what_was_reported_counts,
+    _what_died_is_listed,
+)
