@@ -7,7 +7,7 @@ from typing import Any
 from timeball.aws.queue import UnreadableMessageError, parse_message
 from timeball.aws.wiring import unreadable_queue, world
 from timeball.domain.ids import RunId
-from timeball.engine.dead_letter import judge
+from timeball.engine.judge import judge
 from timeball.ports import UnavailableError
 
 log = logging.getLogger()

@@ -18,7 +18,7 @@ from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.run import Attempt, Outcome, Run, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.cursor import Sweeps
-from timeball.engine.dead_letter import judge
+from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.engine.world import World
 from timeball.ports import LedgerQuery, Owner

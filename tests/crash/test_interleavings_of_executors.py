@@ -23,7 +23,7 @@ from timeball.engine.callback import Heard, Word, report
 from timeball.engine.change import Changed, cancel
 from timeball.engine.change import Outcome as Change
 from timeball.engine.claim import claim
-from timeball.engine.dead_letter import judge
+from timeball.engine.judge import judge
 from timeball.ports import Delivery
 from timeball.testing.faults import Points
 

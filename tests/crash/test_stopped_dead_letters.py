@@ -19,7 +19,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim
-from timeball.engine.dead_letter import MAX_CARRIER_FAILURES, judge
+from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
 from timeball.ports import Delivery, Swap
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)

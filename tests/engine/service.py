@@ -17,8 +17,8 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Schedule, Timing
 from timeball.engine.change import Changed, revise
 from timeball.engine.cursor import Sweeps
-from timeball.engine.dead_letter import judge
 from timeball.engine.execute import execute
+from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.ports import Answer, Call, Owner
 from timeball.testing.faults import Points

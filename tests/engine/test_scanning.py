@@ -13,7 +13,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed, ended, retrying
 from timeball.domain.schedule import At, Cron, Every, Schedule
 from timeball.engine.cursor import PAGE, Sweeps, look, looked
-from timeball.engine.dead_letter import MAX_CARRIER_FAILURES, judge
+from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
 from timeball.engine.scan import Scan, scan
 from timeball.ports import DuePage, Owner
 from timeball.testing.memory_store import MemoryStore

@@ -8,8 +8,8 @@ from tests.simulation.story import Story
 from tests.simulation.world import HOSTS, SimulatedCaller
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.cursor import Sweeps
-from timeball.engine.dead_letter import judge
 from timeball.engine.execute import execute
+from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.ports import Owner, UnavailableError
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import timeball.engine.callback as reporting
 import timeball.engine.claim as claims
-import timeball.engine.dead_letter as judging
 import timeball.engine.finish as finishing
 import timeball.engine.follow_up as following
+import timeball.engine.judge as judging
 import timeball.engine.resend as resending
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.ids import RunId
