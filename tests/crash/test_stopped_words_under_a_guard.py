@@ -140,7 +140,7 @@ CASES = {
     "cancelOther, the end of a lease": Case(CANCEL_OTHER, _not_heard_of, Play.scan, 12, OVERTAKEN, WELL),
     "cancelOther, a cancel of the parked run": Case(CANCEL_OTHER, _handed_over, _cancel_second, 6, OVERTAKEN, STOPPED),
     "cancelOther, a retry of the parked run": Case(CANCEL_OTHER, _handed_over, _retry_second, 8, OVERTAKEN, WELL),
-    "cancelOther, a retry beside another": Case(CANCEL_OTHER, _failed_before, _retry_first, 8, WELL, WELL),
+    "cancelOther, a retry beside another": Case(CANCEL_OTHER, _failed_before, _retry_first, 8, WELL, OVERTAKEN),
 }
 
 

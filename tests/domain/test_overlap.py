@@ -1,6 +1,7 @@
 """What a run does about its job's guard: the whole table, policy by policy."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pytest
@@ -24,6 +25,7 @@ ME = {
     "unstarted": _run(0),
     "started": _run(0, RunState.RETRYING, attempt=1),
 }
+AGAIN = replace(ME["started"], state=RunState.QUEUED)
 HOLDERS = {
     "nobody": None,
     "me": _run(0),
@@ -96,8 +98,8 @@ def test_an_unstarted_run_does_about_the_guard_what_its_jobs_policy_says(policy:
         assert found == Overlap(Step(expected.rstrip("+")), expected.endswith("+")), parked
 
 
-# A run that has started is never skipped, and stops no other: this is its step under any policy with a guard, whoever
-# is parked, while it waits for its retry. It lacks the guard if its job had none when it started, or by hand.
+# A run that has started is not skipped, and stops no other: this is its step under any policy with a guard, whoever is
+# parked, while it waits for its retry. It lacks the guard if its job had none when it started.
 STARTED = {
     "nobody": Step.ACQUIRE,
     "me": Step.START,
@@ -112,18 +114,36 @@ STARTED = {
 
 
 @pytest.mark.parametrize("holder", STARTED)
-def test_a_run_that_has_started_waits_for_the_guard_and_is_never_skipped(holder: str) -> None:
+def test_a_run_that_has_started_waits_for_the_guard_and_is_not_skipped_unless_the_newest_takes_all(holder: str) -> None:
     for policy, parked in product(OverlapPolicy, PARKED.values()):
         step = Step.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
+        if policy is OverlapPolicy.CANCEL_OTHER and holder == "newer":
+            step = Step.SKIP
         assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
 
 
 def test_a_run_that_is_tried_again_stands_behind_the_holder_if_the_place_is_free_or_newer_fires_would_pass_it() -> None:
-    again = replace(ME["started"], state=RunState.QUEUED)
     for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
-        steps = [decide_overlap(policy, again, HOLDERS["running"], parked).step for parked in PARKED.values()]
+        steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
         assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.WAIT, Step.PARK]
-    assert decide_overlap(OverlapPolicy.CANCEL_OTHER, again, HOLDERS["running"], None) == Overlap(Step.WAIT)
+
+
+def test_a_run_that_is_tried_by_hand_is_as_new_as_that_to_those_that_take_each_others_place() -> None:
+    by_hand = replace(AGAIN, budget_at=NOW + 3 * MINUTE_MS, budget_from=1)
+    step = partial(decide_overlap, OverlapPolicy.CANCEL_OTHER)
+    assert step(by_hand, HOLDERS["newer"], None) == Overlap(Step.PARK, stop_holder=True)
+    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == Overlap(Step.TAKE_PLACE, stop_holder=True)
+    assert step(by_hand, _run(4, RunState.RUNNING, 1), None) == Overlap(Step.SKIP)
+    assert step(by_hand, HOLDERS["newer"], _run(4)) == Overlap(Step.SKIP)
+    assert step(_run(4), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.PARK, stop_holder=True)
+    assert step(_run(2), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.SKIP)
+
+
+@pytest.mark.parametrize("policy", [one for one in OverlapPolicy if one is not OverlapPolicy.ALLOW])
+def test_a_holder_that_is_tried_by_hand_takes_its_guard_anew(policy: OverlapPolicy) -> None:
+    again = replace(AGAIN, budget_at=NOW, budget_from=1)
+    assert decide_overlap(policy, again, again, None) == Overlap(Step.ACQUIRE)
+    assert decide_overlap(policy, replace(again, attempt=2), again, None) == Overlap(Step.START)
 
 
 def test_the_table_leaves_out_no_combination() -> None:

@@ -17,16 +17,20 @@ from tests.engine.service import (
     ledger,
 )
 from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion
+from timeball.domain.job import guarded as handed_to
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.by_hand import retry_runs
 from timeball.engine.callback import Word, report
+from timeball.engine.change import pause, resume
+from timeball.engine.claim import claim
+from timeball.ports import Swap
 from timeball.testing.faults import Points
 
-SKIP, QUEUE_ONE = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE
+SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
 FIRST = RunId(KEY, NOW, Origin.SCHEDULE)
 
 
@@ -44,6 +48,48 @@ def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle
     assert ledger(service.play)[0] == ("succeeded", None)
     assert [visit.attempt for visit in service.target.visits if visit.run == FIRST] == [1, 2]
     assert_calls_do_not_overlap(service)
+
+
+def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the_next_fire_stops_it(
+    service: Service,
+) -> None:
+    begin(service, CANCEL_OTHER, Every(20, NOW), 0)
+    service.target.statuses = [404]
+    service.target.takes = lambda call: 0 if (call.run, call.attempt) == (FIRST, 1) else 35 * SECOND_MS
+    service.until(at(25))
+    retry_runs(service.play.world(), [FIRST])
+    service.until(at(120))
+    rows = ledger(service.play)
+    assert rows[20] == ("cancelled", "overtaken")
+    assert rows[0] == ("cancelled", "overtaken")
+    assert [visit.attempt for visit in service.target.visits if visit.run == FIRST] == [1, 2]
+    assert_calls_do_not_overlap(service)
+
+
+def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder_before_it() -> None:
+    """And that one, which waited for another and not by its own fault, runs after the pause however late."""
+    play = Play()
+    play.store_jobs([guarded(QUEUE_ONE, Schedule(Every(60, NOW), end_at=at(60)))])
+    play.caller.statuses = [404]
+    _work(play)
+    play.clock.advance(MINUTE_MS)
+    play.scan_all()
+    second = RunId(KEY, at(60), Origin.SCHEDULE)
+    job = play.job(KEY)
+    play.store.swap_jobs([Swap(job, handed_to(job, second, None))], play.clock.now())  # by one that has just ended
+    retry_runs(play.world(), [FIRST])
+    assert claim(play.world(), [FIRST], "me")[0].is_done
+    assert (play.job(KEY).holder, play.job(KEY).parked) == (second, FIRST)
+    pause(play.world(), [(KEY, None)])
+    assert (play.job(KEY).holder, play.job(KEY).parked) == (FIRST, second)
+    _work(play)
+    assert _first(play).state is RunState.SUCCEEDED
+    play.clock.advance(HOUR_MS)
+    _work(play)
+    resume(play.world(), [(KEY, None)])
+    _work(play)
+    assert [(run.state, run.reason) for run in play.runs(KEY)] == [(RunState.SUCCEEDED, None)] * 2
+    assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
 
 
 def _with_its_target(overlap: OverlapPolicy) -> Play:

@@ -33,9 +33,9 @@ class Step(StrEnum):
     STAY = "stay"
     """It is parked already."""
     SKIP = "skip"
-    """It does not run."""
+    """It does not run, or not again."""
     WAIT = "wait"
-    """It has started before and cannot be skipped: try again later."""
+    """It has started before: try again later."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Overlap:
 
     step: Step
     stop_holder: bool = False
+
+
+def holds_nothing(run: Run | None) -> bool:
+    """Say whether a run that a guard names keeps nobody from it: it is gone, over, or waits for its paused job."""
+    return run is None or run.is_terminal or run.state is RunState.WITHDRAWN
 
 
 def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
@@ -57,34 +62,35 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
         return Overlap(Step.START)
     if holder is not None and holder.id == run.id:
         return Overlap(Step.ACQUIRE if run.is_renewed else Step.START)
-    if holder is None or holder.is_terminal or holder.state is RunState.WITHDRAWN:
+    if holder is None or holds_nothing(holder):
         return Overlap(Step.ACQUIRE)
     waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
+    if policy is OverlapPolicy.CANCEL_OTHER:
+        return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
-        return Overlap(_place_of_started(policy, run, waiting))
-    if policy is OverlapPolicy.SKIP or (policy is OverlapPolicy.CANCEL_OTHER and holder.id.fire_at > run.id.fire_at):
-        return Overlap(Step.SKIP)  # messages come in any order: an older fire never stops a newer one
-    step = _place(policy, run, waiting)
-    stops = policy is OverlapPolicy.CANCEL_OTHER and step is not Step.SKIP and not holder.cancel_requested
-    return Overlap(step, stop_holder=stops)
+        return Overlap(_behind(run, waiting, Step.WAIT))
+    return Overlap(Step.SKIP if policy is OverlapPolicy.SKIP else _behind(run, waiting, Step.SKIP))
 
 
-def _place_of_started(policy: OverlapPolicy, run: Run, parked: Run | None) -> Step:
-    """Let a run that cannot be skipped stand behind the holder if it may, or newer fires would always be before it.
-
-    Under cancelOther it may not: the next fire would end whoever stands there.
-    """
-    if policy is OverlapPolicy.CANCEL_OTHER or run.state is not RunState.QUEUED:
+def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
+    """Stand behind the holder if nobody else does: a run that cannot be skipped too, or newer fires would pass it."""
+    if run.state is not RunState.QUEUED:
         return Step.WAIT
     if parked is None:
         return Step.PARK
-    return Step.STAY if parked.id == run.id else Step.WAIT
+    return Step.STAY if parked.id == run.id else otherwise
 
 
-def _place(policy: OverlapPolicy, run: Run, parked: Run | None) -> Step:
+def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
+    """Let the newest go on, in whatever order they come; one that was tried again by hand is as new as that."""
+    if holder.asked_at > run.asked_at:
+        return Overlap(Step.SKIP)
+    if run.state is not RunState.QUEUED:
+        return Overlap(Step.WAIT)
     if parked is None:
-        return Step.PARK
-    if parked.id == run.id:
-        return Step.STAY
-    newer = policy is OverlapPolicy.CANCEL_OTHER and parked.id.fire_at < run.id.fire_at
-    return Step.TAKE_PLACE if newer else Step.SKIP
+        step = Step.PARK
+    elif parked.id == run.id:
+        step = Step.STAY
+    else:
+        step = Step.TAKE_PLACE if parked.asked_at < run.asked_at else Step.SKIP
+    return Overlap(step, stop_holder=step is not Step.SKIP and not holder.cancel_requested)

@@ -154,6 +154,11 @@ class Run:
         return self.attempt - self.budget_from
 
     @property
+    def asked_at(self) -> int:
+        """From when (ms) it is, among the runs of its job: its fire time, or when it was last tried again by hand."""
+        return self.id.fire_at if self.budget_at is None else self.budget_at
+
+    @property
     def aging_since(self) -> int:
         """From when (ms) the run's age counts: its fire time, or when it was made if that is later."""
         return max(self.id.fire_at, self.created_at) if self.budget_at is None else self.budget_at

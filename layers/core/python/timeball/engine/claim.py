@@ -189,8 +189,9 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
             case Step.START:
                 continue
             case Step.SKIP:
-                overtaken = job.overlap is OverlapPolicy.CANCEL_OTHER
-                one.decision = Decision(Action.END, RunState.SKIPPED, Reason.OVERTAKEN if overtaken else Reason.OVERLAP)
+                reason = Reason.OVERTAKEN if job.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
+                state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
+                one.decision = Decision(Action.END, state, reason)
             case Step.STAY:
                 one.decision = Decision(Action.DROP)  # the end of the run before it sends it again
             case _:

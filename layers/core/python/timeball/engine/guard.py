@@ -120,7 +120,11 @@ def _end(world: World, job: Job, run: Run, now: int) -> bool:
 
 
 def release(world: World, runs: Sequence[RunId]) -> None:
-    """Take the guard from runs that are over; whoever is parked gets it, and its message first. May be repeated."""
+    """Take the guard from runs that are over; whoever is parked gets it, and its message first. May be repeated.
+
+    A holder that a pause took back changes places with who is parked, if that may go on: it has started before.
+    Raises UnavailableError.
+    """
     waiting = list(dict.fromkeys(runs))
     for _ in range(_TRIES):
         if not waiting:
@@ -135,7 +139,7 @@ def release(world: World, runs: Sequence[RunId]) -> None:
             return
         now = world.clock.now()
         rows = _rows_of(world, [job for _, job in naming])
-        naming = [(run, job) for run, job in naming if (row := rows[run]) is None or row.is_terminal]
+        naming = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
         if not naming:
             return  # tried again by hand meanwhile: it keeps what it has
         swaps = [Swap(job, _released(world, job, run, rows, now)) for run, job in naming]
@@ -144,15 +148,27 @@ def release(world: World, runs: Sequence[RunId]) -> None:
     raise UnavailableError("the overlap guard kept changing")
 
 
+def _gives_it_up(job: Job, run: Run | None, rows: Mapping[RunId, Run | None]) -> bool:
+    if run is None or run.state is not RunState.WITHDRAWN:
+        return run is None or run.is_terminal
+    return job.holder == run.id and _waiting(rows, job.parked) is not None
+
+
 def _released(world: World, job: Job, run: RunId, rows: Mapping[RunId, Run | None], now: int) -> Job:
     if job.holder != run:
         return guarded(job, job.holder, None)
-    parked = _row(rows, job.parked)
-    if parked is None or parked.state is not RunState.QUEUED:
+    parked, before = _waiting(rows, job.parked), _row(rows, run)
+    if parked is None:
         return guarded(job, None, None)
     if not world.queue.send([Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
         raise UnavailableError("the message of a parked run is not sent yet")
-    return guarded(job, parked.id, None)
+    return guarded(job, parked.id, run if before is not None and not before.is_terminal else None)
+
+
+def _waiting(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:
+    """Return who is parked, if it is: one that is no longer queued is not."""
+    row = _row(rows, name)
+    return row if row is not None and row.state is RunState.QUEUED else None
 
 
 def _rows_of(world: World, jobs: Sequence[Job]) -> dict[RunId, Run | None]:

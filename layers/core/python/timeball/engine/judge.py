@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job, JobStatus
+from timeball.domain.overlap import holds_nothing
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, due_again, ended, withdrawn
 from timeball.engine.follow_up import follow_up
-from timeball.engine.guard import needs_guard
+from timeball.engine.guard import needs_guard, release
 from timeball.engine.world import World
 from timeball.ports import Swap
 
@@ -31,13 +32,14 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
         rows = [row for row in world.store.read_runs(waiting) if row is not None]
         jobs = world.store.read_jobs([row.id.job for row in rows]) if rows else []
         judged = list(zip(rows, jobs, strict=True))
-        over = [(row, job) for row, job in judged if row.is_terminal]
+        over = [(row, job) for row, job in judged if holds_nothing(row)]
         if over:
             follow_up(world, over)
         now = world.clock.now()
         swaps = [Swap(row, after) for row, job in judged if (after := _judged(row, job, now, world)) is not None]
         swapped = world.store.swap_runs(swaps, now) if swaps else []
         waiting = [swap.before.id for swap, outcome in zip(swaps, swapped, strict=True) if not outcome.done]
+        release(world, [swap.after.id for swap in swaps if swap.after.state is RunState.WITHDRAWN])
         if not waiting:
             break
     return [run_id not in waiting for run_id in ids]

@@ -11,6 +11,7 @@ from itertools import islice
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
+from timeball.domain.overlap import holds_nothing
 from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
 from timeball.domain.reach import earliest_live, looked
 from timeball.domain.reason import Reason
@@ -195,6 +196,9 @@ def _follow_up(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
     for row in rows:
         if row.state is RunState.SKIPPED and row.reason is not None:
             skipped(world, job.key, row.reason, row.count, row.id.fire_at)
+    withdrawn_ids = [row.id for row in rows if row.state is RunState.WITHDRAWN]
+    if withdrawn_ids:
+        release(world, withdrawn_ids)
     over = [(row, job) for row in rows if row.is_terminal]
     if over and job.status is not JobStatus.CANCELLED:
         follow_up(world, over)
@@ -204,11 +208,11 @@ def _follow_up(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
 
 
 def _hand_over(world: World, job: Job) -> None:
-    """Take the guard from a run that is over: a settling that was cut off may have ended it and told nobody."""
+    """Take the guard from one that holds nothing any more: a settling that was cut off may have told nobody."""
     if job.holder is None or job.status is JobStatus.CANCELLED:
         return
     holder = world.store.read_runs([job.holder])[0]
-    if holder is not None and holder.is_terminal:
+    if holds_nothing(holder):
         release(world, [job.holder])
 
 
