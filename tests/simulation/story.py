@@ -19,7 +19,7 @@ from timeball.engine.world import Rules, World
 from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:30:00Z")
-STORM_MS = 3 * MINUTE_MS
+STORM_MS = 150 * SECOND_MS
 
 _LONG_EACH = 60
 _LONG_STORM_MS = 13 * MINUTE_MS

@@ -92,10 +92,10 @@ FAULTS = {
         _deciding(_ignores_that_it_is_asked_to_stop), "what is asked to stop is not claimed", 30
     ),
     "nobody settles a run with cancel_requested": Fault(
-        _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 11
+        _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 25
     ),
     "no hold window for early retries": Fault(
-        _deciding(_has_no_hold_window), "whose last message goes is found again", 14
+        _deciding(_has_no_hold_window), "whose last message goes is found again", 1
     ),
     "a message is deleted that meets a live running run": Fault(
         _deciding(_drops_what_is_running), "whose last message goes is found again", 16

@@ -119,7 +119,7 @@ FAULTS = {
     "what is cancelled starts": Fault(_what_is_cancelled_starts, "nothing is called after its cancel", 2),
     "no fence against a late insert": Fault(_no_fence_against_late_inserts, "each due instant has one row", 4),
     "a change leaves no intent": Fault(_no_intent, "nothing is stuck", meeting="a resume that breaks off"),
-    "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, "nothing is stuck", 5),
+    "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, "nothing is stuck", 7),
     "withdrawn without the stamp": Fault(
         _withdraws_without_the_stamp, "nothing is stuck", meeting="a pause, and a resume"
     ),
