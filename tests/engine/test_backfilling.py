@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.engine.play import NOW, Play
+from tests.crash.stage import stop_when
+from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
 from tests.engine.service import begin as begin_guarded
 from timeball.domain.backfill import Backfill, BackfillStatus, instants, new_backfill
@@ -16,6 +17,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every
 from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
+from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
 from timeball.engine.notice import SKIPPED
 from timeball.testing.faults import Points
@@ -235,3 +237,23 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_l
             assert (row(play).status, row(play).due_at) == (BackfillStatus.CANCELLED, None)
         point += 1
     assert reached >= 6
+
+
+@pytest.mark.parametrize(
+    ("overlap", "first"), [(SKIP, "succeeded"), (QUEUE_ONE, "succeeded"), (CANCEL_OTHER, "cancelled")]
+)
+def test_a_run_whose_plan_died_before_its_send_is_sent_although_the_one_before_it_is_tried_again(
+    overlap: OverlapPolicy, first: str
+) -> None:
+    play = Play()
+    (job,) = play.store_jobs([spec("job", Every(60, NOW + DAY_MS))])
+    create_backfills(play.world(), [backfill_of(job, "bf1", 2, 0, overlap)])
+    play.caller.statuses = [404]
+    play.execute_next()
+    stop_when(play, Play.scan, lambda play: len(runs(play)) == 2)
+    assert (states(play), play.messages()) == (["failed", "queued"], [])
+    retry_runs(play.world(), [runs(play)[0].id])
+    play.scan_all()
+    play.run_on(KEY)
+    assert states(play) == [first, "succeeded"]
+    assert (row(play).status, row(play).started, row(play).skipped) == (BackfillStatus.COMPLETED, 2, 0)

@@ -64,13 +64,16 @@ def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
 
 
 def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
-    """When a user has the answer, each run that was there before is over, or is running and asked to stop."""
+    """When a user has the answer, each run that was live before is over, or is running and asked to stop.
+
+    One that is tried again at the same time is ended when it is claimed.
+    """
     history = story.store.history
     for done in _answers(story, "cancel"):
         writes = [write for write in history.of_job(done.job) if write.after.status is JobStatus.CANCELLED]
         for run in history.runs_of(done.job) if writes else ():
-            standing = history.run_at(run, done.at)
-            if standing is None or standing.is_terminal or history.of_run(run)[0].at >= writes[0].at:
+            before, standing = history.run_at(run, writes[0].at - 1), history.run_at(run, done.at)
+            if before is None or before.is_terminal or standing is None or standing.is_terminal:
                 continue
             if not (standing.state is RunState.RUNNING and standing.cancel_requested):
                 yield f"{standing} is left {done.at - writes[0].at} ms after the cancel of its job"

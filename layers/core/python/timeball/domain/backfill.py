@@ -128,11 +128,11 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     if fire_at is None:
         return BackfillPlan(after=_moved(backfill, None, None, now))
     if backfill.overlap is OverlapPolicy.ALLOW or last is None:
-        return _start(backfill, fire_at, now)
+        return started(backfill, fire_at, now)
     candidate = backfill_run(backfill, fire_at, now)
     overlap = decide_overlap(backfill.overlap, candidate, last, None)
     if overlap.step in (Step.START, Step.ACQUIRE):
-        return _start(backfill, fire_at, now)
+        return started(backfill, fire_at, now)
     if _turn(backfill, now) > now:
         return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
     if overlap.step is Step.SKIP:
@@ -189,7 +189,8 @@ def refused_runs(backfill: Backfill, now: int) -> list[Run]:
     return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
 
 
-def _start(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+    """Return the plan that starts the run of a fire, and with the policy `allow` and no pace those of many."""
     starts = _at_once(backfill, fire_at)
     following_at = _following(backfill, starts[-1])
     after = replace(

@@ -155,8 +155,11 @@ class Run:
 
     @property
     def asked_at(self) -> int:
-        """From when (ms) it is, among the runs of its job: its fire time, or when it was last tried again by hand."""
-        return self.id.fire_at if self.budget_at is None else self.budget_at
+        """From when (ms) it is, among the runs of its job: its fire time, or when it was last tried again by hand.
+
+        Those of a backfill come one after the other, whenever one is tried again.
+        """
+        return self.id.fire_at if self.budget_at is None or self.id.origin is Origin.BACKFILL else self.budget_at
 
     @property
     def aging_since(self) -> int:

@@ -18,9 +18,10 @@ from timeball.domain.backfill import (
     refused_runs,
     settled_backfill,
     skipped_backfill_run,
+    started,
 )
 from timeball.domain.ids import BackfillKey, JobKey, RunId
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended
@@ -95,7 +96,9 @@ def _move_on(world: World, backfill: Backfill) -> bool:
         return True
     now = world.clock.now()
     plan = plan_backfill(backfill, _last_run(world, backfill), now)
-    _write(world, backfill, plan, job, now)
+    if plan.skip is not None and not _is_skipped(world, backfill, plan.skip, now):
+        plan = started(backfill, plan.skip, now)  # by an earlier plan, which may have died before its send
+    _write(world, backfill, plan, now)
     return plan.after is not None and world.store.swap_backfills([Swap(backfill, plan.after)], now)[0].done
 
 
@@ -106,13 +109,17 @@ def _last_run(world: World, backfill: Backfill) -> Run | None:
     return world.store.read_runs([backfill.last_run])[0]
 
 
-def _write(world: World, backfill: Backfill, plan: BackfillPlan, job: Job, now: int) -> None:
+def _is_skipped(world: World, backfill: Backfill, fire_at: int, now: int) -> bool:
+    """Skip a fire, and say whether that is what its row says then."""
+    standing = world.store.insert_runs([skipped_backfill_run(backfill, fire_at, now)], now)[0]
+    if standing is None:
+        skipped(world, backfill.key.job, Reason.OVERLAP, 1, fire_at)
+    return standing is None or standing.state is RunState.SKIPPED
+
+
+def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> None:
     if plan.stop_last:
         _stop(world, [run for run in [_last_run(world, backfill)] if run is not None], Reason.OVERTAKEN, now)
-    if plan.skip is not None:
-        row = skipped_backfill_run(backfill, plan.skip, now)
-        if world.store.insert_runs([row], now)[0] is None:
-            skipped(world, job.key, Reason.OVERLAP, 1, plan.skip)
     runs = [backfill_run(backfill, fire_at, now) for fire_at in plan.starts]
     standing = world.store.insert_runs(runs, now) if runs else []
     rows = [found or run for run, found in zip(runs, standing, strict=True)]
