@@ -135,7 +135,7 @@ def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(s
         (run,) = play.runs(job.key)
         assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
         assert play.job(job.key).status is JobStatus.COMPLETED
-        point, count = point + 1, points.reached
+        point, count = point + 1, max(count, points.reached)
     assert count >= 4
 
 
