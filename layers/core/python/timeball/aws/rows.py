@@ -1,7 +1,7 @@
 """The one mapper between values and rows.
 
-A row that is updated stays under 1 KB, because every write is billed by the whole row: work above 400 bytes stands in a
-row of its own, named by its digest and written once.
+A row that is updated is kept small, under 1 KB but for what its user put there, because every write is billed by the
+whole row: work above 400 bytes stands in a row of its own, named by its digest and written once.
 """
 
 import json

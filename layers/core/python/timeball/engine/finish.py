@@ -22,7 +22,7 @@ from timeball.ports import Answer, Swap
 log = logging.getLogger(__name__)
 
 INLINE_BYTES = 200
-"""Of an answer's body and of an error, this much stands in the run's own row, which stays under 1 KB."""
+"""Of an answer's body and of an error, this much stands in the run's own row: each write of it is billed by the KB."""
 
 _TRIES = 5
 

@@ -46,12 +46,12 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
 
 
 def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
-    """Return what becomes of the run, or None: it is over, withdrawn, or already waits in the due index."""
+    """Return what becomes of the run, or None: it is over, or withdrawn."""
     match run.state:
-        case RunState.RUNNING if run.due_at is None:
+        case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
+            return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
+        case RunState.RUNNING:
             return due_again(run, max((run.lease_until or 0) + world.rules.margin_ms, now))
-        case RunState.QUEUED if run.due_at is not None:
-            return due_again(run, run.due_at)  # it stands, counting nothing: its other message was given up as well
         case RunState.QUEUED if _waits_for_resume(run, job):
             return withdrawn(run)
         case RunState.QUEUED if _waits_for_guard(run, job):
@@ -62,10 +62,8 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
         case RunState.QUEUED:
             backoff_ms = world.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
-        case RunState.RETRYING if run.due_at is None:
+        case RunState.RETRYING:
             return due_again(run, max(run.not_before, now))
-        case RunState.RUNNING | RunState.RETRYING:
-            return due_again(run, run.due_at)  # it stands; a scan that is about to drop it must look again
         case _:
             return None
 

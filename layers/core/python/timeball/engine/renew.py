@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from timeball.domain.run import Run, RunState, renewed
+from timeball.domain.run import Run, renewed
 from timeball.engine.world import World
 from timeball.ports import Swap
 
@@ -33,5 +33,4 @@ def renew(world: World, runs: Sequence[Run]) -> list[Run | None]:
 
 def owns(row: Run, run: Run) -> bool:
     """Say whether the stored row is still this holder's attempt, and was not handed over to its target."""
-    is_same = row.attempt == run.attempt and row.owner == run.owner
-    return row.state is RunState.RUNNING and is_same and row.callback is None
+    return row.attempt == run.attempt and run.owner is not None and row.is_held_by(run.owner)
