@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import boto3
+from botocore.config import Config
 
 from local.child import Child, ChildFailedError
 
@@ -25,6 +26,8 @@ _PYTHON = ROOT / ".venv-ministack/bin/python"
 _KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.05
+_PATIENT = Config(read_timeout=300)
+"""A function's first call may take longer than boto3 waits, where it would give up and call it once more."""
 
 
 class NotInstalledError(RuntimeError):
@@ -91,6 +94,7 @@ class Emulator:
             region_name=REGION,
             aws_access_key_id=_KEYS["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=_KEYS["AWS_SECRET_ACCESS_KEY"],
+            config=_PATIENT,
         )
 
     def wait(self) -> None:

@@ -3,13 +3,16 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from local.demo_client import ApiClient
 from local.receiver import Arrival, Receiver
-from timeball.domain.instants import SECOND_MS, format_instant
+from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
 _WITHIN_SECONDS = 40
+_TRIES = 5
+
+_Done = TypeVar("_Done")
 
 
 def until(condition: Callable[[], bool], within_seconds: int = _WITHIN_SECONDS) -> None:
@@ -28,6 +31,19 @@ def clock() -> int:
 def soon(seconds: int) -> str:
     """Return the whole second that is so many seconds after the next one."""
     return format_instant((clock() // SECOND_MS + 1 + seconds) * SECOND_MS)
+
+
+def in_time(seconds: int, do: Callable[[str], _Done]) -> _Done:
+    """Do what must be done before an instant, for that so many seconds ahead; a slow machine gets another instant.
+
+    `do` must assert nothing of its answers: they may have come too late, and are then not what is returned.
+    """
+    for _ in range(_TRIES):
+        due_at = soon(seconds)
+        done = do(due_at)
+        if clock() < parse_instant(due_at):
+            return done
+    raise AssertionError(f"this machine did not do in {seconds} s what the test asks for")
 
 
 def ask(client: ApiClient, method: str, path: str, body: object = None) -> Any:

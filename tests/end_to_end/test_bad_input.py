@@ -9,6 +9,7 @@ import pytest
 from local.demo_client import ApiAnswer, ApiClient
 from local.stage import Stage
 from local.tenant import create_key
+from tests.end_to_end.steps import soon
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -114,7 +115,9 @@ def test_another_tenants_job_is_not_there(careful: ApiClient, other: ApiClient) 
 
 
 def test_another_tenants_run_is_not_there(careful: ApiClient, other: ApiClient) -> None:
-    job = other.create({**OK, "delaySeconds": 3})
+    # Its first run is there at once, and the job goes on after it.
+    first_at = soon(3)
+    job = other.create({**OK, "everySeconds": 3600, "startAt": first_at, "anchorAt": first_at})
     (run,) = other.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
     assert problem_of(careful.send("GET", f"/v1/runs/{run['runId']}")) == (404, "not-found", [])
     assert other.cancel(job["jobId"]).status == 200

@@ -1,13 +1,14 @@
 """Jobs that are paused, resumed, rescheduled, triggered and backfilled, as their target sees it."""
 
 import json
+from typing import Any
 
 import pytest
 
-from local.demo_client import ApiClient
+from local.demo_client import ApiAnswer, ApiClient
 from local.receiver import Receiver
-from tests.end_to_end.steps import ask, calls_of, ledger, soon, until
-from timeball.domain.instants import parse_instant
+from tests.end_to_end.steps import ask, calls_of, in_time, ledger, until
+from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -15,14 +16,26 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 def test_what_is_paused_or_rescheduled_inside_the_look_ahead_is_not_called_and_then_once(
     client: ApiClient, receiver: Receiver
 ) -> None:
-    due_at, later_at = soon(3), soon(6)
     hook = f"{receiver.url}/ok"
-    # What is due within the look-ahead is in a queue before the answer.
-    paused, moved = (client.create({"handler": hook, "name": name, "scheduleAt": due_at}) for name in "pm")
+
+    def pause_and_move(due_at: str) -> tuple[dict[str, Any], dict[str, Any], ApiAnswer, ApiAnswer]:
+        # What is due within the look-ahead is in a queue before the answer.
+        paused, moved = (client.create({"handler": hook, "name": name, "scheduleAt": due_at}) for name in "pm")
+        change = json.dumps({"scheduleAt": three_seconds_after(due_at), "payload": {"moved": True}}).encode()
+        return (
+            paused,
+            moved,
+            client.send("POST", f"/v1/jobs/{paused['jobId']}/pause"),
+            client.send("PATCH", f"/v1/jobs/{moved['jobId']}", change),
+        )
+
+    paused, moved, pause, patch = in_time(4, pause_and_move)
+    due_at = paused["scheduleAt"]
+    later_at = three_seconds_after(due_at)
+    assert (pause.status, pause.body["status"], pause.body["claimedRuns"]) == (200, "paused", [])
+    assert (patch.status, patch.body["nextRunAt"], patch.body["version"]) == (200, later_at, 2)
+    assert patch.body["claimedRuns"] == []
     witness = client.create({"handler": hook, "name": "w", "scheduleAt": due_at})
-    assert ask(client, "POST", f"/v1/jobs/{paused['jobId']}/pause")["status"] == "paused"
-    answer = ask(client, "PATCH", f"/v1/jobs/{moved['jobId']}", {"scheduleAt": later_at, "payload": {"moved": True}})
-    assert (answer["nextRunAt"], answer["version"], answer["claimedRuns"]) == (later_at, 2, [])
 
     until(lambda: bool(calls_of(receiver, witness)) and bool(calls_of(receiver, moved)))
     assert calls_of(receiver, paused) == []
@@ -41,6 +54,10 @@ def test_what_is_paused_or_rescheduled_inside_the_look_ahead_is_not_called_and_t
     assert call.at >= call.fire_at
     rows = [(run["fireTime"], run["status"], run["reason"]) for run in ledger(client, moved)]
     assert rows == [(later_at, "succeeded", None), (due_at, "skipped", "superseded")]
+
+
+def three_seconds_after(instant: str) -> str:
+    return format_instant(parse_instant(instant) + 3 * SECOND_MS)
 
 
 def test_a_paused_job_runs_by_hand_and_over_the_past_and_its_schedule_does_not(

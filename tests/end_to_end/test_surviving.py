@@ -48,12 +48,12 @@ class Recurring:
 
 
 RECURRING = {
-    "all": Recurring(2, 11, {"policy": "all", "maxRuns": 5}, 5),
-    "latest": Recurring(15, 11, {"policy": "latest"}, 1),
+    "all": Recurring(2, 13, {"policy": "all", "maxRuns": 5}, 5),
+    "latest": Recurring(15, 13, {"policy": "latest"}, 1),
     "latest, seldom": Recurring(30, 21, {"policy": "latest"}, 1),
-    "skip": Recurring(15, 11, {"policy": "skip"}, 0),
+    "skip": Recurring(15, 13, {"policy": "skip"}, 0),
 }
-ENDS_AFTER_SECONDS = STANDSTILL_SECONDS + 12
+ENDS_AFTER_SECONDS = STANDSTILL_SECONDS + 14
 ONE_OFF_AFTER_SECONDS = 15
 
 
@@ -102,8 +102,8 @@ def _submitted(client: ApiClient, receiver: Receiver, over_at: Future[int]) -> S
     def after(seconds: int) -> str:
         return format_instant(began_at + seconds * SECOND_MS)
 
-    recurring = {
-        name: client.create(
+    jobs = [
+        *(
             {
                 "handler": hook,
                 "name": name,
@@ -113,11 +113,13 @@ def _submitted(client: ApiClient, receiver: Receiver, over_at: Future[int]) -> S
                 "endAt": after(ENDS_AFTER_SECONDS),
                 "catchUp": job.catch_up,
             }
-        )
-        for name, job in RECURRING.items()
-    }
-    one_off = client.create({"handler": hook, "name": "one-off", "scheduleAt": after(ONE_OFF_AFTER_SECONDS)})
-    return Standstill(began_at, over_at, receiver, recurring, one_off)
+            for name, job in RECURRING.items()
+        ),
+        {"handler": hook, "name": "one-off", "scheduleAt": after(ONE_OFF_AFTER_SECONDS)},
+    ]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        *recurring, one_off = pool.map(client.create, jobs)
+    return Standstill(began_at, over_at, receiver, dict(zip(RECURRING, recurring, strict=True)), one_off)
 
 
 @pytest.mark.usefixtures("standstill")
