@@ -6,7 +6,6 @@ it. Reads are strong, but for the due index, which only nominates.
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.backfills import Backfills
@@ -31,6 +30,7 @@ from timeball.aws.swaps import swap_rows
 from timeball.aws.works import Works, work_fields
 from timeball.aws.writes import Insert, Update, Write, Writer
 from timeball.domain.backfill import Backfill
+from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST
@@ -82,7 +82,7 @@ class DynamoStore:
         """Return each job, with its work if that was asked for."""
         rows = self._reader.get([job_key(key) for key in keys])
         if not with_work:
-            return [replace(to_job(row), work=None) if row else None for row in rows]
+            return [evolve(to_job(row), work=None) if row else None for row in rows]
         elsewhere = {
             key: row["work_digest"] for key, row in zip(keys, rows, strict=True) if row and "work_digest" in row
         }
@@ -266,7 +266,7 @@ def _standing(row: dict[str, Any], swap: Swap[Job]) -> Job:
     """Return the job that refused a swap; as the swap's own, if the swap's work is that which stands there."""
     named = {name: row[name] for name in ("work", "work_digest") if name in row}
     mine = not swap.with_work or named == work_fields(swap.after)
-    return replace(to_job(row), work=swap.after.work if mine else None)
+    return evolve(to_job(row), work=swap.after.work if mine else None)
 
 
 def _cursor_key(shard: int) -> Key:

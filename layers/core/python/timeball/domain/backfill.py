@@ -5,10 +5,11 @@ carry its name in their identity, so a range may be run again as often as one li
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import BackfillKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, Priority, RuleSet
@@ -89,7 +90,7 @@ def unbounded(schedule: Schedule) -> Schedule:
     """Return a schedule without its window, an interval also before its anchor: the range of a backfill is its own."""
     timing = schedule.timing
     if isinstance(timing, Every):
-        timing = replace(timing, anchor_at=timing.anchor_at % (timing.seconds * SECOND_MS))
+        timing = evolve(timing, anchor_at=timing.anchor_at % (timing.seconds * SECOND_MS))
     return Schedule(timing)
 
 
@@ -137,7 +138,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
         return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
     if overlap.step is Step.SKIP:
         following_at = _following(backfill, fire_at)
-        after = replace(
+        after = evolve(
             _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now), skipped=backfill.skipped + 1
         )
         return BackfillPlan(skip=fire_at, after=after)
@@ -147,7 +148,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
 
 def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill as cancelled, due until its live runs are stopped."""
-    return replace(
+    return evolve(
         backfill,
         revision=backfill.revision + 1,
         version=backfill.version + 1,
@@ -159,7 +160,7 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
 
 def settled_backfill(backfill: Backfill) -> Backfill:
     """Return a cancelled backfill whose runs are stopped: out of the due index."""
-    return replace(backfill, revision=backfill.revision + 1, due_at=None)
+    return evolve(backfill, revision=backfill.revision + 1, due_at=None)
 
 
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
@@ -178,7 +179,7 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
 def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Reason = Reason.OVERLAP) -> Run:
     """Return the row of a fire of a backfill that does not run, by default because of the one before it."""
     run = backfill_run(backfill, fire_at, now)
-    return replace(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
 
 
 def refused_runs(backfill: Backfill, now: int) -> list[Run]:
@@ -193,7 +194,7 @@ def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
     """Return the plan that starts the run of a fire, and with the policy `allow` and no pace those of many."""
     starts = _at_once(backfill, fire_at)
     following_at = _following(backfill, starts[-1])
-    after = replace(
+    after = evolve(
         _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now),
         started=backfill.started + len(starts),
         last_run_at=starts[-1],
@@ -215,7 +216,7 @@ def _following(backfill: Backfill, fire_at: int) -> int | None:
 def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now: int) -> Backfill:
     """Return the backfill at its next fire; after the last it is completed and leaves the due index."""
     over = next_fire_at is None
-    return replace(
+    return evolve(
         backfill,
         revision=backfill.revision + 1,
         updated_at=now,

@@ -4,8 +4,7 @@ Invariant: a run that waits for its target's word has a due key, at the latest w
 of the target, the scan ends the attempt. Nobody else claims such a run.
 """
 
-from dataclasses import replace
-
+from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Job
 from timeball.domain.run import Attempt, Callback, Outcome, Run, RunState
@@ -28,7 +27,7 @@ def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) ->
     heartbeat_ms = None if job.heartbeat_seconds is None else job.heartbeat_seconds * SECOND_MS
     callback = Callback(called_at, until, heartbeat_ms)
     lease_until = _lease_until(callback, now)
-    return replace(
+    return evolve(
         run,
         revision=run.revision + 1,
         callback=callback,
@@ -58,7 +57,7 @@ def heard_of(run: Run, now: int) -> Run | None:
         return None
     if run.callback is None or run.callback.heartbeat_ms is None:
         return run
-    return replace(run, revision=run.revision + 1, lease_until=_lease_until(run.callback, now))
+    return evolve(run, revision=run.revision + 1, lease_until=_lease_until(run.callback, now))
 
 
 def expired_attempt(run: Run) -> Attempt:

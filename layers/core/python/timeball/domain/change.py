@@ -3,9 +3,8 @@
 While an intent stands the job stays in the due index, so that a scan finishes what a crashed change began.
 """
 
-from dataclasses import replace
-
 from timeball.domain.errors import InvalidSchedule
+from timeball.domain.evolve import evolve
 from timeball.domain.job import Intent, Job, JobStatus, Verb
 from timeball.domain.new_job import JobSpec, chosen
 from timeball.domain.schedule import Schedule, fires, first_fire
@@ -14,7 +13,7 @@ from timeball.domain.schedule import Schedule, fires, first_fire
 def cancelled(job: Job, now: int) -> Job:
     """Return the job as cancelled: nothing of it is claimed from now on, and what is live is to be stopped."""
     asked = _asked(job, Verb.CANCEL, now)
-    return replace(
+    return evolve(
         asked,
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
@@ -25,7 +24,7 @@ def cancelled(job: Job, now: int) -> Job:
 
 def paused(job: Job, now: int) -> Job:
     """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back."""
-    return replace(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
+    return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
 
 
 def resumed(job: Job, now: int) -> Job:
@@ -33,12 +32,12 @@ def resumed(job: Job, now: int) -> Job:
 
     When it was paused is forgotten as soon as that is done: it says how far back those runs may be.
     """
-    return replace(_asked(job, Verb.RESUME, now), schedule_version=job.schedule_version + 1, status=JobStatus.PENDING)
+    return evolve(_asked(job, Verb.RESUME, now), schedule_version=job.schedule_version + 1, status=JobStatus.PENDING)
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
     """Return the job as changed by a user, due until the change is settled."""
-    return replace(
+    return evolve(
         job,
         revision=job.revision + 1,
         version=job.version + 1,
@@ -54,11 +53,11 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
     InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
-    wanted = replace(job, work=None if job.work is None else spec.work, **chosen(spec))
+    wanted = evolve(job, work=None if job.work is None else spec.work, **chosen(spec))
     if spec.schedule == job.schedule:
         if wanted == job:
             return job
-        return replace(wanted, revision=job.revision + 1, version=job.version + 1, updated_at=now)
+        return evolve(wanted, revision=job.revision + 1, version=job.version + 1, updated_at=now)
     return _rescheduled(wanted, spec, now)
 
 
@@ -69,7 +68,7 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
-    return replace(
+    return evolve(
         _asked(job, Verb.RESCHEDULE, now, job.schedule),
         schedule_version=job.schedule_version + 1,
         schedule=spec.schedule,

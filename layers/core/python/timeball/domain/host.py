@@ -6,9 +6,10 @@ are neither held back nor counted. Each tenant has rows of its own: nobody's fai
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import RunId, fraction_of
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Work
@@ -107,11 +108,11 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
     if rest.until is not None:
         return host, rest
     if host.rests_until is not None:
-        return replace(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
+        return evolve(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
     if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.HOST_RESTS):
         return host, CALL  # it has its turn, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
-    after = replace(host, revision=host.revision + 1, turn_at=max(host.turn_at, at) + interval_ms)
+    after = evolve(host, revision=host.revision + 1, turn_at=max(host.turn_at, at) + interval_ms)
     start_at = after.turn_at - rules.burst * interval_ms
     return after, CALL if start_at <= at else Admission(start_at, Reason.HOST_PACED)
 
@@ -139,18 +140,18 @@ def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules
     before = host
     for one in failed:
         if not one:
-            host = replace(host, failures=0, rests=0, rests_until=None, is_probed=False)
+            host = evolve(host, failures=0, rests=0, rests_until=None, is_probed=False)
         elif host.rests_until is None or host.is_probed or now >= host.rests_until:
             host = _failed_once(host, now, rules)  # else it was on its way before the rest began
-    return host if host == before else replace(host, revision=before.revision + 1)
+    return host if host == before else evolve(host, revision=before.revision + 1)
 
 
 def _failed_once(host: Host, now: int, rules: HostRules) -> Host:
     failures = host.failures + 1
     if failures < rules.failures:
-        return replace(host, failures=failures)
-    rested = replace(host, failures=failures, rests=host.rests + 1, is_probed=False)
-    return replace(rested, rests_until=now + rest_ms_of(rested, rules))
+        return evolve(host, failures=failures)
+    rested = evolve(host, failures=failures, rests=host.rests + 1, is_probed=False)
+    return evolve(rested, rests_until=now + rest_ms_of(rested, rules))
 
 
 def spread_ms(run: RunId, attempt: int) -> int:

@@ -5,10 +5,11 @@ ledger is written. `due_at` is only where the job waits in the due index.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from timeball.domain.catch_up import CatchUp
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
@@ -165,7 +166,7 @@ def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int) ->
     plan was still being written.
     """
     ends = next_fire_at is None and job.next_fire_at is not None and not job.schedule.is_one_off
-    return replace(
+    return evolve(
         job,
         revision=job.revision + 1,
         next_fire_at=next_fire_at,
@@ -179,17 +180,17 @@ def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int) ->
 
 def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
     """Return the job with what a plan must not change once it has begun to be written: a range's end, the last fire."""
-    return replace(job, revision=job.revision + 1, skip_through=skip_through, final_fire_at=final_fire_at)
+    return evolve(job, revision=job.revision + 1, skip_through=skip_through, final_fire_at=final_fire_at)
 
 
 def pushed_back(job: Job, due_at: int) -> Job:
     """Return a job that could not be planned, to be looked at again at `due_at`."""
-    return replace(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
+    return evolve(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
 
 
 def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
     """Return the job with its overlap guard held and waited for by these runs."""
-    return replace(job, revision=job.revision + 1, holder=holder, parked=parked)
+    return evolve(job, revision=job.revision + 1, holder=holder, parked=parked)
 
 
 def settled(job: Job) -> Job:
@@ -197,10 +198,10 @@ def settled(job: Job) -> Job:
 
     One without a fire to come stays due once more: its final run may have ended while it was paused.
     """
-    bare = replace(job, revision=job.revision + 1, intent=None)
+    bare = evolve(job, revision=job.revision + 1, intent=None)
     if job.status is not JobStatus.PENDING:
-        return replace(bare, due_at=None)
-    return replace(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
+        return evolve(bare, due_at=None)
+    return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
 
 
 def conclusion(job: Job, run: Run) -> JobStatus | None:

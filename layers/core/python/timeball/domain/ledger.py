@@ -4,8 +4,8 @@ Invariant: an instant has one row. A skipped range leaves out what already stand
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job
 from timeball.domain.planner import Start
@@ -17,7 +17,7 @@ from timeball.domain.schedule import fires
 def queued_run(job: Job, start: Start, now: int, horizon_at: int) -> Run:
     """Return the run of one fire of the job's schedule: ready to be sent, or in the due index if it starts later."""
     due_at = start.not_before if start.not_before > horizon_at else None
-    return replace(_row(job, start.fire_at, now, RunState.QUEUED), not_before=start.not_before, due_at=due_at)
+    return evolve(_row(job, start.fire_at, now, RunState.QUEUED), not_before=start.not_before, due_at=due_at)
 
 
 def skipped_fires(job: Job, fire_times: Iterable[int], reason: Reason, now: int) -> list[Run]:

@@ -4,8 +4,7 @@ By its policies no run lives longer than so. One that does, because it was tried
 is noted on the job, until a look finds it no more.
 """
 
-from dataclasses import replace
-
+from timeball.domain.evolve import evolve
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.retry import longest_life_ms
@@ -31,7 +30,7 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 def noted(job: Job, fire_at: int, now: int) -> Job:
     """Return the job with a note that a run of a fire time may be live."""
     earliest = fire_at if job.live_from is None else min(fire_at, job.live_from)
-    return replace(job, revision=job.revision + 1, live_from=earliest, live_noted_at=now)
+    return evolve(job, revision=job.revision + 1, live_from=earliest, live_noted_at=now)
 
 
 def is_noted(job: Job, fire_at: int, now: int) -> bool:
@@ -45,14 +44,14 @@ def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
     reach_at = earliest_live(before, now, misfire_ms)
     if after.schedule.is_one_off or reach_at >= earliest_live(after, now, misfire_ms):
         return after
-    return replace(noted(after, reach_at, now), revision=after.revision)
+    return evolve(noted(after, reach_at, now), revision=after.revision)
 
 
 def looked(job: Job, earliest: int | None, now: int) -> Job:
     """Return the job after a look through all that its note says: `earliest` is the fire time of the first live run."""
     if job.live_noted_at is None or now < job.live_noted_at + _NOTE_HOLDS_MS:
         return job
-    return replace(job, live_from=earliest, live_noted_at=None if earliest is None else now)
+    return evolve(job, live_from=earliest, live_noted_at=None if earliest is None else now)
 
 
 def _by_policy(job: Job, now: int, misfire_ms: int) -> int:

@@ -5,9 +5,10 @@ condition that the row is still as it was read (`revision`). The attempt number 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.reason import Reason
 
@@ -189,7 +190,7 @@ class IllegalMoveError(Exception):
 def _move(run: Run, state: RunState) -> Run:
     if state not in MOVES[run.state]:
         raise IllegalMoveError(f"{run.id}: {run.state} -> {state}")
-    return replace(run, state=state, revision=run.revision + 1)
+    return evolve(run, state=state, revision=run.revision + 1)
 
 
 def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
@@ -198,8 +199,8 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
     A due key that stands is moved to the lease's end, not dropped: whoever relied on it has let go of a message, and it
     may have been the claimer's own, while that slept.
     """
-    moved = replace(run, revision=run.revision + 1) if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
-    return replace(
+    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
+    return evolve(
         moved,
         state=RunState.RUNNING,
         attempt=run.attempt + 1,
@@ -216,12 +217,12 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
 
 def renewed(run: Run, now: int, lease_ms: int) -> Run:
     """Return a running run with its lease extended."""
-    return replace(run, revision=run.revision + 1, lease_until=now + lease_ms)
+    return evolve(run, revision=run.revision + 1, lease_until=now + lease_ms)
 
 
 def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, last: Attempt | None = None) -> Run:
     """Return the run in a terminal state. It keeps its due key: only the scan drops one, after the follow-ups."""
-    return replace(
+    return evolve(
         _move(run, state),
         owner=None,
         lease_until=None,
@@ -235,7 +236,7 @@ def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, las
 
 def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
     """Return the run waiting in the due index for its next attempt."""
-    return replace(
+    return evolve(
         _move(run, RunState.RETRYING),
         owner=None,
         lease_until=None,
@@ -250,41 +251,41 @@ def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
 
 def requeued(run: Run) -> Run:
     """Return a retrying run whose message was sent: queued, and out of the due index."""
-    return replace(_move(run, RunState.QUEUED), due_at=None)
+    return evolve(_move(run, RunState.QUEUED), due_at=None)
 
 
 def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
     """Return the run, in its state, standing in the due index at `due_at`, or (None) out of it."""
     failures = run.carrier_failures if carrier_failures is None else carrier_failures
-    return replace(run, revision=run.revision + 1, due_at=due_at, carrier_failures=failures)
+    return evolve(run, revision=run.revision + 1, due_at=due_at, carrier_failures=failures)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
     """Return a running run that its executor is asked to stop, and why."""
-    return replace(run, revision=run.revision + 1, cancel_requested=True, reason=reason)
+    return evolve(run, revision=run.revision + 1, cancel_requested=True, reason=reason)
 
 
 def withdrawn(run: Run) -> Run:
     """Return a queued run that a pause took back. It waits for no time: it leaves the due index."""
-    return replace(_move(run, RunState.WITHDRAWN), due_at=None, reason=None)
+    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
-    moved = replace(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
-    return replace(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
+    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    return evolve(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
 
 
 def held_back(run: Run, until: int, reason: Reason, now: int) -> Run:
     """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why."""
     since = now if run.held_since is None else run.held_since
-    return replace(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason, held_since=since)
+    return evolve(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason, held_since=since)
 
 
 def renewed_by_hand(run: Run, not_before: int) -> Run:
     """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept."""
-    moved = replace(run, revision=run.revision + 1) if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
-    return replace(
+    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
+    return evolve(
         moved,
         not_before=not_before,
         due_at=not_before,
@@ -301,7 +302,7 @@ def renewed_by_hand(run: Run, not_before: int) -> Run:
 
 def discarded(run: Run, now: int) -> Run:
     """Return a dead letter that is listed no more; the run stays in its ledger."""
-    return replace(run, revision=run.revision + 1, discarded_at=now)
+    return evolve(run, revision=run.revision + 1, discarded_at=now)
 
 
 def _first_start(run: Run, last: Attempt | None) -> int | None:

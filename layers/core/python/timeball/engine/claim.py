@@ -6,10 +6,11 @@ runs whose rows name this owner are its own.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
+from timeball.domain.evolve import evolve
 from timeball.domain.host import Admission
 from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST, SECOND_MS
@@ -96,7 +97,7 @@ def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -
     for run_id, run in zip(ids, rows, strict=True):
         job = found[run_id.job]
         if job is not None and run_id in works:
-            job = replace(job, work=works[run_id])
+            job = evolve(job, work=works[run_id])
         decision = _decide(world, run, job, now)
         if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
             decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
@@ -238,7 +239,7 @@ def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) ->
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)
-    return replace(claimed(run, owner, now, lease_ms), last=last or run.last)
+    return evolve(claimed(run, owner, now, lease_ms), last=last or run.last)
 
 
 def _follow_up(world: World, judged: Sequence[_Judged], now: int) -> None:

@@ -5,8 +5,9 @@ and leaves the sending to the scan, so that a thousand runs start as slowly as w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus
@@ -89,7 +90,7 @@ def replay_matching(
     """Replay a page of the dead letters that match, the oldest first; the first starts at `start_at` (None: now)."""
     page = _page(world, asked, limit, after, oldest_first=True)
     first_at = max(start_at or 0, world.clock.now())
-    return replace(_replay(world, page.runs, (), per_second, first_at), next_after=page.next_after)
+    return evolve(_replay(world, page.runs, (), per_second, first_at), next_after=page.next_after)
 
 
 def discard_named(world: World, ids: Sequence[RunId]) -> Dealt:
@@ -100,7 +101,7 @@ def discard_named(world: World, ids: Sequence[RunId]) -> Dealt:
 def discard_matching(world: World, asked: DeadFilter, limit: int, after: Position | None) -> Dealt:
     """Discard a page of the dead letters that match, the oldest first. Raises UnavailableError."""
     page = _page(world, asked, limit, after, oldest_first=True)
-    return replace(_discard(world, page.runs, ()), next_after=page.next_after)
+    return evolve(_discard(world, page.runs, ()), next_after=page.next_after)
 
 
 def _page(world: World, asked: DeadFilter, limit: int, after: Position | None, *, oldest_first: bool) -> DeadPage:
@@ -134,7 +135,7 @@ def _replay(world: World, runs: Sequence[Run], ids: Sequence[RunId], per_second:
     note_reopened(world, [run.id for run in able])
     turns = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
     after = {run.id: renewed_by_hand(run, turn_at) for run, turn_at in zip(able, turns, strict=False)}
-    return replace(
+    return evolve(
         _write(world, able, lambda run: after[run.id], ids or [run.id for run in runs]), next_start_at=turns[-1]
     )
 

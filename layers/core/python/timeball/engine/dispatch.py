@@ -6,8 +6,9 @@ run. Nothing here is exclusive: any number of scans may dispatch the same job at
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus, advanced, fixed, pushed_back
@@ -120,7 +121,7 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
     swapped = world.store.swap_jobs([Swap(writing.job, after) for writing, after in changing], now)
     for (writing, _), outcome in zip(changing, swapped, strict=True):
         if outcome.done and outcome.row is not None:
-            writing.job = replace(outcome.row, work=writing.job.work)
+            writing.job = evolve(outcome.row, work=writing.job.work)
         else:
             writing.whole = False  # another scan is at it, or a user; the next scan reads what they made of it
             writing.plan = Plan()
@@ -242,7 +243,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     for writing, outcome in zip(complete, world.store.swap_jobs(swaps, now), strict=True):
         writing.whole = outcome.done
         if outcome.done and outcome.row is not None:
-            writing.job = replace(outcome.row, work=writing.job.work)
+            writing.job = evolve(outcome.row, work=writing.job.work)
 
 
 def _report(writing: _Writing) -> Dispatched:

@@ -6,9 +6,10 @@ follow-ups are repeated, for whoever ended it may have died before them.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from timeball.domain.callback import handed_over, is_handed_over
+from timeball.domain.evolve import evolve
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Attempt, Outcome, Run, RunState
@@ -131,7 +132,7 @@ def needs_a_row(attempt: Attempt) -> bool:
 
 def inline(attempt: Attempt) -> Attempt:
     """Return what the run's own row keeps of an attempt."""
-    return replace(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
+    return evolve(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
 
 
 def _cut(text: str | None) -> str | None:

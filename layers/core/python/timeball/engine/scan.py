@@ -6,11 +6,12 @@ elects a leader: the owner of a partition only keeps two tickers from doing the 
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from timeball.domain.backfill import Backfill
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
@@ -82,7 +83,7 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
     done = _move_on(world, list(nominated)[:_MAX_NOMINATED], now)
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
-    return replace(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
+    return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
 
 
 def _move_on(world: World, nominated: Sequence[Owned], now: int) -> Scan:
@@ -102,7 +103,7 @@ def _move_on(world: World, nominated: Sequence[Owned], now: int) -> Scan:
     pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
     done, undispatched = _dispatch(world, pending, now, stop_at)
     moved = move_on(world, [backfill for backfill in backfills if _is_due(backfill, horizon_at)])
-    done = replace(done, backlog=done.backlog or unsettled, resent=resent, settled=settled, backfilled=moved)
+    done = evolve(done, backlog=done.backlog or unsettled, resent=resent, settled=settled, backfilled=moved)
     failure = unread_jobs or unread_runs or unread_backfills or unsent or undispatched
     if failure is not None and not done.progressed:
         raise failure
@@ -161,14 +162,14 @@ def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int) -> 
         begun_at = world.clock.now()
         for start in range(0, len(jobs), _CHUNK):
             if world.clock.now() >= stop_at:
-                return replace(done, backlog=True), failure
+                return evolve(done, backlog=True), failure
             apart_until = min(world.clock.now() + _APART_MS, stop_at)
             work = partial(dispatch, world, read_at=read_at)
             parts, failed = apart(work, jobs[start : start + _CHUNK], world.clock, apart_until)
             failure = failed or failure
             reports = [report for part in parts for report in part]
             sent, skipped = sum(report.sent for report in reports), sum(report.skipped for report in reports)
-            done = replace(done, sent=done.sent + sent, skipped=done.skipped + skipped)
+            done = evolve(done, sent=done.sent + sent, skipped=done.skipped + skipped)
             following += [report.job for report in reports if report.more]
         jobs, read_at = following, begun_at
-    return replace(done, backlog=bool(jobs)), failure
+    return evolve(done, backlog=bool(jobs)), failure

@@ -5,9 +5,10 @@ refused; then the live runs end, are asked to stop, are taken back or let go; th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
 from timeball.domain.ledger import skipped_fires
@@ -67,7 +68,7 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
         swapped = world.store.swap_jobs([Swap(standing, looked(settled(standing), earliest, now))], now)[0]
         if swapped.row is None:
             return settled(job)
-        standing = replace(swapped.row, work=job.work)
+        standing = evolve(swapped.row, work=job.work)
         if swapped.done or standing.intent is None:
             return standing
         if standing.intent != intent or standing.version != job.version:
@@ -83,7 +84,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
     that the new schedule has too stays free: whoever inserts it does no harm.
     """
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
-    old = replace(job, schedule=intent.schedule or job.schedule)
+    old = evolve(job, schedule=intent.schedule or job.schedule)
     through_at = intent.asked_at + world.rules.lookahead_ms + world.rules.margin_ms
     first_at = intent.next_fire_at
     if first_at is None or first_at > through_at:
@@ -98,7 +99,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
         if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
             raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
         first_at = chunk[-1] + 1
-    after = replace(job, intent=replace(intent, next_fire_at=first_at), revision=job.revision + 1)
+    after = evolve(job, intent=evolve(intent, next_fire_at=first_at), revision=job.revision + 1)
     kept = world.store.swap_jobs([Swap(job, after)], now)[0]
     raise UnavailableError(f"job {job.key.job_id} has more to settle (kept: {kept.done})")
 

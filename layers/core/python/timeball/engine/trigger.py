@@ -5,9 +5,10 @@ It is inserted with a due key, then sent, then taken out of the index: a crash i
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run, RunState
@@ -79,7 +80,7 @@ def _trigger(world: World, one: Trigger) -> Triggered:
         standing = world.store.insert_runs([run], now)[0]
         if standing is None:
             _send(world, run)
-            return Triggered(Triggering.STARTED, replace(run, due_at=None))
+            return Triggered(Triggering.STARTED, evolve(run, due_at=None))
         if one.request is not None and standing.request == one.request:
             is_same = standing.fingerprint == one.fingerprint
             return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
@@ -97,7 +98,7 @@ def _send(world: World, run: Run) -> None:
 def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
     if not one.has_payload or job.work is None:
         return None
-    return world.store.save_works([(job.key, replace(job.work, payload=one.payload))], now)[0]
+    return world.store.save_works([(job.key, evolve(job.work, payload=one.payload))], now)[0]
 
 
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
