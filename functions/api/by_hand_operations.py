@@ -40,6 +40,8 @@ def _done(handled: Handled, otherwise: str) -> Run:
             raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
         case ByHand.WRONG_STATE if run.state is RunState.WITHDRAWN:
             raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
+        case ByHand.WRONG_STATE if run.cancel_requested and not run.is_terminal:
+            raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
         case ByHand.WRONG_STATE:
             raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
         case _:

@@ -15,7 +15,7 @@ from timeball.domain.schedule import At, Cron, Every, Schedule
 from .job_request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
 from .problems import FieldError
 from .request_model import aliases
-from .sentences import unknown_field
+from .sentences import unknown_name
 
 _TO_CALL: Final = ("handler", "target")
 
@@ -102,7 +102,7 @@ def _unknown_nulls(patch: Mapping[str, Any]) -> Iterator[FieldError]:
     known = aliases(JobRequest)
     for name, value in patch.items():
         if value is None and name not in known:
-            yield FieldError(name, unknown_field(name, known))
+            yield FieldError(name, unknown_name("field", name, known))
 
 
 def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:

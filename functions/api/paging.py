@@ -18,7 +18,7 @@ from timeball.domain.run import RunState
 from timeball.ports import LedgerQuery
 
 from .problems import FieldError, invalid
-from .sentences import unknown_field
+from .sentences import unknown_name
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
@@ -138,7 +138,9 @@ class Reader:
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:
         """Keep each parameter that is none of the known ones."""
-        self.errors += [FieldError(name, unknown_field(name, known)) for name in self._query if name not in known]
+        self.errors += [
+            FieldError(name, unknown_name("parameter", name, known)) for name in self._query if name not in known
+        ]
 
     def limit(self) -> int:
         """Return how long a page is to be."""

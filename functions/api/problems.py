@@ -76,7 +76,7 @@ def invalid(errors: Sequence[FieldError]) -> ProblemError:
     count = len(errors)
     subject = "One field needs" if count == 1 else f"{count} fields need"
     shown = "" if count == len(named) else f" (the first {len(named)} are listed)"
-    return ProblemError(Problem.INVALID_REQUEST, f"{subject} a change; nothing was stored. See `errors`{shown}.", named)
+    return ProblemError(Problem.INVALID_REQUEST, f"{subject} a change; nothing was done. See `errors`{shown}.", named)
 
 
 def not_found(detail: str) -> ProblemError:

@@ -12,6 +12,7 @@ from .problems import MAX_ERRORS, FieldError
 _SENTENCES: Mapping[str, str] = {
     "missing": "This field is needed; give it.",
     "string_type": "This must be a string.",
+    "string_unicode": "Leave out the half of a surrogate pair: it is no character.",
     "int_type": "This must be a whole number.",
     "float_type": "This must be a number.",
     "bool_type": "This must be true or false.",
@@ -40,10 +41,10 @@ def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list
     ]
 
 
-def unknown_field(name: str, known: Sequence[str]) -> str:
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
     """Return the sentence for a name that means nothing, with the known one that is probably meant."""
     meant = _nearest(name, known)
-    return f"There is no such field; did you mean {meant}?" if meant else "There is no such field; leave it out."
+    return f"There is no such {kind}; " + (f"did you mean {meant}?" if meant else "leave it out.")
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
@@ -56,7 +57,7 @@ def _short(name: str) -> str:
 
 def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
-        return unknown_field(str(error["loc"][-1]), _known(model, error["loc"][:-1]))
+        return unknown_name("field", str(error["loc"][-1]), _known(model, error["loc"][:-1]))
     sentence = _SENTENCES.get(error["type"])
     return sentence.format_map(error.get("ctx", {})) if sentence else f"{error['msg']}."
 

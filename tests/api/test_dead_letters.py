@@ -127,6 +127,7 @@ class TestFilters:
             ({"reason": "not_retriable,too_old"}, ["reason"]),
             ({"error": ""}, ["error"]),
             ({"error": "x" * 201}, ["error"]),
+            ({"error": "\ud800"}, ["error"]),
             ({"from": "yesterday"}, ["from"]),
             ({"from": at(1), "to": at(0)}, ["to"]),
             ({"taskId": "t"}, ["taskId"]),
@@ -146,6 +147,12 @@ class TestFilters:
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
         assert answer.bad_fields() == fields
         assert all(error["message"].endswith((".", "?")) for error in answer.body["errors"])
+
+    def test_a_mistake_in_a_query_is_about_parameters_and_nothing_was_to_be_stored(self, api: Api) -> None:
+        answer = api.call("GET", PATH, query={"job_id": "x"})
+        assert answer.body["detail"] == "One field needs a change; nothing was done. See `errors`."
+        (error,) = answer.body["errors"]
+        assert error == {"field": "job_id", "message": "There is no such parameter; did you mean jobId?"}
 
     def test_its_parameters_are_those_of_the_filter(self) -> None:
         assert DEAD_LETTER_PARAMETERS == ("jobId", "reason", "error", "from", "to", "limit", "cursor")

@@ -109,6 +109,13 @@ class TestRetry:
         if state not in (RunState.FAILED, RunState.RETRYING, RunState.QUEUED):
             assert row(api, str(run.id)) == run
 
+    def test_a_run_that_is_being_cancelled_is_as_good_as_over(self, api: Api) -> None:
+        run = in_state(api, RunState.RUNNING)
+        do(api, run, "cancel")
+        answer = do(api, run, "retry")
+        assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-over")
+        assert answer.body["detail"] == "The run is being cancelled; trigger the job instead."
+
     def test_the_same_request_twice_is_answered_alike_and_its_message_sent_again(self, api: Api) -> None:
         run = failed(api)
         api.queue.sent.clear()

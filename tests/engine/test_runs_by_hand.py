@@ -187,6 +187,15 @@ def test_a_run_that_is_under_way_is_asked_to_stop_and_is_cancelled() -> None:
     assert play.clock.now() < NOW + 30_000
 
 
+def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelled() -> None:
+    play, job, run_id = _due()
+    claim(play.world(), [run_id], "another")
+    _cancel(play, run_id)
+    assert _retry(play, run_id) is ByHand.WRONG_STATE
+    play.run_on(job.key)
+    assert (_run(play, run_id).state, play.caller.calls) == (RunState.CANCELLED, [])
+
+
 def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
     play, job, run_id = _due()
     claim(play.world(), [run_id], "another")

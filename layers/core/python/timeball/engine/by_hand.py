@@ -90,6 +90,8 @@ def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
         return ByHand.JOB_CANCELLED
     if run.state is RunState.QUEUED and run.due_at is None:
         return due_again(run, max(run.not_before, now))  # its message may be lost: a queue keeps one for 14 days
+    if run.cancel_requested:
+        return ByHand.WRONG_STATE
     if run.state in (RunState.QUEUED, RunState.RUNNING):
         return run  # it is being tried
     return renewed_by_hand(run, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE
