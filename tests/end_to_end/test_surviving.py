@@ -7,6 +7,7 @@ jobs are dispatched as they are submitted, and what becomes of them then is betw
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -24,7 +25,7 @@ from tests.end_to_end.emulated import (
     send_copy,
     start_processes,
 )
-from tests.end_to_end.steps import are_completed, calls_of, clock, ledger, soon, until
+from tests.end_to_end.steps import are_completed, calls_of, clock, in_time, ledger, soon, until
 from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
@@ -34,7 +35,8 @@ Note = Callable[[str, object], None]
 
 LEASE_SECONDS, MISFIRE_SECONDS, PACE_SECONDS = 30, 60, 1
 TAKEOVER_SECONDS = LEASE_SECONDS + 15
-STANDSTILL_SECONDS = 90
+LOOKAHEAD_SECONDS = 5
+STANDSTILL_SECONDS, FIRST_AFTER_SECONDS = 90, 13
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ class Recurring:
 
 
 RECURRING = {
-    "all": Recurring(2, 13, {"policy": "all", "maxRuns": 5}, 5),
-    "latest": Recurring(15, 13, {"policy": "latest"}, 1),
+    "all": Recurring(2, FIRST_AFTER_SECONDS, {"policy": "all", "maxRuns": 5}, 5),
+    "latest": Recurring(15, FIRST_AFTER_SECONDS, {"policy": "latest"}, 1),
     "latest, seldom": Recurring(30, 21, {"policy": "latest"}, 1),
-    "skip": Recurring(15, 13, {"policy": "skip"}, 0),
+    "skip": Recurring(15, FIRST_AFTER_SECONDS, {"policy": "skip"}, 0),
 }
 ENDS_AFTER_SECONDS = STANDSTILL_SECONDS + 14
 ONE_OFF_AFTER_SECONDS = 15
@@ -77,33 +79,39 @@ class Standstill:
 
 @pytest.fixture(scope="module")
 def standstill(stage: Stage) -> Iterator[Standstill]:
-    began, end = Event(), Event()
+    client, enough = ApiClient(stage.deployment.api_url, stage.key), Event()
+    with Receiver() as receiver, ThreadPoolExecutor(1) as pool, ExitStack() as no_ticks:
+        no_ticks.enter_context(scan_at_a_standstill(stage))
+        # Nothing is to be due so soon that it is dispatched as it is submitted.
+        began_at, recurring, one_off = in_time(
+            FIRST_AFTER_SECONDS - LOOKAHEAD_SECONDS, lambda due_at: submitted(client, f"{receiver.url}/ok", due_at)
+        )
 
-    def stand_still() -> int:
-        with scan_at_a_standstill(stage):
-            began.set()
-            end.wait(STANDSTILL_SECONDS)
+        def stand_still() -> int:
+            enough.wait(STANDSTILL_SECONDS)
+            no_ticks.close()
             return clock()
 
-    with Receiver() as receiver, ThreadPoolExecutor(1) as pool:
         over_at = pool.submit(stand_still)
         try:
-            began.wait()
-            yield _submitted(ApiClient(stage.deployment.api_url, stage.key), receiver, over_at)
+            yield Standstill(began_at, over_at, receiver, recurring, one_off)
         finally:
-            end.set()
+            enough.set()
+            over_at.result()
 
 
-def _submitted(client: ApiClient, receiver: Receiver, over_at: Future[int]) -> Standstill:
-    """Submit what is due in the standstill, but not so soon that it is dispatched at once."""
-    began_at = parse_instant(soon(0))
-    hook = f"{receiver.url}/ok"
+def submitted(client: ApiClient, hook: str, due_at: str) -> tuple[int, dict[str, Job], Job]:
+    """Submit what is due in a standstill, first of all at the end of the look-ahead of an instant.
+
+    Return when it began (ms), the recurring jobs, and the one-off.
+    """
+    began_at = parse_instant(due_at) - (FIRST_AFTER_SECONDS - LOOKAHEAD_SECONDS) * SECOND_MS
 
     def after(seconds: int) -> str:
         return format_instant(began_at + seconds * SECOND_MS)
 
-    jobs = [
-        *(
+    recurring = {
+        name: client.create(
             {
                 "handler": hook,
                 "name": name,
@@ -113,13 +121,11 @@ def _submitted(client: ApiClient, receiver: Receiver, over_at: Future[int]) -> S
                 "endAt": after(ENDS_AFTER_SECONDS),
                 "catchUp": job.catch_up,
             }
-            for name, job in RECURRING.items()
-        ),
-        {"handler": hook, "name": "one-off", "scheduleAt": after(ONE_OFF_AFTER_SECONDS)},
-    ]
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        *recurring, one_off = pool.map(client.create, jobs)
-    return Standstill(began_at, over_at, receiver, dict(zip(RECURRING, recurring, strict=True)), one_off)
+        )
+        for name, job in RECURRING.items()
+    }
+    one_off = client.create({"handler": hook, "name": "one-off", "scheduleAt": after(ONE_OFF_AFTER_SECONDS)})
+    return began_at, recurring, one_off
 
 
 @pytest.mark.usefixtures("standstill")
@@ -207,7 +213,7 @@ def test_each_instant_that_fell_due_while_the_ticker_stood_still_has_one_row_and
     over_at = standstill.over_at.result(STANDSTILL_SECONDS + 10)
     until(lambda: are_completed(client, *jobs), 60)
 
-    calls = standstill.receiver.arrivals()
+    calls = [call for job in jobs for call in calls_of(standstill.receiver, job)]
     assert over_at - standstill.began_at > (STANDSTILL_SECONDS - 2) * SECOND_MS
     assert [call for call in calls if call.at < max(call.fire_at, over_at)] == []
     (row,) = ledger(client, standstill.one_off)
