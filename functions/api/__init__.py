@@ -10,6 +10,8 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from timeball.aws.addresses import parse_rules
+
 from .app import Handler, build_api
 from .edge import Edge
 from .identity import ID_BYTES
@@ -23,6 +25,7 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
 @cache
 def _api() -> Handler:
     """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
-    from timeball.aws.wiring import api_world  # noqa: PLC0415 - nothing of AWS before it is needed
+    from timeball.aws.wiring import api_world, settings  # noqa: PLC0415 - nothing of AWS before it is needed
 
-    return build_api(Edge(api_world(), lambda: secrets.token_bytes(ID_BYTES)))
+    addresses = parse_rules(settings().private_targets)
+    return build_api(Edge(api_world(), lambda: secrets.token_bytes(ID_BYTES), addresses))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from timeball.aws.addresses import PUBLIC_ONLY, AddressRules
 from timeball.domain.ids import JOB_ID, JobKey, RunId
 from timeball.domain.job import Job
 from timeball.engine.world import World
@@ -19,10 +20,11 @@ RandomBytes = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Edge:
-    """What the operations are handed: the engine's world, and where fresh ids come from."""
+    """What the operations are handed: the engine's world, where fresh ids come from, what webhooks may reach."""
 
     world: World
     random_bytes: RandomBytes
+    addresses: AddressRules = PUBLIC_ONLY
 
 
 def job_key(request: Request) -> JobKey:

@@ -15,7 +15,7 @@ from timeball.ports import UnavailableError
 
 from .edge import Edge, job_key, no_job, ok, read_job_row
 from .job_document import read_patch
-from .job_spec import never_fires, spec_of
+from .job_spec import closed_target, never_fires, spec_of
 from .problems import FieldError, Problem, ProblemError, invalid
 from .rendering import job_answer
 from .requests import MERGE_PATCH, Reply, Request, etag, expected_version, read_body, refuse_fields
@@ -53,7 +53,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
             raise _stale(job, "change")
         if not job.is_open:
             raise _ended(job, "change")
-        spec = _spec(job, patch, edge.world.clock.now())
+        spec = _spec(edge, job, patch)
         done = _revise(edge.world, job, spec)
         if done.outcome is not Outcome.STALE or version is not None:
             changed = replace(_changed(done, "change"), work=spec.work)
@@ -68,13 +68,16 @@ def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     return _answer(edge, replace(changed, work=read_job_row(edge, key, with_work=True).work), done)
 
 
-def _spec(job: Job, patch: Mapping[str, Any], now: int) -> JobSpec:
+def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     """Return what a patch makes of a job. Raises ProblemError that names all that is wrong with it."""
+    now = edge.world.clock.now()
     wanted, errors = read_patch(job, patch, now)
     if errors:
         raise invalid(errors)
     spec = spec_of(wanted, job.key, job.fingerprint or "", now)
     unfit = never_fires(wanted, spec.schedule, now) if spec.schedule != job.schedule else []
+    if job.work is None or spec.work.target != job.work.target:
+        unfit += closed_target(wanted, edge.addresses)
     if unfit:
         raise invalid(unfit)
     return spec

@@ -15,7 +15,7 @@ from .body import canonical
 from .edge import Edge, job_key, ok, read_job_row
 from .identity import fingerprint, job_id, job_id_of_key
 from .job_request import JobRequest, read_job_request
-from .job_spec import never_fires, spec_of
+from .job_spec import closed_target, never_fires, spec_of
 from .problems import FieldError, invalid
 from .rendering import job_answer, job_with_latest_run
 from .requests import Reply, Request, etag, idempotency_key, key_conflict, read_body
@@ -33,7 +33,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
         raise invalid([*errors, *errors_now])
     named = job_id(edge.random_bytes()) if idempotent is None else job_id_of_key(request.tenant, idempotent)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(body)), now)
-    errors_now = errors_now or never_fires(wanted, spec.schedule, now)
+    errors_now = errors_now or [*closed_target(wanted, edge.addresses), *never_fires(wanted, spec.schedule, now)]
     if errors_now:
         # What was right when the key was first used may be wrong by now: the first answer stands.
         standing = None if idempotent is None else edge.world.store.read_jobs([spec.key])[0]

@@ -1,5 +1,9 @@
 """From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
 
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from timeball.aws.addresses import AddressRules
 from timeball.domain import catch_up, retry
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
@@ -57,6 +61,22 @@ def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Field
     if request.end_at is None:
         return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
     return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
+
+
+def closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
+    """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach.
+
+    What a name stands for is looked up, and judged, at each call.
+    """
+    field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
+    parts = urlsplit(url or "")
+    try:
+        address = ip_address(parts.hostname or "")
+    except ValueError:
+        return []
+    if addresses.is_open(address, parts.port or (443 if parts.scheme == "https" else 80)):
+        return []
+    return [FieldError(field, "Webhooks do not call this address: it is private, local or reserved.")]
 
 
 def _work(request: JobRequest) -> Work:

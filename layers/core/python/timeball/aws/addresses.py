@@ -65,6 +65,9 @@ class AddressRules:
         return port != self.closed_port and any(address in network for network in self.allowed)
 
 
+PUBLIC_ONLY = AddressRules()
+
+
 def parse_rules(private_targets: str, runtime_api: str = "") -> AddressRules:
     """Return the rules of a comma-separated list of CIDRs.
 
