@@ -14,8 +14,8 @@ from pydantic import Field
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.reason import Reason
+from timeball.engine.attempts import INLINE_BYTES
 from timeball.engine.dead_letters import DeadFilter, Position
-from timeball.engine.finish import INLINE_BYTES
 
 from .body import compact
 from .fields import Instant, JobId, ReasonText, RunIdText

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.reason import SENTENCES
-from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.run import Attempt, Run, RunState
+from timeball.engine.attempts import inline
 from timeball.engine.dead_letters import DeadPage, Dealt
-from timeball.engine.finish import inline
 
 from .run_answers import (
     AttemptAnswer,
@@ -44,8 +44,8 @@ def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
     answers = [_attempt_answer(attempt) for _, attempt in sorted(attempts.items())]
     if run.state is RunState.RUNNING and run.attempt not in attempts:
         answers.append(_live_attempt_answer(run))
-    succeeded = [attempt for attempt in attempts.values() if attempt.outcome is Outcome.SUCCEEDED]
-    result = ResultAnswer(http_status=succeeded[0].status, body=succeeded[0].body) if succeeded else None
+    last = attempts.get(run.attempt) if run.state is RunState.SUCCEEDED else None
+    result = ResultAnswer(http_status=last.status, body=last.body) if last else None
     return RunDetailAnswer(**_run_fields(run), attempts=answers, result=result)
 
 

@@ -9,7 +9,7 @@ from tests.api.run_rows import CALLBACK, LEASE_MS, called, row, say, waiting
 from timeball.domain.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.domain.reason import Reason
 from timeball.domain.run import Attempt, Outcome, Run, asked_to_stop
-from timeball.engine.finish import INLINE_BYTES
+from timeball.engine.attempts import INLINE_BYTES
 
 
 def read(api: Api, run: Run) -> Any:

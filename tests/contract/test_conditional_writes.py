@@ -134,7 +134,8 @@ def test_nothing_asked_is_nothing_answered(store: Store) -> None:
     assert store.read_hosts([]) == []
     assert store.create_hosts([], NOW) == []
     assert store.swap_hosts([], NOW) == []
-    store.save_attempts([], NOW)
+    assert store.save_attempts([], NOW) == []
+    store.replace_attempts([], NOW)
 
 
 @pytest.mark.parametrize("move", JOB_MOVES)

@@ -131,6 +131,14 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
     ]
 
 
+def test_an_attempt_may_be_written_in_place_of_what_was_stored_of_it(store: Store) -> None:
+    run = run_id()
+    seen, lost = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="ä" * 4_000), Attempt(1, Outcome.LOST, NOW)
+    store.save_attempts([(run, seen), (run, replace(seen, number=2))], NOW)
+    store.replace_attempts([(run, lost)], NOW)
+    assert store.read_attempts(run) == [lost, replace(seen, number=2)]
+
+
 def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store: Store) -> None:
     attempts = [
         Attempt(number, Outcome.FAILED, NOW, NOW + number, NOW + 9, 500, "Ein Fehler: ☹", "ä" * 4_000)
@@ -138,8 +146,10 @@ def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store:
     ]
     first = run_id()
     neighbour = run_id(origin=Origin.MANUAL)
-    store.save_attempts([(first, attempts[2]), (first, attempts[0])], NOW)
-    store.save_attempts([(first, replace(attempts[0], status=200)), (first, attempts[1])], NOW)
+    assert store.save_attempts([(first, attempts[2]), (first, attempts[0])], NOW) == [None, None]
+    other = replace(attempts[0], status=200)
+    assert store.save_attempts([(first, other), (first, attempts[1])], NOW) == [attempts[0], None]
+    assert store.save_attempts([(first, attempts[0])], NOW) == [None]
     store.save_attempts([(neighbour, Attempt(1, Outcome.LOST, NOW))], NOW)
     assert store.read_attempts(first) == attempts
     assert store.read_attempts(neighbour) == [Attempt(1, Outcome.LOST, NOW)]

@@ -11,7 +11,7 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Run, RunState
+from timeball.domain.run import Outcome, Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.claim import claim
 from timeball.engine.finish import Result, finish
@@ -110,10 +110,12 @@ def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(stage: Stag
         now = play.clock.now()
         assert finish(play.world(), [Result(zombie, job, Answer(now, now, status))]) == [False]
         assert play.store.read_runs([delivery.run]) == [heir]
-        assert finish(play.world(), [Result(heir, job, Answer(now, now, 200))]) == [True]
+        assert finish(play.world(), [Result(heir, job, Answer(now, now, 404))]) == [True]
         assert finish(play.world(), [Result(zombie, job, Answer(now, now, status))]) == [True]
         (run,) = play.runs(job.key)
-        assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
+        assert (run.state, run.attempt) == (RunState.FAILED, 2)
+        told = [(one.number, one.outcome, one.status) for one in play.store.read_attempts(run.id)]
+        assert told == [(1, Outcome.LOST, None), (2, Outcome.FAILED, 404)]
 
 
 def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(stage: Stage) -> None:

@@ -1,20 +1,21 @@
 """A run by hand: now, of its own payload if it has one, once for each request, and no move of the schedule."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.engine.play import NOW, WORK
+from tests.engine.play import NOW, WORK, spec
 from tests.engine.service import KEY, Service, at, calls, ledger
 from tests.engine.service import begin as begin_guarded
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import HttpTarget, Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.change import cancel, pause
+from timeball.engine.change import cancel, pause, revise
 from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.ports import UnavailableError
 from timeball.testing.faults import with_outages
@@ -60,6 +61,24 @@ def test_the_payload_of_a_trigger_reaches_the_target_also_at_its_retry(service: 
     assert all(call.work.target == WORK.target for _, call in service.target.calls)
 
 
+def test_a_retry_of_a_run_with_a_payload_of_its_own_calls_the_target_that_its_job_has_by_then(
+    service: Service,
+) -> None:
+    job = begin(service, Every(3600, at(3600)))
+    service.target.statuses = [500]
+    by_hand(service, payload='{"mine": true}', has_payload=True)
+    service.until(at(2))
+    moved = replace(WORK, target=HttpTarget("https://new.example/hook", "PUT", {"Authorization": "new"}))
+    wanted = replace(spec(KEY.job_id, job.schedule), work=moved)
+    (read,) = service.play.store.read_jobs([KEY], with_work=True)
+    assert read is not None
+    revise(service.play.world(), [(read, wanted)])
+    service.until(at(20))
+    first, second = [call.work for _, call in service.target.calls]
+    assert (first.target, second.target) == (WORK.target, moved.target)
+    assert first.payload == second.payload == '{"mine": true}'
+
+
 def test_the_same_request_makes_one_run_however_late_it_is_repeated(service: Service) -> None:
     begin(service, Every(3600, at(3600)))
     first = by_hand(service, request="r", fingerprint="f")
@@ -83,8 +102,22 @@ def test_two_requests_of_one_millisecond_make_two_runs(service: Service) -> None
     asked: list[dict[str, str]] = [{"request": "r"}, {"request": "s"}, {"fingerprint": "1"}, {"fingerprint": "2"}]
     assert [by_hand(service, **one).outcome for one in asked] == [Triggering.STARTED] * 4
     service.until(at(10))
-    assert [moment for _, moment in calls(service)] == [0, 0.001, 0.002, 0.003]
+    moments = [moment for _, moment in calls(service)]
+    assert (moments[0], len(set(moments))) == (0, 4)
+    assert moments[-1] <= 0.032
     assert by_hand(service, request="s").outcome is Triggering.REPEATED
+
+
+def test_a_burst_of_requests_in_one_millisecond_makes_a_run_for_each_and_its_repeat_finds_them_all(
+    service: Service,
+) -> None:
+    begin(service, Every(3600, at(3600)))
+    requests = [f"r{number}" for number in range(300)]
+    assert {by_hand(service, request=one).outcome for one in requests} == {Triggering.STARTED}
+    assert {by_hand(service, request=one).outcome for one in requests} == {Triggering.REPEATED}
+    assert by_hand(service, request="r299", fingerprint="of something else").outcome is Triggering.CONFLICT
+    assert len(service.play.runs(KEY)) == 300
+    assert max(run.id.fire_at for run in service.play.runs(KEY)) <= at(0) + 2 * 4096
 
 
 def test_a_request_whose_insert_failed_makes_its_run_when_it_is_repeated(service: Service) -> None:

@@ -196,8 +196,11 @@ class Store(Protocol):
     def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
         """Write each host's row if it is as it was read."""
 
-    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
-        """Store finished attempts in rows of their own; the first write of an attempt stands."""
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:
+        """Store each finished attempt in a row of its own if absent. None: stored; an attempt: what stood there."""
+
+    def replace_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+        """Write each attempt in place of what stands in its row."""
 
     def read_attempts(self, run: RunId) -> list[Attempt]:
         """Return the stored attempts of a run, by number."""

@@ -33,7 +33,7 @@ from timeball.domain.backfill import Backfill
 from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import LATEST
+from timeball.domain.instants import DAY_MS, LATEST
 from timeball.domain.job import Job, Work
 from timeball.domain.run import LIVE, Attempt, Run
 from timeball.ports import Conclusion, DeadQuery, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
@@ -132,8 +132,8 @@ class DynamoStore:
         return swap_rows(self._writer, swaps, changes, lambda row, _: to_run(row))
 
     def save_works(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
-        """Store each work beside its job."""
-        return self._works.save(works, self._rows.expiry(now))
+        """Store each work beside its job, for twice as long as a run that is over: until then it may be retried."""
+        return self._works.save(works, self._rows.expiry(now + self._rows.retention_days * DAY_MS))
 
     def read_works(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
         """Return each work."""
@@ -201,17 +201,29 @@ class DynamoStore:
         """Change each host's row if it has the revision that was read."""
         return self._hosts.swap(swaps, now)
 
-    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:
         """Keep each attempt in a row of its own, unless it is kept already."""
         rows: list[Item] = [
-            {
-                **attempt_key(run, attempt.number),
-                "attempt": attempt_text(attempt),
-                "expires_at": self._rows.expiry(now),
-            }
-            for run, attempt in attempts
+            {**attempt_key(run, attempt.number), **self._attempt_fields(attempt, now)} for run, attempt in attempts
         ]
-        self._writer.write([Insert(row) for row in rows])
+        written = self._writer.write([Insert(row) for row in rows])
+        standing = [None if answer.row is None else to_attempt(answer.row["attempt"]) for answer in written]
+        return [
+            None if answer.done or found == attempt else found
+            for (_, attempt), answer, found in zip(attempts, written, standing, strict=True)
+        ]
+
+    def replace_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+        """Write each attempt over what its row keeps."""
+        self._writer.write(
+            [
+                Update(attempt_key(run, attempt.number), {}, self._attempt_fields(attempt, now))
+                for run, attempt in attempts
+            ]
+        )
+
+    def _attempt_fields(self, attempt: Attempt, now: int) -> Item:
+        return {"attempt": attempt_text(attempt), "expires_at": self._rows.expiry(now)}
 
     def read_attempts(self, run: RunId) -> list[Attempt]:
         """Return what was kept of a run's attempts, by number."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.callback import awaits_word, heard_of, reported_attempt, takes_word
+from timeball.domain.evolve import evolve
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.retry import Cause
 from timeball.domain.run import Attempt, Outcome, Run, RunState, due_again
-from timeball.engine.finish import inline, needs_a_row
+from timeball.engine.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
@@ -84,13 +85,14 @@ def heartbeat(world: World, beats: Sequence[tuple[RunId, int]]) -> list[Answered
 
 def _report(world: World, word: Word) -> Answered:
     def after(run: Run, job: Job, now: int) -> Run:
-        attempt = reported_attempt(run, now, word.error, word.body)
+        attempt = _said(run, word, now)
         left = after_attempt(run, job, inline(attempt), now, cause=Cause.REPORTED, may_retry=word.may_retry)
         return due_again(left, now) if left.is_terminal else left
 
     answered, job = _change(world, word.run, word.attempt, after)
     run = answered.run
-    if run is not None and answered.outcome is Heard.STALE and _was_taken(run, word):
+    unheeded = answered.outcome in (Heard.STALE, Heard.NOT_EXPECTED)
+    if run is not None and unheeded and _was_taken(world, run, word):
         answered = Answered(Heard.DONE, run)  # its first answer was lost
     if run is not None and answered.outcome is Heard.DONE:
         _follow_up(world, run, job, word)
@@ -98,28 +100,38 @@ def _report(world: World, word: Word) -> Answered:
 
 
 def _follow_up(world: World, run: Run, job: Job | None, word: Word) -> None:
-    """Keep what the row does not, and do what the end entails; the scan finds what fails here."""
+    """Keep what the row does not, which only the target can repeat; do what the end entails, as the scan will, too."""
     now = world.clock.now()
+    if run.last is not None:
+        told = _said(run, word, run.last.finished_at or now)
+        told = evolve(told, claimed_at=run.last.claimed_at, started_at=run.last.started_at)
+        if needs_a_row(told) and inline(told) == run.last:
+            keep_attempts(world, [(run.id, told)], now)
     try:
-        if run.last is not None:
-            full = reported_attempt(run, run.last.finished_at or now, word.error, word.body)
-            told = Attempt(**{**vars(full), "claimed_at": run.last.claimed_at, "started_at": run.last.started_at})
-            if needs_a_row(told) and inline(told) == run.last:
-                world.store.save_attempts([(run.id, told)], now)
         if run.is_terminal:
             follow_up(world, [(run, job)])
     except UnavailableError as unavailable:
         log.warning("reported, and left to the scan: %s", unavailable)
 
 
-def _was_taken(run: Run, word: Word) -> bool:
+def _said(run: Run, word: Word, now: int) -> Attempt:
+    return reported_attempt(run, now, word.error, word.body)
+
+
+def _was_taken(world: World, run: Run, word: Word) -> bool:
     """Say whether the run stands as this word left it. An answer of the target, which has a status, is no word."""
     last = run.last
     if last is None or not run.attempt == last.number == word.attempt:
         return False
-    said = inline(reported_attempt(run, 0, word.error, word.body))
-    is_same = (last.outcome, last.status, last.error, last.body) == (said.outcome, None, said.error, said.body)
-    return is_same and (word.may_retry or run.state is not RunState.RETRYING)
+    said = _said(run, word, 0)
+    if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and word.may_retry is False):
+        return False
+    stored = [one for one in world.store.read_attempts(run.id) if one.number == last.number and inline(one) == last]
+    return not stored or _told(stored[0]) == _told(said)
+
+
+def _told(attempt: Attempt) -> tuple[object, ...]:
+    return attempt.outcome, attempt.status, attempt.error, attempt.body
 
 
 def _heartbeat(world: World, run_id: RunId, attempt: int) -> Answered:

@@ -14,16 +14,16 @@ from timeball.domain.evolve import evolve
 from timeball.domain.host import Admission
 from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import Job
+from timeball.domain.job import Job, Work
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying
+from timeball.engine.attempts import keep_last_attempts
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import Watched, is_watched, look_at_hosts, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
-from timeball.engine.lost import keep_last_attempts
 from timeball.engine.notice import skipped
 from timeball.engine.world import World
 from timeball.ports import Swap, Swapped, UnavailableError
@@ -83,7 +83,7 @@ def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LA
 
 
 def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -> list[_Judged]:
-    """Read runs and jobs strongly; a run that has work of its own brings that instead of its job's.
+    """Read runs and jobs strongly; a run that has a payload of its own brings that instead of its job's.
 
     A run that `owner` holds was claimed by a call that could not tell.
     """
@@ -97,13 +97,20 @@ def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -
     for run_id, run in zip(ids, rows, strict=True):
         job = found[run_id.job]
         if job is not None and run_id in works:
-            job = evolve(job, work=works[run_id])
+            job = _with_payload_of(job, works[run_id])
         decision = _decide(world, run, job, now)
         if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
             decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
         begun = Claim(run, job, is_mine=True) if run is not None and run.is_held_by(owner) else None
         judged.append(_Judged(run_id, run, job, decision, begun))
     return judged
+
+
+def _with_payload_of(job: Job, work: Work | None) -> Job:
+    """Return a job with another payload. Its target stays its own: it may have been changed since, for good reason."""
+    if job.work is None or work is None:
+        return evolve(job, work=None)
+    return evolve(job, work=evolve(job.work, payload=work.payload))
 
 
 def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decision:

@@ -9,21 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.callback import handed_over, is_handed_over
-from timeball.domain.evolve import evolve
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.engine.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.hosts import note_answers
-from timeball.engine.lost import keep_last_attempts
 from timeball.engine.renew import owns
 from timeball.engine.world import World
 from timeball.ports import Answer, Swap
 
 log = logging.getLogger(__name__)
-
-INLINE_BYTES = 200
-"""Of an answer's body and of an error, this much stands in the run's own row: each write of it is billed by the KB."""
 
 _TRIES = 5
 
@@ -123,18 +119,3 @@ def _attempt(result: Result) -> Attempt:
         error=error,
         body=answer.body or None,
     )
-
-
-def needs_a_row(attempt: Attempt) -> bool:
-    """Whether the attempt has more to tell than the run's row keeps: a later attempt replaces what stands there."""
-    return attempt.outcome is not Outcome.SUCCEEDED or inline(attempt) != attempt
-
-
-def inline(attempt: Attempt) -> Attempt:
-    """Return what the run's own row keeps of an attempt."""
-    return evolve(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
-
-
-def _cut(text: str | None) -> str | None:
-    """Return as many whole characters as fit."""
-    return text.encode()[:INLINE_BYTES].decode(errors="ignore") if text else None

@@ -10,6 +10,7 @@ from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, due_again, ended
+from timeball.engine.attempts import keep_attempts
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
 from timeball.ports import Swap
@@ -30,9 +31,7 @@ def reap(world: World, runs: Sequence[Run], now: int) -> int:
         for outcome, job in zip(swapped, jobs, strict=True)
         if outcome.done and outcome.row is not None
     ]
-    told = [(run.id, run.last) for run, _ in done if run.last is not None]
-    if told:
-        world.store.save_attempts(told, now)
+    keep_attempts(world, [(run.id, run.last) for run, _ in done if run.last is not None], now)
     follow_up(world, [(run, job) for run, job in done if run.is_terminal])
     return len(done)
 

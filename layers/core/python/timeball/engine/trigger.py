@@ -4,12 +4,12 @@ It is inserted with a due key, then sent, then taken out of the index: a crash i
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.evolve import evolve
-from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.ids import JobKey, Origin, RunId, fraction_of
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run, RunState
 from timeball.engine.resend import resend
@@ -19,6 +19,7 @@ from timeball.ports import UnavailableError
 log = logging.getLogger(__name__)
 
 _TRIES = 10
+_FIRST_SPREAD_MS = 8
 
 
 class Triggering(StrEnum):
@@ -75,7 +76,7 @@ def _trigger(world: World, one: Trigger) -> Triggered:
     now = world.clock.now()
     digest = _save_payload(world, job, one, now)
     noted_at = now if one.request is None else world.store.remember(one.job, one.request, now, now)
-    for fire_at in range(noted_at, noted_at + _TRIES):
+    for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(job, one, fire_at, now, digest)
         standing = world.store.insert_runs([run], now)[0]
         if standing is None:
@@ -85,6 +86,17 @@ def _trigger(world: World, one: Trigger) -> Triggered:
             is_same = standing.fingerprint == one.fingerprint
             return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
     raise UnavailableError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
+    """Yield instants at which the run may stand, one after the other until one is free: the same ones for a repeat.
+
+    A job has one run by hand at an instant. Each time that one is taken the next is drawn from twice as many, so that
+    those of a burst soon pass each other.
+    """
+    yield noted_at
+    for tries in range(_TRIES):
+        yield noted_at + 1 + int(fraction_of("trigger", name, tries) * (_FIRST_SPREAD_MS << tries))
 
 
 def _send(world: World, run: Run) -> None:

@@ -176,11 +176,15 @@ class MemoryStore:
         """Replace each host's row that is as it was read."""
         return [self._repeatedly(partial(self._swap_host, swap)) for swap in swaps]
 
-    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
-        """Keep each attempt, unless it is kept already."""
+    def save_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:  # noqa: ARG002 - kept for good
+        """Keep each attempt that is not kept."""
+        return [self._repeatedly(partial(self._save_attempt, run_id, attempt)) for run_id, attempt in attempts]
+
+    def replace_attempts(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
+        """Keep each attempt instead of what was kept."""
         with self._lock:
             for run_id, attempt in attempts:
-                self.attempts.setdefault(run_id, {}).setdefault(attempt.number, attempt)
+                self.attempts.setdefault(run_id, {})[attempt.number] = attempt
 
     def read_attempts(self, run: RunId) -> list[Attempt]:
         """Return what was kept of a run's attempts, by number."""
@@ -212,6 +216,10 @@ class MemoryStore:
                 self._answers_to_lose -= 1
                 answer = write()
             return answer
+
+    def _save_attempt(self, run_id: RunId, attempt: Attempt) -> Attempt | None:
+        standing = self.attempts.setdefault(run_id, {}).setdefault(attempt.number, attempt)
+        return None if standing == attempt else standing
 
     def _create_job(self, job: Job, now: int) -> Job | None:
         standing = self.jobs.get(job.key)

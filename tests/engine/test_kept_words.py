@@ -1,0 +1,84 @@
+"""What a target says of its attempt is kept whole, or its word is not answered with a 2xx."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.ids import RunId
+from timeball.domain.job import Completion
+from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.schedule import At
+from timeball.engine.attempts import INLINE_BYTES
+from timeball.engine.callback import Heard, Word, report
+from timeball.ports import Swap, UnavailableError
+from timeball.testing.faults import with_outages
+
+ALIKE = "a" * 2 * INLINE_BYTES
+
+
+def _handed_over() -> tuple[Play, RunId]:
+    """Return a play in which a one-off's target has answered 202."""
+    play = Play()
+    (job,) = play.store_jobs([replace(spec("job", At(NOW)), completion=Completion.CALLBACK)])
+    play.scan_all()
+    play.caller.statuses = [202]
+    play.drain()
+    return play, play.runs(job.key)[0].id
+
+
+def _say(play: Play, run_id: RunId, body: str | None = None, error: str | None = None) -> Heard:
+    return report(play.world(), [Word(run_id, 1, error, body)])[0].outcome
+
+
+def _run(play: Play, run_id: RunId) -> Run:
+    (run,) = play.store.read_runs([run_id])
+    assert run is not None
+    return run
+
+
+def _bodies(play: Play, run_id: RunId) -> list[str | None]:
+    return [attempt.body for attempt in play.store.read_attempts(run_id)]
+
+
+def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeated() -> None:
+    play, run_id = _handed_over()
+    sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "save_attempts")
+    with pytest.raises(UnavailableError):
+        _say(play, run_id, ALIKE)
+    play.store = sound
+    assert (_run(play, run_id).state, _bodies(play, run_id)) == (RunState.SUCCEEDED, [])
+    assert _say(play, run_id, ALIKE) is Heard.DONE
+    assert _bodies(play, run_id) == [ALIKE]
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_words_that_begin_alike_are_told_apart(is_error: bool) -> None:  # noqa: FBT001 - a case
+    play, run_id = _handed_over()
+
+    def say(text: str) -> Heard:
+        return _say(play, run_id, error=text) if is_error else _say(play, run_id, text)
+
+    assert say(ALIKE + "1") is Heard.DONE
+    assert say(ALIKE + "2") is Heard.STALE
+    assert say(ALIKE + "1") is Heard.DONE
+
+
+def test_a_word_replaces_what_an_executor_stored_of_its_attempt() -> None:
+    play, run_id = _handed_over()
+    seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, 500, "The target answered with status 500.")
+    play.store.save_attempts([(run_id, seen)], NOW)
+    assert _say(play, run_id, ALIKE) is Heard.DONE
+    (kept,) = play.store.read_attempts(run_id)
+    assert (kept.outcome, kept.body) == (Outcome.SUCCEEDED, ALIKE)
+
+
+def test_a_word_that_was_taken_is_taken_again_though_its_job_takes_none_by_now() -> None:
+    play, run_id = _handed_over()
+    assert _say(play, run_id, "done") is Heard.DONE
+    (job,) = play.store.read_jobs([run_id.job])
+    assert job is not None
+    answering = replace(job, completion=Completion.ANSWER, revision=job.revision + 1)
+    assert play.store.swap_jobs([Swap(job, answering)], NOW)[0].done
+    assert _say(play, run_id, "done") is Heard.DONE
+    assert _say(play, run_id, "something else") is Heard.NOT_EXPECTED
