@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from tests.api.run_rows import called
-
 from tests.api.client import NOW, Api
+from tests.api.run_rows import called
 from timeball.domain.run import Attempt, Outcome, RunState
 
 SEEN = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="the answer to a call whose lease was out")

@@ -35,7 +35,7 @@ def parse_message(record: Mapping[str, Any]) -> Delivery:
     try:
         body = json.loads(record["body"])
         run = RunId.parse(body["tenant"], body["run"]) if isinstance(body["tenant"], str) else None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
     if run is None:
         raise UnreadableMessageError(f"message {record.get('messageId')} names no run")

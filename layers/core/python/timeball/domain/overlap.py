@@ -56,12 +56,13 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
 
     A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A
     holder that is tried again by hand takes its guard anew: who is about to give it back, for the end before, must
-    notice.
+    notice. So does one that has somebody behind it: a slow pause may be about to let them change places.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
     if holder is not None and holder.id == run.id:
-        return Overlap(Step.ACQUIRE if run.is_renewed else Step.START)
+        may_be_moved = run.is_renewed or (run.is_unstarted and parked is not None)
+        return Overlap(Step.ACQUIRE if may_be_moved else Step.START)
     if holder is None or holds_nothing(holder):
         return Overlap(Step.ACQUIRE)
     waiting = parked if parked is not None and parked.state is RunState.QUEUED else None

@@ -27,6 +27,11 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
     return by_policy if job.live_from is None else min(by_policy, job.live_from)
 
 
+def starts_out_of_reach(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
+    """Say whether a run of a fire time that starts only now may be live when no look by policies goes back to it."""
+    return not job.schedule.is_one_off and fire_at < now - _latest_start_ms(job, misfire_ms)
+
+
 def noted(job: Job, fire_at: int, now: int) -> Job:
     """Return the job with a note that a run of a fire time may be live."""
     earliest = fire_at if job.live_from is None else min(fire_at, job.live_from)
@@ -56,5 +61,9 @@ def looked(job: Job, earliest: int | None, now: int) -> Job:
 
 def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
     begun_at = min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
-    latest_start_ms = max(job.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS
-    return max(begun_at - longest_life_ms(job.retry, job.timeout_seconds) - latest_start_ms, 0)
+    life_ms = longest_life_ms(job.retry, job.timeout_seconds)
+    return max(begun_at - life_ms - _latest_start_ms(job, misfire_ms), 0)
+
+
+def _latest_start_ms(job: Job, misfire_ms: int) -> int:
+    return max(job.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS

@@ -12,11 +12,12 @@ from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
 from timeball.domain.evolve import evolve
 from timeball.domain.host import Admission
-from timeball.domain.ids import RunId
+from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, Work
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
+from timeball.domain.reach import starts_out_of_reach
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying
 from timeball.engine.attempts import keep_last_attempts
@@ -25,6 +26,7 @@ from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import Watched, is_watched, look_at_hosts, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
 from timeball.engine.notice import skipped
+from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
 from timeball.ports import Swap, Swapped, UnavailableError
 
@@ -215,6 +217,7 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
     }
     if not swaps:
         return
+    _note_late_starts(world, judged, now)
     keep_last_attempts(world, [(swap.before, judged[position].job) for position, swap in swaps.items()], now)
     for position, outcome in zip(swaps, _swapped(world, list(swaps.values()), now), strict=True):
         one = judged[position]
@@ -225,6 +228,20 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
             one.decision = Decision(Action.FOLLOW_UP)  # it may just have taken a guard that nobody else gives back
         else:
             one.claim = Claim(outcome.row, one.job, wait_until=now)
+
+
+def _note_late_starts(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Let a change of a job find a run that starts days after its fire time, as after an outage of the executors."""
+    late = [
+        one.id
+        for one in judged
+        if one.wants_to_start
+        and one.job is not None
+        and one.id.origin is not Origin.BACKFILL  # found by its backfill
+        and starts_out_of_reach(one.job, one.id.fire_at, now, world.rules.misfire_ms)
+    ]
+    if late:
+        note_reopened(world, late)
 
 
 def _swapped(world: World, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:

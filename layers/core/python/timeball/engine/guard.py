@@ -122,7 +122,8 @@ def _end(world: World, job: Job, run: Run, now: int) -> bool:
 def release(world: World, runs: Sequence[RunId]) -> None:
     """Take the guard from runs that are over; whoever is parked gets it, and its message first. May be repeated.
 
-    A holder that a pause took back changes places with who is parked, if that may go on: it has started before.
+    A holder that a pause took back changes places with who is parked, if that may go on: it has started before. Who
+    has had the guard, or stood behind it, keeps its name there while its job is paused: it never misfires.
     Raises UnavailableError.
     """
     waiting = list(dict.fromkeys(runs))
@@ -149,7 +150,7 @@ def release(world: World, runs: Sequence[RunId]) -> None:
 
 
 def _gives_it_up(job: Job, run: Run | None, rows: Mapping[RunId, Run | None]) -> bool:
-    if run is None or run.state is not RunState.WITHDRAWN:
+    if run is None or not _is_withdrawn(run):
         return run is None or run.is_terminal
     return job.holder == run.id and _waiting(rows, job.parked) is not None
 
@@ -159,7 +160,8 @@ def _released(world: World, job: Job, run: RunId, rows: Mapping[RunId, Run | Non
         return guarded(job, job.holder, None)
     parked, before = _waiting(rows, job.parked), _row(rows, run)
     if parked is None:
-        return guarded(job, None, None)
+        # One that a pause took back has the guard for when it is let go, and keeps nobody from it until then.
+        return guarded(job, job.parked if _is_withdrawn(_row(rows, job.parked)) else None, None)
     if not world.queue.send([Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
         raise UnavailableError("the message of a parked run is not sent yet")
     return guarded(job, parked.id, run if before is not None and not before.is_terminal else None)
@@ -169,6 +171,10 @@ def _waiting(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None
     """Return who is parked, if it is: one that is no longer queued is not."""
     row = _row(rows, name)
     return row if row is not None and row.state is RunState.QUEUED else None
+
+
+def _is_withdrawn(run: Run | None) -> bool:
+    return run is not None and run.state is RunState.WITHDRAWN
 
 
 def _rows_of(world: World, jobs: Sequence[Job]) -> dict[RunId, Run | None]:

@@ -1,0 +1,78 @@
+"""Runs that start much later than they were due: a cancel finds them, and who had the guard before a pause keeps it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.service import KEY, guarded
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
+from timeball.domain.ids import Origin
+from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.run import RunState
+from timeball.domain.schedule import Every, Schedule
+from timeball.engine.change import cancel, pause, resume
+from timeball.engine.claim import claim
+from timeball.engine.finish import Result, finish
+from timeball.engine.trigger import Trigger, trigger
+from timeball.ports import Answer, Delivery
+
+ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
+
+
+@pytest.mark.parametrize("hours", [1, 23, 26, 24 * 13])
+def test_a_cancel_finds_a_run_that_started_only_when_an_outage_of_the_executors_was_over(hours: int) -> None:
+    play = Play()
+    play.store_jobs([replace(spec(KEY.job_id, ANNUALLY), retry=replace(PLAIN_RETRY, max_age_seconds=60))])
+    trigger(play.world(), [Trigger(KEY)])
+    play.clock.advance(hours * HOUR_MS)
+    (run,) = play.runs(KEY)
+    assert claim(play.world(), [run.id], "executor")[0].is_mine
+    play.clock.advance(2 * MINUTE_MS)
+    (changed,) = cancel(play.world(), [(KEY, None)])
+    assert changed.claimed == (run.id,)
+    assert play.runs(KEY)[0].cancel_requested
+
+
+def _receive(play: Play, origin: Origin) -> Delivery:
+    (delivery,) = [one for one in play.queue.receive("normal") if one.run.origin is origin]
+    return delivery
+
+
+@pytest.mark.parametrize("is_triggered", [False, True])
+def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that_was(is_triggered: bool) -> None:  # noqa: FBT001 - a case
+    play = Play()
+    twice = guarded(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
+    play.store_jobs([replace(twice, catch_up=CatchUp(CatchUpPolicy.SKIP))])
+    play.scan_all()
+    first = _receive(play, Origin.SCHEDULE)
+    held = claim(play.world(), [first.run], "executor")[0]
+    play.clock.advance(7 * SECOND_MS)
+    play.scan_all()
+    play.clock.advance(3 * SECOND_MS)
+    _stand_behind(play, _receive(play, Origin.SCHEDULE))
+    now = play.clock.now()
+    assert held.run is not None
+    assert held.job is not None
+    finish(play.world(), [Result(held.run, held.job, Answer(now, now, 200))])
+    play.queue.inbox("normal").delete([first])
+    if is_triggered:
+        play.clock.advance(5)
+        trigger(play.world(), [Trigger(KEY)])
+        _stand_behind(play, _receive(play, Origin.MANUAL))
+
+    pause(play.world(), [(KEY, None)])
+    while play.execute_next():
+        pass
+    play.clock.advance(10 * MINUTE_MS)
+    resume(play.world(), [(KEY, None)])
+    play.run_on(KEY)
+    assert {run.state for run in play.runs(KEY)} == {RunState.SUCCEEDED}
+    assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
+
+
+def _stand_behind(play: Play, delivery: Delivery) -> None:
+    """Let a run be parked behind the holder of its guard."""
+    claim(play.world(), [delivery.run], "another")
+    play.queue.inbox("normal").delete([delivery])
