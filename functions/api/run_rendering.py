@@ -1,8 +1,9 @@
 """From the domain's runs, attempts and dead letters to the API's answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.reason import SENTENCES
 from timeball.domain.run import Attempt, Run, RunState
@@ -21,6 +22,9 @@ from .run_answers import (
     RunAnswer,
     RunDetailAnswer,
 )
+
+MAX_BODIES_BYTES: Final = 512 * 1024
+"""Of all the bodies of one run's attempts: JSON makes up to six bytes of one, and an answer may have six million."""
 
 MAX_SHOWN: Final = 100
 """Of the dead letters that were replayed or discarded, so many are shown."""
@@ -41,12 +45,22 @@ def heartbeat_answer(run: Run) -> HeartbeatAnswer:
 def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
     """Return the answer about a run and its attempts: stored, in the run's own row, and under way."""
     attempts = _attempts(run, stored)
-    answers = [_attempt_answer(attempt) for _, attempt in sorted(attempts.items())]
+    answers = [_attempt_answer(attempt) for attempt in _shown(attempts)]
     if run.state is RunState.RUNNING and run.attempt not in attempts:
         answers.append(_live_attempt_answer(run))
     last = attempts.get(run.attempt) if run.state is RunState.SUCCEEDED else None
     result = ResultAnswer(http_status=last.status, body=last.body) if last else None
     return RunDetailAnswer(**_run_fields(run), attempts=answers, result=result)
+
+
+def _shown(attempts: Mapping[int, Attempt]) -> list[Attempt]:
+    """Return the attempts by number, without the bodies of the older ones if all together would be too much."""
+    shown: list[Attempt] = []
+    left = MAX_BODIES_BYTES
+    for _, attempt in sorted(attempts.items(), reverse=True):
+        left -= len((attempt.body or "").encode())
+        shown.append(attempt if left >= 0 else evolve(attempt, body=None))
+    return shown[::-1]
 
 
 def _attempts(run: Run, stored: Iterable[Attempt]) -> dict[int, Attempt]:

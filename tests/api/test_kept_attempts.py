@@ -15,3 +15,19 @@ def test_a_result_is_shown_of_a_run_that_succeeded_and_of_no_other(api: Api) -> 
     api.store.save_attempts([(run.id, SEEN)], NOW)
     api.put(replace(run, state=RunState.FAILED, attempt=2, last=FAILED, finished_at=NOW))
     assert api.call("GET", f"/v1/runs/{run.id}").body["result"] is None
+
+
+def test_of_hundreds_of_attempts_the_newest_bodies_are_shown_and_all_else_of_each(api: Api) -> None:
+    run = called(api)
+    body = "\x00" * 16 * 1024
+    told = [(run.id, replace(FAILED, number=number, body=body)) for number in range(1, 401)]
+    api.store.save_attempts(told, NOW)
+    api.put(
+        replace(run, state=RunState.FAILED, attempt=400, last=replace(told[-1][1], body=body[:200]), finished_at=NOW)
+    )
+    answer = api.call("GET", f"/v1/runs/{run.id}")
+    attempts = answer.body["attempts"]
+    assert [one["number"] for one in attempts] == list(range(1, 401))
+    assert {one["error"] for one in attempts} == {FAILED.error}
+    assert [one["body"] is not None for one in attempts] == [False] * 368 + [True] * 32
+    assert len(answer.text) < 4_000_000

@@ -150,8 +150,11 @@ def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, 
 
 @pytest.mark.parametrize(
     "body",
-    ["", "{", "[]", "{}", '"text"', '{"tenant":"acme"}', '{"tenant":"acme","run":"job.1"}', '{"tenant":1,"run":null}']
-    + [pytest.param("[" * 100_000, id="nested too deeply")],
+    [
+        *("", "{", "[]", "{}", '"text"', '{"tenant":"acme"}', '{"tenant":"acme","run":"job.1"}'),
+        '{"tenant":1,"run":null}',
+        pytest.param("[" * 100_000, id="nested too deeply"),
+    ],
 )
 def test_a_message_that_names_no_run_is_an_error_of_its_own(body: str) -> None:
     with pytest.raises(UnreadableMessageError):
