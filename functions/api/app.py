@@ -15,9 +15,10 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from timeball.ports import UnavailableError
+from timeball.ports import ContendedError, UnavailableError
 
 from .edge import Edge
+from .parameters import refuse_undeclared
 from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from .requests import Reply, Request
 from .route import Route
@@ -53,6 +54,11 @@ _UNAVAILABLE = ProblemError(
     "Idempotency-Key if it creates something.",
     headers={"Retry-After": "1"},
 )
+_CONTENDED = ProblemError(
+    Problem.UNAVAILABLE,
+    "The job or run kept changing meanwhile; nothing of this request was done. Repeat it.",
+    headers={"Retry-After": "1"},
+)
 _INTERNAL = ProblemError(
     Problem.INTERNAL,
     "This is a fault of Timeball, not of the request; report it with the id under `instance`.",
@@ -82,6 +88,7 @@ def _tenant(app: APIGatewayHttpResolver) -> str:
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
+        refuse_undeclared(route, event.query_string_parameters)
         request = Request(
             tenant=_tenant(resolver),
             headers={name.lower(): value for name, value in event.headers.items()},
@@ -109,6 +116,9 @@ def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str
             problem = error
         case NotFoundError():
             problem = _no_route(resolver.current_event.path)
+        case ContendedError():
+            log.warning("contended: %s", error, extra={"request_id": request_id})
+            problem = _CONTENDED
         case UnavailableError():
             log.warning("unavailable: %s", error, extra={"request_id": request_id})
             problem = _UNAVAILABLE

@@ -12,7 +12,6 @@ from timeball.engine.world import World
 
 from .dead_letter_request import Choice, DiscardRequest, ReplayRequest, read_choice, read_dead_list
 from .edge import Edge, ok
-from .problems import FieldError, invalid
 from .requests import Reply, Request, idempotency_key, read_body
 from .run_rendering import dead_letter_page_answer, dealt_answer
 
@@ -37,14 +36,8 @@ def discard_dead_letters(edge: Edge, request: Request) -> Reply:
 
 
 def _choice(edge: Edge, request: Request, verb: str, model: type[DiscardRequest]) -> Choice:
-    """Read what is to be dealt with. With a limit a repeat is no repeat: it deals with those behind."""
-    body = read_body(request)
-    if idempotency_key(request) is not None and "limit" in body:
-        sentence = (
-            "Leave out limit or the Idempotency-Key: the same request again would deal with further dead letters."
-        )
-        raise invalid([FieldError("limit", sentence)])
-    return read_choice(verb, model, request.tenant, body, edge.world.clock.now())
+    body, key = read_body(request), idempotency_key(request)
+    return read_choice(verb, model, request.tenant, body, key, edge.world.clock.now())
 
 
 def _replay(world: World, chosen: Choice) -> Dealt:

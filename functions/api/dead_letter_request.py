@@ -130,10 +130,18 @@ def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
     return page if "cursor" not in query else _list_from(page, query["cursor"])
 
 
-def read_choice(verb: str, model: type[DiscardRequest], tenant: str, body: Mapping[str, Any], now: int) -> Choice:
-    """Judge a body at an instant (ms). Raises ProblemError that names all that is wrong with it."""
+def read_choice(
+    verb: str,
+    model: type[DiscardRequest],
+    tenant: str,
+    body: Mapping[str, Any],
+    key: str | FieldError | None,
+    now: int,
+) -> Choice:
+    """Judge a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names all that is wrong."""
     wanted, given, errors = read_fields(model, body)
     errors += _together(wanted, given)
+    errors += _keyed(given, key)
     if errors:
         raise invalid(errors)
     pace = wanted.per_second if isinstance(wanted, ReplayRequest) else None
@@ -153,6 +161,17 @@ def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
     yield from misplaced(given, {"limit": ("filter",), "cursor": ("filter",)})
     if wanted.filter is not None:
         yield from _bad_window(wanted.filter, "filter.to")
+
+
+def _keyed(given: set[str], key: str | FieldError | None) -> Iterator[FieldError]:
+    """Judge the key. With a limit a repeat is no repeat: it deals with those behind."""
+    if isinstance(key, FieldError):
+        yield key
+    elif key is not None and "limit" in given:
+        yield FieldError(
+            "limit",
+            "Leave out limit or the Idempotency-Key: the same request again would deal with further dead letters.",
+        )
 
 
 def _bad_window(wanted: DeadLetterFilter, field: str) -> Iterator[FieldError]:

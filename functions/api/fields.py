@@ -1,6 +1,7 @@
 """The types of single fields: what a value must look like by itself, with the sentence that says so."""
 
 import re
+from ipaddress import AddressValueError, IPv4Address
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
@@ -10,7 +11,7 @@ from timeball.domain.cron import parse_cron
 from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.ids import JOB_ID, RunId
 from timeball.domain.instants import parse_instant
-from timeball.domain.reason import Reason
+from timeball.domain.reason import FAILURES
 from timeball.domain.retry import Cause
 from timeball.domain.zones import load_zone
 
@@ -26,6 +27,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _URL: Final = re.compile(r"[!-~]+", re.ASCII)
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\]", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}", re.ASCII)
 _HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?", re.ASCII)
 _RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
@@ -93,7 +95,23 @@ def _url(url: str) -> str:
     host = bracketed + closing if closing else parts.netloc.partition(":")[0]
     if port == 0 or len(host) > 253 or not _HOST.fullmatch(host):
         raise ValueError("The URL names no host that can be called; write one such as https://example.com/hook.")
+    if _is_odd_address(host.removesuffix(".")):
+        raise ValueError("Write an address as four decimal numbers, such as 203.0.113.7, or give a name.")
     return url
+
+
+def _is_odd_address(host: str) -> bool:
+    """Say whether a host would be looked up as an address, as `127.1` and `0x7f000001` are, but is not written as one.
+
+    The last label decides: no name ends in a number.
+    """
+    if not _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return False
+    try:
+        IPv4Address(host)
+    except AddressValueError:
+        return True
+    return False
 
 
 def _handler(text: str) -> str:
@@ -170,7 +188,7 @@ def _reason(text: str) -> str:
     return text
 
 
-_REASONS: Final = [reason.value for reason in Reason]
+_REASONS: Final = [reason.value for reason in FAILURES]
 _INSTANT_SCHEMA: Final = {"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00Z"]}
 _DURATION_SCHEMA: Final = {
     "anyOf": [{"type": "integer"}, {"type": "string", "format": "duration"}],

@@ -11,7 +11,7 @@ from timeball.domain.schedule import first_fire
 from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
 from timeball.engine.change import Request as Change
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports import ContendedError
 
 from .edge import Edge, job_key, no_job, ok, read_job_row
 from .job_document import read_patch
@@ -58,7 +58,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         if done.outcome is not Outcome.STALE or version is not None:
             changed = replace(_changed(done, "change"), work=spec.work)
             return _answer(edge, changed, done)
-    raise UnavailableError(f"job {key.job_id} kept changing")
+    raise ContendedError(f"job {key.job_id} kept changing")
 
 
 def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:

@@ -7,6 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.instants import format_instant
 from timeball.domain.job import Completion, Job, Work
@@ -14,8 +17,7 @@ from timeball.domain.schedule import At, Cron, Every, Schedule
 
 from .job_request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
 from .problems import FieldError
-from .request_model import aliases
-from .sentences import unknown_name
+from .sentences import field_errors, model_of
 
 _TO_CALL: Final = ("handler", "target")
 
@@ -59,7 +61,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     document = document_of(job)
     merged = patched(document, patch)
     request, errors, errors_now = read_job_request(merged, now)
-    errors += _unknown_nulls(patch)
+    errors += field_errors(JobRequest, [_unknown(loc) for loc in _unknown_nulls(JobRequest, patch)])
     errors += _unscheduled(document, merged)
     kept = _kept_times(job, request)
     return request, [*errors, *(error for error in errors_now if error.field not in kept)]
@@ -97,12 +99,19 @@ def _merged(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _unknown_nulls(patch: Mapping[str, Any]) -> Iterator[FieldError]:
-    """Name what a patch removes that no job has: the merged document does not show it."""
-    known = aliases(JobRequest)
+def _unknown_nulls(model: type[BaseModel], patch: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Find what a patch removes that no job has, at whatever depth: the merged document does not show it."""
+    fields = {field.alias: field for field in model.model_fields.values()}
     for name, value in patch.items():
-        if value is None and name not in known:
-            yield FieldError(name, unknown_name("field", name, known))
+        if name not in fields:
+            if value is None:
+                yield (name,)
+        elif isinstance(value, dict) and (part := model_of(fields[name].annotation)) is not None:
+            yield from ((name, *loc) for loc in _unknown_nulls(part, value))
+
+
+def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
+    return {"type": "extra_forbidden", "loc": loc, "msg": "", "input": None}
 
 
 def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:

@@ -132,7 +132,7 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     forms = [form for form in SCHEDULE_FORMS if form in given]
     if len(forms) > 1:
         for form in forms:
-            yield FieldError(form, f"Give only one of {', '.join(forms)}; with none of them the job runs now.")
+            yield FieldError(form, f"Give only one of {', '.join(forms)}: a job has one schedule.")
     yield from misplaced(given, JOB_NEEDS)
     if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")

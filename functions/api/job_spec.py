@@ -71,7 +71,7 @@ def closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldErr
     field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
     parts = urlsplit(url or "")
     try:
-        address = ip_address(parts.hostname or "")
+        address = ip_address((parts.hostname or "").removesuffix("."))
     except ValueError:
         return []
     if addresses.is_open(address, parts.port or (443 if parts.scheme == "https" else 80)):

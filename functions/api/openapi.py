@@ -102,7 +102,7 @@ def _operation_id(route: Route) -> str:
 
 def _responses(route: Route) -> dict[str, Any]:
     by_status: dict[int, list[Problem]] = {}
-    always = _ANYWHERE if route.is_public else (Problem.UNAUTHENTICATED, *_ANYWHERE)
+    always = _ANYWHERE if route.is_public else (Problem.UNAUTHENTICATED, Problem.INVALID_REQUEST, *_ANYWHERE)
     for problem in (*route.problems, *always):
         by_status.setdefault(problem.status, []).append(problem)
     responses = {

@@ -1,13 +1,16 @@
-"""The parameters of paths, queries and headers, as the OpenAPI document describes them."""
+"""The parameters of paths, queries and headers: what the OpenAPI document says of them, and which a route takes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from timeball.domain.reason import Reason
+from timeball.domain.reason import FAILURES
 from timeball.domain.run import RunState
 
 from .dead_letter_request import ERROR_CHARACTERS
 from .paging import DEFAULT_LIMIT, MAX_LIMIT
+from .problems import FieldError, invalid
+from .route import Route
+from .sentences import unknown_name
 
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -29,12 +32,12 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "explode": False,
         "schema": {"type": "array", "items": {"enum": [state.value for state in RunState]}},
     },
-    "from": {"in": "query", "description": "No fire time before this.", "schema": _INSTANT},
-    "to": {"in": "query", "description": "No fire time after this.", "schema": _INSTANT},
+    "from": {"in": "query", "description": "No (first) fire time before this.", "schema": _INSTANT},
+    "to": {"in": "query", "description": "No (first) fire time after this.", "schema": _INSTANT},
     "reason": {
         "in": "query",
         "description": "Only runs with this reason.",
-        "schema": {"enum": [reason.value for reason in Reason]},
+        "schema": {"enum": [reason.value for reason in FAILURES]},
     },
     "error": {
         "in": "query",
@@ -62,10 +65,15 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "schema": {"type": "string"},
     },
 }
+_AGAINST_A_LIMIT: Final = (
+    "Keeps no answer, for what was dealt with is dead no more; refused beside `limit`, whose repeat goes further."
+)
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
     ("/v1/dead-letters", "from"): {"description": "No death before this."},
     ("/v1/dead-letters", "to"): {"description": "No death after this."},
+    ("/v1/dead-letters:replay", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
+    ("/v1/dead-letters:discard", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
 }
 """What the same names mean on other paths."""
 
@@ -73,3 +81,12 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
 def described_parameter(name: str, path: str) -> dict[str, Any]:
     """Return the description of a parameter of a path."""
     return {"name": name, **_PARAMETERS[name], **_ELSEWHERE.get((path, name), {})}
+
+
+def refuse_undeclared(route: Route, query: Mapping[str, str]) -> None:
+    """Raise ProblemError if a route that declares no parameters is given some; one that does judges them together.
+
+    Public ones take any: who watches a page's health may add a number to its address, to pass by caches.
+    """
+    if query and not (route.query or route.is_public):
+        raise invalid([FieldError(name, unknown_name("parameter", name, ())) for name in query])

@@ -32,7 +32,7 @@ class Problem(Enum):
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")
     INTERNAL = ("internal", 500, "Something went wrong here")
-    UNAVAILABLE = ("unavailable", 503, "The store did not answer")
+    UNAVAILABLE = ("unavailable", 503, "Not possible at the moment")
 
     def __init__(self, slug: str, status: int, title: str) -> None:
         self.slug = slug

@@ -42,7 +42,7 @@ from .service_operations import healthz, openapi
 _LIST_RUNS = "/v1/jobs/{jobId}/runs"
 _BACKFILLS = "/v1/jobs/{jobId}/backfills"
 _BACKFILL = "/v1/jobs/{jobId}/backfills/{backfillId}"
-_A_BODY = (Problem.MALFORMED_BODY, Problem.INVALID_REQUEST, Problem.UNSUPPORTED_MEDIA_TYPE)
+_A_BODY = (Problem.MALFORMED_BODY, Problem.UNSUPPORTED_MEDIA_TYPE)
 _OF_A_JOB = (Problem.NOT_FOUND, Problem.JOB_ENDED)
 _OF_A_CALLBACK = (*_A_BODY, Problem.NOT_FOUND, Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
 
@@ -73,7 +73,7 @@ ROUTES: tuple[Route, ...] = (
         "Cancel a job",
         JobAnswer,
         headers=("If-Match",),
-        problems=(Problem.INVALID_REQUEST, *_OF_A_JOB, Problem.STALE_VERSION),
+        problems=(*_OF_A_JOB, Problem.STALE_VERSION),
     ),
     Route(
         "PATCH",
@@ -134,7 +134,7 @@ ROUTES: tuple[Route, ...] = (
         "List a job's backfills, newest first",
         BackfillPageAnswer,
         query=BACKFILL_PARAMETERS,
-        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
+        problems=(Problem.NOT_FOUND,),
     ),
     Route(
         "GET",
@@ -151,7 +151,7 @@ ROUTES: tuple[Route, ...] = (
         "Cancel a backfill",
         BackfillAnswer,
         headers=("If-Match",),
-        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.STALE_VERSION),
+        problems=(Problem.NOT_FOUND, Problem.STALE_VERSION),
     ),
     Route(
         "GET",
@@ -160,7 +160,7 @@ ROUTES: tuple[Route, ...] = (
         "List a job's runs, newest first",
         RunPageAnswer,
         query=RUN_PARAMETERS,
-        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
+        problems=(Problem.NOT_FOUND,),
     ),
     Route(
         "GET",
@@ -169,7 +169,7 @@ ROUTES: tuple[Route, ...] = (
         "List a job's runs, newest first",
         RunPageAnswer,
         query=RUN_PARAMETERS,
-        problems=(Problem.INVALID_REQUEST, Problem.NOT_FOUND),
+        problems=(Problem.NOT_FOUND,),
         alias_of=_LIST_RUNS,
     ),
     Route(
@@ -230,7 +230,6 @@ ROUTES: tuple[Route, ...] = (
         "List the runs that failed for good, the newest death first",
         DeadLetterPageAnswer,
         query=DEAD_LETTER_PARAMETERS,
-        problems=(Problem.INVALID_REQUEST,),
     ),
     Route(
         "POST",
@@ -239,6 +238,7 @@ ROUTES: tuple[Route, ...] = (
         "Try dead letters again, so many a second",
         DealtAnswer,
         body=ReplayRequest,
+        headers=("Idempotency-Key",),
         problems=_A_BODY,
     ),
     Route(
@@ -248,6 +248,7 @@ ROUTES: tuple[Route, ...] = (
         "Take dead letters off the list",
         DealtAnswer,
         body=DiscardRequest,
+        headers=("Idempotency-Key",),
         problems=_A_BODY,
     ),
     Route(

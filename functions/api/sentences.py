@@ -66,13 +66,17 @@ def _known(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
     """List the fields of the model that stands at a place within a model."""
     for name in loc:
         field = next(field for field in model.model_fields.values() if field.alias == name)
-        model = _model_of(field.annotation)
+        part = model_of(field.annotation)
+        if part is None:
+            return []
+        model = part
     return [field.alias for field in model.model_fields.values() if field.alias]
 
 
-def _model_of(annotation: Any) -> type[BaseModel]:  # noqa: ANN401 - an annotation is any object
+def model_of(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - an annotation is any object
+    """Return the model that a field holds, or None if it holds a plain value."""
     parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
-    return next(part for part in parts if isinstance(part, type) and issubclass(part, BaseModel))
+    return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:

@@ -17,6 +17,8 @@ CLOSED = [
     "http://169.254.169.254/latest/meta-data/",
     "https://0.0.0.0/",
     "https://224.0.0.1/",
+    "http://10.0.0.1./",
+    "http://169.254.169.254.:80/",
     "http://[::1]/",
     "https://[fd00:ec2::254]:443/",
     "http://[::ffff:192.168.0.1]/",
@@ -41,6 +43,25 @@ def test_a_closed_address_is_refused_under_either_name_of_the_target_and_nothing
         (error,) = answer.body["errors"]
         assert error["message"] == "Webhooks do not call this address: it is private, local or reserved."
     assert api.store.jobs == {}
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.1", "2130706433", "0x7f000001", "0X7F.1", "017700000001", "127.0.0.01", "127.0.0.1.0", "1.1.1.256", "a.0x"],
+)
+def test_an_address_that_is_not_written_as_four_decimal_numbers_is_refused(api: Api, host: str) -> None:
+    for url in (f"http://{host}/", f"https://{host}.:8443/x"):
+        answer = create(api, url)
+        assert (answer.status, answer.bad_fields()) == (400, ["handler"])
+        assert "four decimal numbers" in answer.body["errors"][0]["message"]
+    assert api.store.jobs == {}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://1.1.1.1.:8443/", "http://4.example/", "http://a.0xa.b4/", "http://7-eleven./"]
+)
+def test_a_public_address_with_a_dot_behind_it_and_names_with_numbers_in_them_are_taken(api: Api, url: str) -> None:
+    assert create(api, url).status == 201
 
 
 @pytest.mark.parametrize(

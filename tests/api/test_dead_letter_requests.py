@@ -29,7 +29,7 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("an unknown filter", {"filter": {"job": "x"}}, ["filter.job"], "did you mean jobId"),
     ("tasks", {"filter": {"taskId": "x"}}, ["filter.taskId"], "leave it out"),
     ("a job that none is called", {"filter": {"jobId": "a.b"}}, ["filter.jobId"], "No job"),
-    ("an unknown reason", {"filter": {"reason": "bad luck"}}, ["filter.reason"], "Give one of misfired"),
+    ("an unknown reason", {"filter": {"reason": "bad luck"}}, ["filter.reason"], "Give one of not_retriable"),
     ("an empty error", {"filter": {"error": ""}}, ["filter.error"], "at least 1"),
     ("a long error", {"filter": {"error": "x" * 201}}, ["filter.error"], "at most 200"),
     ("a bad time", {"filter": {"from": "yesterday"}}, ["filter.from"], "Write a time"),

@@ -92,7 +92,7 @@ class TestFilters:
             ({"jobId": "{0}", "reason": "not_retriable"}, [2]),
             ({"jobId": "nobody-has-this"}, []),
             ({"reason": "not_retriable"}, [3, 2]),
-            ({"reason": "misfired"}, []),
+            ({"reason": "too_old"}, []),
             ({"error": "error 4"}, [4]),
             ({"error": "ON FIRE"}, [5, 4, 3, 2, 1, 0]),
             ({"error": "50%"}, [5, 4, 3, 2, 1, 0]),

@@ -197,6 +197,17 @@ def test_a_repeat_with_a_limit_would_deal_with_others_so_it_takes_no_key(
     assert (answer.status, [error["field"] for error in answer.body["errors"]]) == (400, ["limit"])
     assert len(listed(api)) == 3
     for done in (3, 0):
-        assert api.call("POST", path, {"filter": {"to": format_instant(NOW)}}, headers=keyed).body["done"] == done
+        body = {"filter": {"to": format_instant(NOW)}, "limit": None}
+        assert api.call("POST", path, body, headers=keyed).body["done"] == done
     named = {"runIds": [str(runs[0].id)]}
     assert api.call("POST", path, named, headers=keyed).body["done"] == 0
+
+
+@every_verb
+def test_a_limit_beside_a_key_and_a_key_that_is_none_are_named_with_all_else_that_is_wrong(api: Api, verb: str) -> None:
+    path = f"/v1/dead-letters:{verb}"
+    body = {"filter": {"reason": "x"}, "limit": 1, "y": 2}
+    answer = api.call("POST", path, body, headers={"Idempotency-Key": "once"})
+    assert (answer.status, sorted(answer.bad_fields())) == (400, ["filter.reason", "limit", "y"])
+    answer = api.call("POST", path, body, headers={"Idempotency-Key": "not one"})
+    assert (answer.status, sorted(answer.bad_fields())) == (400, ["Idempotency-Key", "filter.reason", "y"])

@@ -21,6 +21,10 @@ class UnavailableError(Exception):
     """The store or the queue did not answer, or not for every item: the outcome is unknown."""
 
 
+class ContendedError(UnavailableError):
+    """What was to be changed kept changing meanwhile: nothing of what was asked for was done."""
+
+
 Row = TypeVar("Row", Job, Run, Backfill, Host)
 Owned = JobKey | RunId | BackfillKey
 """What may stand in the due index."""

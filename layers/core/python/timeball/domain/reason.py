@@ -25,6 +25,17 @@ class Reason(StrEnum):
     NOT_CARRIED = "not_carried"
 
 
+FAILURES: tuple[Reason, ...] = (
+    Reason.NOT_RETRIABLE,
+    Reason.RETRIES_EXHAUSTED,
+    Reason.TOO_OLD,
+    Reason.AT_MOST_ONCE,
+    Reason.HOST_DOWN,
+    Reason.NOT_CARRIED,
+)
+"""Those for which a run fails for good: what a dead letter may have died of."""
+
+
 SENTENCES: Mapping[Reason, str] = {
     Reason.MISFIRED: "It was due while nothing could run it (an outage, a pause), and the catch-up policy skips it.",
     Reason.SUPERSEDED: "The job was rescheduled, and this instant is no occurrence of the new schedule.",

@@ -17,7 +17,7 @@ from timeball.engine.follow_up import follow_up
 from timeball.engine.reopen import note_reopened
 from timeball.engine.resend import resend
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports import ContendedError, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
             run = swapped.row
         _follow_up(world, run, job)
         return Handled(ByHand.DONE, run)
-    raise UnavailableError(f"run {run_id} kept changing")
+    raise ContendedError(f"run {run_id} kept changing")
 
 
 def _follow_up(world: World, run: Run, job: Job | None) -> None:

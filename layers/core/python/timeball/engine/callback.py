@@ -19,7 +19,7 @@ from timeball.domain.run import Attempt, Outcome, Run, RunState, due_again
 from timeball.engine.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports import ContendedError, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -162,4 +162,4 @@ def _change(
         swapped = world.store.swap_runs([Swap(run, after)], now)[0]
         if swapped.done:
             return Answered(Heard.DONE, swapped.row), job
-    raise UnavailableError(f"run {run_id} kept changing")
+    raise ContendedError(f"run {run_id} kept changing")

@@ -17,7 +17,7 @@ from timeball.domain.reach import revised_from
 from timeball.engine.dispatch import dispatch
 from timeball.engine.settle import settle
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports import ContendedError, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, w
         swapped = world.store.swap_jobs([Swap(job, after, with_work)], now)[0]
         if swapped.done and swapped.row is not None:
             return _settled(world, swapped.row, read_at)
-    raise UnavailableError(f"job {key.job_id} kept changing; ask again")
+    raise ContendedError(f"job {key.job_id} kept changing; ask again")
 
 
 def _settled(world: World, job: Job, read_at: int) -> Changed:

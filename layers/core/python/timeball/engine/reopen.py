@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.reach import is_noted, noted
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports import ContendedError, Swap
 
 _TRIES = 10
 
@@ -31,4 +31,4 @@ def note_reopened(world: World, ids: Sequence[RunId]) -> None:
             return
         outcomes = world.store.swap_jobs(swaps, now)
         waiting = [swap.before.key for swap, outcome in zip(swaps, outcomes, strict=True) if not outcome.done]
-    raise UnavailableError("the jobs of these runs kept changing")
+    raise ContendedError("the jobs of these runs kept changing")

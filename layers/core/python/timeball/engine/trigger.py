@@ -14,7 +14,7 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run, RunState
 from timeball.engine.resend import resend
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports import ContendedError, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def _trigger(world: World, one: Trigger) -> Triggered:
         if one.request is not None and standing.request == one.request:
             is_same = standing.fingerprint == one.fingerprint
             return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
-    raise UnavailableError(f"job {one.job.job_id} is triggered too often at once")
+    raise ContendedError(f"job {one.job.job_id} is triggered too often at once")
 
 
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
