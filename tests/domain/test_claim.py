@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim, held_back_or_given_up
+from timeball.domain.host import Admission
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, parse_instant
 from timeball.domain.job import HttpTarget, Job, JobStatus, Work
@@ -126,3 +127,62 @@ def test_a_message_leads_to_what_the_rows_say(name: str) -> None:
     run = None if case.run is None else replace(RUN, **case.run)
     job = None if case.job is None else replace(JOB, **case.job)
     assert decide_claim(run, job, NOW, RULES) == case.decision
+
+
+RESTS, PACED = Reason.HOST_RESTS, Reason.HOST_PACED
+LAST_MINUTES = {"max_age_seconds": 600}
+"""A policy by which a retry may still begin three minutes from now, of a run that is seven minutes old."""
+
+OLD = {**STARTED, "not_before": NOW, "created_at": NOW - 7 * MINUTE_MS, **fire(-7)}
+HELD = {"held_since": NOW - 4 * MINUTE_MS, "held_ms": 3 * MINUTE_MS}
+"""It has waited three minutes, and four more until now."""
+
+
+def _held(reason: Reason, minutes: float) -> Decision:
+    return Decision(Action.HOLD_BACK, reason=reason, wait_until=NOW + int(minutes * MINUTE_MS))
+
+
+def _given_up(reason: Reason) -> Decision:
+    return Decision(Action.END, RunState.FAILED, reason)
+
+
+# Of each: the decision; why its host keeps it from its call, and for how many minutes; and what differs from a queued
+# run, due now, of a job whose retries may take ten minutes in all.
+KEPT: dict[str, tuple[Decision, Reason, float, dict[str, Any], dict[str, Any]]] = {
+    "a rest": (_held(RESTS, 5), RESTS, 5, {}, {}),
+    "a turn": (_held(PACED, 5), PACED, 5, {}, {}),
+    "a rest longer than its patience: it asks once more": (_held(RESTS, 10), RESTS, 15, {}, {}),
+    "a rest longer than what is left of it": (_held(RESTS, 3), RESTS, 15, HELD, {}),
+    "no patience is left": (_given_up(Reason.HOST_DOWN), RESTS, 1, {"held_ms": 10 * MINUTE_MS}, {}),
+    "it was long in coming after it had waited": (
+        _held(RESTS, -1 + 10 - 4),
+        RESTS,
+        15,
+        {"held_since": NOW - 6 * MINUTE_MS, "not_before": NOW - MINUTE_MS},
+        {},
+    ),
+    "a turn is waited for however long": (_held(PACED, 15), PACED, 15, {"held_ms": 10 * MINUTE_MS}, {}),
+    "a retry that is old enough after the rest": (_held(RESTS, 2), RESTS, 2, OLD, LAST_MINUTES),
+    "a retry that would be too old after the rest: it asks once more": (_held(RESTS, 3), RESTS, 5, OLD, LAST_MINUTES),
+    "a retry that has asked once more": (
+        _given_up(Reason.TOO_OLD),
+        RESTS,
+        1,
+        {**OLD, "created_at": NOW - 10 * MINUTE_MS, **fire(-10), "not_before": NOW},
+        LAST_MINUTES,
+    ),
+    "a retry whose turn comes when it is too old": (_given_up(Reason.TOO_OLD), PACED, 4, OLD, LAST_MINUTES),
+    "a first call is never too old": (_held(RESTS, 5), RESTS, 5, {**OLD, "attempt": 0}, LAST_MINUTES),
+    "an instant that lies ahead of the answer": (_held(PACED, 2), PACED, 1, {"not_before": NOW + 2 * MINUTE_MS}, {}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_run_waits_for_its_host_while_its_patience_and_its_age_allow_and_never_less_than_for_its_instant(
+    name: str,
+) -> None:
+    decision, reason, minutes, differs, policy = KEPT[name]
+    job = replace(JOB, retry=RetryPolicy(max_retries=2, max_seconds=300, **policy))
+    run = replace(RUN, **differs)
+    admission = Admission(NOW + int(minutes * MINUTE_MS), reason)
+    assert held_back_or_given_up(run, job, NOW, admission) == decision

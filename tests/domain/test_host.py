@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers, host_of, is_failure_of_host, look
+from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers, host_of, is_failure_of_host
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
 from timeball.domain.job import HttpTarget, Work
@@ -113,11 +113,9 @@ def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run)
 
 
 @pytest.mark.parametrize("like", [FRESH, RETRY])
-def test_a_look_at_a_host_finds_whether_it_rests_and_takes_no_turn(like: Run) -> None:
-    spent = replace(HOST, turn_at=NOW + 600_000)
-    assert look(spent, like, NOW, RULES) == CALL
-    assert look(RESTS, like, NOW, RULES) == admit(RESTS, like, NOW, RULES)[1] != CALL
-    assert look(RESTS, like, NOW + 30_000, RULES) == CALL
+def test_a_run_that_finds_its_host_at_rest_takes_no_turn(like: Run) -> None:
+    host, admission = admit(RESTS, like, NOW, RULES)
+    assert (host, admission.reason) == (RESTS, Reason.HOST_RESTS)
 
 
 def test_a_run_that_has_its_turn_takes_no_other() -> None:

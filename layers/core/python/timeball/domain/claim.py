@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from timeball.domain.host import Admission
 from timeball.domain.ids import Origin
+from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.planner import may_start_at
 from timeball.domain.reason import Reason
@@ -104,18 +105,28 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
 
 
 def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
-    """Decide about a run that its host keeps from its call: it waits, but not for ever for a host that rests."""
+    """Decide about a run that its host keeps from its call: it waits, but not for ever for a host that rests.
+
+    Before its patience or its age is out it asks such a host once more. A turn is what it is: no sooner may it call.
+    """
     at = max(now, run.not_before)
-    until = admission.until or at
+    until = max(at, admission.until or at)
     if admission.reason is Reason.HOST_RESTS:
-        patient_until = (at if run.held_since is None else run.held_since) + patience_ms(job.retry) - run.held_ms
-        if at >= patient_until:
+        patience_left_ms = patience_ms(job.retry) - run.waited_for_host_ms
+        if patience_left_ms <= 0:
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
-        until = min(until, patient_until)
+        oldest_at = _oldest_at(run, job)
+        until = min(until, at + patience_left_ms, oldest_at if oldest_at > at else until)
     too_old = exhausted(job.retry, run, until) if run.attempt else None
     if too_old is not None:
         return Decision(Action.END, RunState.FAILED, too_old)
     return Decision(Action.HOLD_BACK, reason=admission.reason, wait_until=until)
+
+
+def _oldest_at(run: Run, job: Job) -> int:
+    """Return the last instant at which an attempt may begin; the age of a first one does not matter."""
+    max_age_seconds = job.retry.max_age_seconds
+    return LATEST if max_age_seconds is None or not run.attempt else run.aging_since + max_age_seconds * SECOND_MS
 
 
 def _cancelled(run: Run) -> Decision:

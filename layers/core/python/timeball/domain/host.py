@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from timeball.domain.evolve import evolve
-from timeball.domain.ids import RunId, fraction_of
+from timeball.domain.ids import fraction_of
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Work
 from timeball.domain.reason import Reason
@@ -90,23 +90,14 @@ def host_of(work: Work | None) -> str | None:
     return name if port in (None, _PORTS.get(url.scheme)) else f"{name}:{port}"
 
 
-def look(host: Host, run: Run, now: int, rules: HostRules) -> Admission:
-    """Say whether a run would only find its host at rest, at its instant or now if that is past. It takes no turn."""
-    at = max(now, run.not_before)
-    if host.rests_until is not None and at < host.rests_until:
-        return _after_the_rest(host, run, at, rules)
-    return CALL
-
-
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
     """Decide whether a run that is about to be claimed may call its host, at its instant or now if that is past.
 
     Returns the row as that leaves it, the same one if nothing changes.
     """
     at = max(now, run.not_before)
-    rest = look(host, run, now, rules)
-    if rest.until is not None:
-        return host, rest
+    if host.rests_until is not None and at < host.rests_until:
+        return host, _after_the_rest(host, run, at, rules)
     if host.rests_until is not None:
         return evolve(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
     if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.HOST_RESTS):
@@ -152,8 +143,3 @@ def _failed_once(host: Host, now: int, rules: HostRules) -> Host:
         return evolve(host, failures=failures)
     rested = evolve(host, failures=failures, rests=host.rests + 1, is_probed=False)
     return evolve(rested, rests_until=now + rest_ms_of(rested, rules))
-
-
-def spread_ms(run: RunId, attempt: int) -> int:
-    """Return how long (up to 2 s) a run waits that could not ask, because its host's row kept changing."""
-    return int(fraction_of("ask", run.job.tenant, run, attempt) * 2 * SECOND_MS)

@@ -94,8 +94,8 @@ class Run:
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more. `held_since` is from when the run waits for its host; `held_ms` is how long it did so
-    before earlier attempts of this budget.
+    some time is listed no more. `held_since` is from when its host, at rest, makes the run wait until
+    `not_before`; `held_ms` is how long all such waits of this budget were together before that.
     """
 
     id: RunId
@@ -172,6 +172,11 @@ class Run:
         """Start of the first attempt minus the fire time."""
         return None if self.first_started_at is None else self.first_started_at - self.id.fire_at
 
+    @property
+    def waited_for_host_ms(self) -> int:
+        """How long its host at rest has made it wait: until its instants, and not until somebody saw to it."""
+        return self.held_ms + (0 if self.held_since is None else self.not_before - self.held_since)
+
     def is_held_by(self, owner: str) -> bool:
         """Say whether an executor works on it, and has not handed it over to its target."""
         return self.state is RunState.RUNNING and self.owner == owner and self.callback is None
@@ -211,7 +216,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         reason=None,
         callback=None,
         held_since=None,
-        held_ms=run.held_ms if run.held_since is None else run.held_ms + now - run.held_since,
+        held_ms=run.waited_for_host_ms,
     )
 
 
@@ -266,20 +271,40 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
 
 
 def withdrawn(run: Run) -> Run:
-    """Return a queued run that a pause took back. It waits for no time: it leaves the due index."""
-    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None)
+    """Return a queued run that a pause took back. It waits for no time: it leaves the due index.
+
+    Nor does it wait for its host any more: the wait that the pause cuts does not count.
+    """
+    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None, held_since=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
     moved = evolve(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
-    return evolve(moved, not_before=not_before, due_at=due_at, stamp=run.stamp if stamp is None else stamp)
+    return evolve(
+        moved,
+        not_before=not_before,
+        due_at=due_at,
+        stamp=run.stamp if stamp is None else stamp,
+        held_since=None,
+        held_ms=run.waited_for_host_ms,
+    )
 
 
-def held_back(run: Run, until: int, reason: Reason, now: int) -> Run:
-    """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why."""
-    since = now if run.held_since is None else run.held_since
-    return evolve(run, revision=run.revision + 1, not_before=until, due_at=until, reason=reason, held_since=since)
+def held_back(run: Run, until: int, reason: Reason, since: int) -> Run:
+    """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
+
+    Waiting for a host at rest is counted, waiting for a turn is not.
+    """
+    return evolve(
+        run,
+        revision=run.revision + 1,
+        not_before=until,
+        due_at=until,
+        reason=reason,
+        held_since=since if reason is Reason.HOST_RESTS else None,
+        held_ms=run.waited_for_host_ms,
+    )
 
 
 def renewed_by_hand(run: Run, not_before: int) -> Run:

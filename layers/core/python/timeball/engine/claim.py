@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
 from timeball.domain.evolve import evolve
-from timeball.domain.host import Admission
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, Work
@@ -23,7 +22,7 @@ from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_of
 from timeball.engine.attempts import keep_last_attempts
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
-from timeball.engine.hosts import Watched, is_watched, look_at_hosts, pass_hosts, watched_hosts
+from timeball.engine.hosts import is_watched, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
 from timeball.engine.notice import skipped
 from timeball.engine.reopen import note_reopened
@@ -76,9 +75,8 @@ def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LA
     now = world.clock.now()
     judged = _read_and_decide(world, ids, owner, now)
     _give_back_what_does_not_fit(world, judged, now, last_call_at)
-    hosts = _look_at_hosts(world, judged, now)
     _pass_guards(world, judged, now)
-    _pass_hosts(world, hosts, judged, now)
+    _pass_hosts(world, judged, now)
     _write(world, judged, owner, now)
     _follow_up(world, judged, now)
     return [one.claim or _claim(one) for one in judged]
@@ -150,37 +148,21 @@ def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]
     }
 
 
-def _look_at_hosts(world: World, judged: Sequence[_Judged], now: int) -> Watched:
-    """Hold back each run whose host would not let it call; a turn is taken only when its guard lets it start."""
+def _pass_hosts(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Hold back each run whose host does not let it call yet; it keeps the guard that it has."""
     wanting = _wanting(judged)
     hosts = watched_hosts(world, [job for _, _, job in wanting]) if wanting else {}
-    if hosts:
-        admissions = look_at_hosts(world, hosts, [(run, job) for _, run, job in wanting], now)
-        _hold_back(wanting, admissions, now)
-    return hosts
-
-
-def _pass_hosts(world: World, hosts: Watched, judged: Sequence[_Judged], now: int) -> None:
-    """Let those that may start take their turns; one that has lost its turn waits, and keeps the guard that it has."""
-    wanting = _wanting(judged) if hosts else []
-    if not wanting:
+    if not hosts:
         return
-    for one, _, job in wanting:
+    admissions = pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now)
+    for (one, run, job), admission in zip(wanting, admissions, strict=True):
         one.is_watched = is_watched(hosts, job)
-    try:
-        _hold_back(wanting, pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now), now)
-    except UnavailableError as unavailable:
-        log.warning("turns not taken: %s", unavailable)
+        if admission.until is not None:
+            one.decision = held_back_or_given_up(run, job, now, admission)
 
 
 def _wanting(judged: Sequence[_Judged]) -> list[tuple[_Judged, Run, Job]]:
     return [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
-
-
-def _hold_back(wanting: Sequence[tuple[_Judged, Run, Job]], admissions: Sequence[Admission], now: int) -> None:
-    for (one, run, job), admission in zip(wanting, admissions, strict=True):
-        if admission.until is not None:
-            one.decision = held_back_or_given_up(run, job, now, admission)
 
 
 def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
@@ -259,7 +241,7 @@ def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) ->
         return put_off(run, wait_until, run.due_at)
     if decision.action is Action.HOLD_BACK and decision.reason is not None:
         waiting = retrying(run, wait_until, lost_attempt(run)) if run.state is RunState.RUNNING else run
-        return held_back(waiting, wait_until, decision.reason, now)
+        return held_back(waiting, wait_until, decision.reason, since=max(now, run.not_before))
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)

@@ -16,11 +16,8 @@ from timeball.domain.host import (
     after_answers,
     host_of,
     is_failure_of_host,
-    look,
-    spread_ms,
 )
 from timeball.domain.job import Job
-from timeball.domain.reason import Reason
 from timeball.domain.run import Run
 from timeball.engine.world import World
 from timeball.ports import Answer, Swap
@@ -51,17 +48,8 @@ def is_watched(hosts: Watched, job: Job) -> bool:
     return _key(job) in hosts
 
 
-def look_at_hosts(world: World, hosts: Watched, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
-    """Say of each run whether its host rests. Nobody takes a turn yet: only who may start is paced, by `pass_hosts`."""
-    found = [hosts.get(key) if (key := _key(job)) is not None else None for _, job in wanting]
-    return [
-        CALL if host is None else look(host, run, now, world.rules.hosts)
-        for host, (run, _) in zip(found, wanting, strict=True)
-    ]
-
-
 def pass_hosts(world: World, hosts: Watched, starting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
-    """Let each run that nothing else keeps from its call take its turn at its host. Raises UnavailableError."""
+    """Say of each run that nothing else keeps from its call whether its host does; those that need turns take them."""
     keys = [_key(job) for _, job in starting]
     answers = [CALL] * len(starting)
     for key, host in hosts.items():
@@ -92,19 +80,34 @@ def _key(job: Job) -> HostKey | None:
 
 
 def _admit(world: World, host: Host, runs: Sequence[Run], now: int) -> list[Admission]:
-    """Admit the runs of one host in their order: one write for all of them, if any."""
-    standing: Host | None = host
-    for _ in range(_TRIES):
-        if standing is None:
-            return [CALL] * len(runs)
-        after, admissions = standing, []
-        for run in runs:
-            after, admission = admit(after, run, now, world.rules.hosts)
-            admissions.append(admission)
-        if after == standing or _is_written(world, standing, after, now):
-            return admissions
-        standing = world.store.read_hosts([host.key])[0]
-    return [Admission(now + spread_ms(run.id, run.attempt), Reason.HOST_RESTS) for run in runs]
+    """Admit the runs of one host in their order: one write for all of them, if any.
+
+    Of a row that cannot be written, or that others change again and again, what was read last holds, unwritten: a call
+    or two more than there should be are better than one that never comes.
+    """
+    admissions = [CALL] * len(runs)
+    try:
+        for _ in range(_TRIES):
+            after, admissions = _admit_in_order(world, host, runs, now)
+            if after == host or _is_written(world, host, after, now):
+                break
+            standing = world.store.read_hosts([host.key])[0]
+            if standing is None:
+                return [CALL] * len(runs)
+            host = standing
+        else:
+            _, admissions = _admit_in_order(world, host, runs, now)
+    except Exception:
+        log.exception("turns not taken")
+    return admissions
+
+
+def _admit_in_order(world: World, host: Host, runs: Sequence[Run], now: int) -> tuple[Host, list[Admission]]:
+    admissions = []
+    for run in runs:
+        host, admission = admit(host, run, now, world.rules.hosts)
+        admissions.append(admission)
+    return host, admissions
 
 
 def _is_written(world: World, before: Host, after: Host, now: int) -> bool:

@@ -1,0 +1,97 @@
+"""What a host's row says is advice: one that cannot be written, or keeps changing, keeps no run from its call."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.service import Service, at
+from timeball.domain.host import Host, HostKey
+from timeball.domain.ids import JobKey
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
+from timeball.domain.schedule import At
+from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.testing.memory_store import MemoryStore
+
+KEY = HostKey("acme", "target.example")
+FAILED_LATELY = Host(KEY, failures=2)
+RESTED = Host(KEY, failures=5, rests=1, rests_until=NOW)
+
+
+class Contested(MemoryStore):
+    """A store where another writer of a host's row is always a little faster."""
+
+    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        for row in self.read_hosts([swap.before.key for swap in swaps]):
+            assert row is not None
+            super().swap_hosts([Swap(row, replace(row, revision=row.revision + 1))], now)
+        return super().swap_hosts(swaps, now)
+
+
+class Refusing(MemoryStore):
+    """A store that refuses every change of a host's row."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        if swaps:
+            raise self.error
+        return super().swap_hosts(swaps, now)
+
+
+# What the row of the host says when a batch is claimed of a retry at 3 s and of nine first calls at 3.9 s.
+ROWS = {"failed lately": FAILED_LATELY, "its rest is over": RESTED}
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_no_run_is_called_before_its_instant_however_often_the_row_of_its_host_changes(case: str) -> None:
+    play = Play(Contested())
+    soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
+    with Service(play) as service:
+        play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
+        play.store.create_hosts([ROWS[case]], NOW)
+        service.target.statuses = [503]
+        service.until(at(180))
+    calls = service.target.calls
+    assert len(calls) == 11
+    assert [call.run for called_at, call in calls if called_at < call.run.fire_at] == []
+
+
+def test_a_row_that_keeps_changing_makes_nobody_wait_for_a_rest_that_is_none() -> None:
+    play = Play(Contested())
+    soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
+    with Service(play) as service:
+        play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
+        play.store.create_hosts([FAILED_LATELY], NOW)
+        service.target.statuses = [503]
+        service.until(at(60))
+    assert [called_at for called_at, _ in service.target.calls] == [NOW, at(3)] + [at(3.9)] * 9
+
+
+@pytest.mark.parametrize("error", [ValueError("refused"), UnavailableError("throttled")], ids=repr)
+def test_a_row_that_cannot_be_written_keeps_no_run_from_its_call(error: Exception) -> None:
+    play = Play(Refusing(error))
+    with Service(play) as service:
+        (job,) = play.store_jobs([spec("job", At(NOW))])
+        play.store.create_hosts([RESTED], NOW)
+        service.until(at(10))
+    assert [called_at for called_at, _ in service.target.calls] == [NOW]
+    (run,) = play.runs(job.key)
+    assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
+
+
+def test_a_row_that_cannot_be_written_still_tells_that_its_host_rests() -> None:
+    play = Play(Refusing(ValueError("refused")))
+    with Service(play) as service:
+        play.store_jobs([spec("job", At(NOW))])
+        play.store.create_hosts([replace(RESTED, rests_until=at(30))], NOW)
+        service.until(at(1))
+        (run,) = play.runs(JobKey("acme", "job"))
+        assert (run.state, run.reason) == (RunState.QUEUED, Reason.HOST_RESTS)
+        service.until(at(90))
+    assert len(service.target.calls) == 1
+    assert service.target.calls[0][0] >= at(30)

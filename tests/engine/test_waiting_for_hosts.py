@@ -1,0 +1,115 @@
+"""A run that waits for its host at rest: what tries its patience, and what comes of the fires behind it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.service import KEY, Service, assert_guard_is_free, at
+from timeball.domain.host import Host, HostKey
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.reason import Reason
+from timeball.domain.run import RunState
+from timeball.domain.schedule import At, Every, Schedule
+from timeball.engine.change import pause, resume
+from timeball.ports import Swap
+
+HOST = Host(HostKey("acme", "target.example"), failures=5, rests=1)
+TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
+"""The patience of a run whose retries might take three."""
+
+
+def _rest(service: Service, until: int, rests: int = 1) -> None:
+    """Let the host rest, whatever it did before."""
+    store, now = service.play.store, service.play.clock.now()
+    (row,) = store.read_hosts([HOST.key])
+    after = replace(HOST, rests=rests, rests_until=until)
+    if row is None:
+        assert store.create_hosts([after], now) == [None]
+    else:
+        assert store.swap_hosts([Swap(row, replace(after, revision=row.revision + 1))], now)[0].done
+
+
+def _paused(service: Service, rests: int) -> None:
+    service.play.store_jobs([spec("job", At(at(1)), TEN_MINUTES)])
+    _rest(service, at(30), rests)
+    service.until(at(5))
+    pause(service.play.world(), [(KEY, None)])
+    service.until(at(1200))
+    _rest(service, at(1230))
+    resume(service.play.world(), [(KEY, None)])
+
+
+def _without_executors(service: Service) -> None:
+    service.play.store_jobs([spec("job", At(at(1)), TEN_MINUTES)])
+    _rest(service, at(30))
+    service.until(at(5))
+    service.is_executing = False
+    service.until(at(1200))
+    _rest(service, at(1230))
+    service.is_executing = True
+
+
+def _parked(service: Service) -> None:
+    twice = Schedule(Every(10, NOW), end_at=at(10))
+    service.play.store_jobs(
+        [replace(spec("job", twice, TEN_MINUTES), overlap=OverlapPolicy.QUEUE_ONE, timeout_seconds=840)]
+    )
+    service.target.takes = lambda call: 800_000 if call.run.fire_at == NOW else 0
+    service.until(at(8))
+    _rest(service, at(30))
+    service.until(at(790))
+    _rest(service, at(830))
+
+
+# What keeps a run from its call for twenty minutes (the last: thirteen), between two short rests of its host.
+KEPT: dict[str, Callable[[Service], None]] = {
+    "its job is paused": lambda service: _paused(service, rests=1),
+    "its job is paused while its host rests for long": lambda service: _paused(service, rests=6),
+    "no executor works": _without_executors,
+    "its guard is held by an earlier run": _parked,
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_else_keeps_a_run_from_its_call_after_its_host_did_is_no_waiting_for_its_host(case: str) -> None:
+    with Service(Play()) as service:
+        KEPT[case](service)
+        service.until(at(3600))
+        run = service.play.runs(KEY)[-1]
+        assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
+        assert service.target.calls[-1][1].run == run.id
+
+
+def test_rests_that_follow_each_other_try_a_runs_patience_together() -> None:
+    with Service(Play()) as service:
+        service.play.store_jobs([spec("job", At(NOW), TEN_MINUTES)])
+        for minute in range(15):
+            _rest(service, at(60 * minute + 60))
+            service.until(at(60 * minute + 59))
+        (run,) = service.play.runs(KEY)
+        assert (run.state, run.reason) == (RunState.FAILED, Reason.HOST_DOWN)
+        assert service.target.calls == []
+        assert run.finished_at is not None
+        assert at(599) <= run.finished_at <= at(602)  # messages are received at whole seconds
+
+
+# Of each policy: the fire that is called when the host is back, and why the others before it are skipped.
+OVERLAPS = {
+    OverlapPolicy.SKIP: ([0], Reason.OVERLAP),
+    OverlapPolicy.QUEUE_ONE: ([0, 10], Reason.OVERLAP),
+    OverlapPolicy.CANCEL_OTHER: ([240], Reason.OVERTAKEN),
+}
+
+
+@pytest.mark.parametrize("overlap", OVERLAPS, ids=str)
+def test_fires_of_a_guarded_job_do_not_pile_up_before_a_host_that_rests(overlap: OverlapPolicy) -> None:
+    called, reason = OVERLAPS[overlap]
+    with Service(Play()) as service:
+        service.play.store_jobs([replace(spec("job", Schedule(Every(10, NOW), end_at=at(240))), overlap=overlap)])
+        _rest(service, at(245), rests=4)
+        service.until(at(1500))
+        assert [(call.run.fire_at - NOW) // 1000 for _, call in service.target.calls] == called
+        assert {run.reason for run in service.play.runs(KEY) if run.state is RunState.SKIPPED} == {reason}
+        assert_guard_is_free(service.play)
