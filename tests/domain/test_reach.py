@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import Intent, Job, RuleSet, Verb
-from timeball.domain.reach import earliest_live, is_noted, looked, noted, revised_from
+from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.job import Intent, Job, Looked, RuleSet, Verb
+from timeball.domain.reach import earliest_live, first_window, is_noted, looked, next_window, noted, revised_from
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import At, Every, Schedule
 
@@ -68,3 +70,35 @@ def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() 
     assert revised_from(shorter, JOB, NOW, 60 * SECOND_MS) == JOB
     recurring = revised_from(replace(JOB, schedule=Schedule(At(NOW))), JOB, NOW, 60 * SECOND_MS)
     assert _earliest(recurring) == 0
+
+
+# Of each: how far back to look, what was looked at before, how long a window takes, and how wide each one is (hours).
+WINDOWS: dict[str, tuple[int, Looked | None, int, list[float]]] = {
+    "quick ones get wider, up to four days": (12 * DAY_MS, None, 10, [6, 24, 96, 96, 66]),
+    "slow ones get narrower": (12 * HOUR_MS, None, 600, [6, 1.5, 0.375, 0.09375]),
+    "a reach within the first": (HOUR_MS, None, 10, [1]),
+    "cut off after a day": (2 * DAY_MS, Looked(NOW - DAY_MS, None), 10, [6, 18]),
+    "cut off before the end": (DAY_MS, Looked(NOW - DAY_MS, None), 10, []),
+}
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+def test_a_look_goes_back_window_by_window_as_wide_as_time_allows(case: str) -> None:
+    reach_ms, kept, took_ms, widths = WINDOWS[case]
+    window = first_window(kept, NOW - reach_ms, NOW)
+    ends_at = NOW if kept is None else kept.from_at - 1
+    found: list[float] = []
+    while window is not None and len(found) < len(widths):
+        assert window.through_at == (ends_at if kept or found else LATEST)
+        found.append(round((ends_at - window.from_at + 1) / HOUR_MS, 5))
+        ends_at = window.from_at - 1
+        window = next_window(window, NOW - reach_ms, took_ms)
+    assert found == widths
+    assert took_ms > 500 or (window is None and ends_at == NOW - reach_ms - 1)
+
+
+def test_the_look_of_a_one_off_is_one_window() -> None:
+    window = first_window(None, _earliest(replace(JOB, schedule=Schedule(At(NOW)))), NOW)
+    assert window is not None
+    assert (window.from_at, window.through_at) == (0, LATEST)
+    assert next_window(window, 0, 10) is None

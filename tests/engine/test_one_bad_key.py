@@ -8,13 +8,15 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import HOUR_MS, SECOND_MS
+from timeball.domain.instants import HOUR_MS, LATEST, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.apart import apart
+from timeball.engine.cursor import PAGE, Sweeps
+from timeball.engine.scan import scan
 from timeball.engine.trigger import Trigger, trigger
-from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.ports import Owner, Swap, Swapped, UnavailableError
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -116,6 +118,60 @@ def _assert_only_the_good_go_on(play: Play, good: Sequence[Job]) -> None:
     assert _states(play, good) == {RunState.SUCCEEDED}
     with pytest.raises(UnavailableError, match="a test lets"):  # a scan that does nothing says so
         play.scan()
+
+
+class UnreadableRuns(MemoryStore):
+    """A store in which nobody can make sense of one tenant's runs."""
+
+    unreadable: bool = False
+
+    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+        if self.unreadable and any(run_id.job.tenant == "hot" for run_id in ids):
+            raise ValueError("no state of a run is called so")
+        return super().read_runs(ids)
+
+
+def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_due_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play(store := UnreadableRuns())
+    (bad,) = play.store_jobs([replace(spec("bad", At(NOW + HOUR_MS)), key=JobKey("hot", "bad"))])
+    with monkeypatch.context() as patch:
+        patch.setattr(play.queue, "send", lambda dispatches, _: [False] * len(dispatches))
+        for _ in range(2 * PAGE + 1):
+            trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
+            play.clock.advance(1)
+    (good,) = play.store_jobs([spec("good", At(NOW + SECOND_MS))])
+    store.unreadable = True
+    sweeps = Sweeps(closed_at={0: LATEST})
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no state"):
+            scan(play.world(), 0, Owner("2026", "a"), sweeps)
+    assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == 1
+    assert _states(play, [good]) == {RunState.QUEUED}
+    store.unreadable = False
+    while scan(play.world(), 0, Owner("2026", "a"), sweeps).progressed:
+        pass
+    assert len(play.messages()) == 2 * PAGE + 2
+    assert sweeps.failed == {}
+
+
+def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
+    """The read of all at once would fail, and there is no time to take it apart."""
+    play, store, good, bad = _play()
+    store.refused = frozenset({"read jobs"})
+    asked: list[list[JobKey]] = []
+    read_jobs = store.read_jobs
+
+    def noting(keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+        asked.append(list(keys))
+        return read_jobs(keys, with_work=with_work)
+
+    store.read_jobs = noting  # type: ignore[method-assign]
+    sweeps = Sweeps(closed_at={0: LATEST}, failed={(0, NOW - NOW % HOUR_MS): frozenset({bad.key})})
+    assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == len(good)
+    assert asked[0] == [job.key for job in good]
+    assert [bad.key] in asked
 
 
 def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.job import HttpTarget, Intent, RuleSet, Verb, Work
+from timeball.domain.job import HttpTarget, Intent, Looked, RuleSet, Verb, Work
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Attempt, Callback, Outcome
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
@@ -79,15 +79,20 @@ def to_schedule(found: dict[str, Any]) -> Schedule:
 
 
 def intent_text(intent: Intent) -> str:
-    """Return an intent as text; the schedule of before only if it has changed."""
-    parts = {"verb": intent.verb, "asked_at": intent.asked_at, "next_fire_at": intent.next_fire_at}
-    return encode(parts | ({"schedule": _schedule_parts(intent.schedule)} if intent.schedule else {}))
+    """Return an intent as text; the schedule of before only if it has changed, a place only if one is kept."""
+    parts: dict[str, Any] = {"verb": intent.verb, "asked_at": intent.asked_at, "next_fire_at": intent.next_fire_at}
+    if intent.schedule:
+        parts["schedule"] = _schedule_parts(intent.schedule)
+    if intent.looked:
+        parts["looked"] = [intent.looked.from_at, intent.looked.earliest]
+    return encode(parts)
 
 
 def to_intent(found: dict[str, Any]) -> Intent:
     """Return the intent that these parts make."""
     schedule = to_schedule(found["schedule"]) if "schedule" in found else None
-    return Intent(Verb(found["verb"]), found["asked_at"], found["next_fire_at"], schedule)
+    looked = Looked(*found["looked"]) if "looked" in found else None
+    return Intent(Verb(found["verb"]), found["asked_at"], found["next_fire_at"], schedule, looked)
 
 
 def to_catch_up(found: dict[str, Any]) -> CatchUp:

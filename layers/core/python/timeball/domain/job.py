@@ -85,16 +85,29 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True)
+class Looked:
+    """How far a settling has come that looks for live runs, the latest first: from `from_at` on it has seen all.
+
+    `earliest` is the earliest fire time of those that were live, None if there were none.
+    """
+
+    from_at: int
+    earliest: int | None
+
+
+@dataclass(frozen=True)
 class Intent:
     """A user's change that is still to be settled: the verb, when it was asked, and the old plan.
 
-    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed.
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `looked` None: the settling
+    of it has not been cut off.
     """
 
     verb: Verb
     asked_at: int
     next_fire_at: int | None
     schedule: Schedule | None = None
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,15 @@
-"""How far back the live runs of a job may lie: what a change of the job has to look through.
+"""How far back the live runs of a job may lie: what a change of the job has to look through, window by window.
 
 By its policies no run lives longer than so. One that does, because it was tried by hand or began under other policies,
-is noted on the job, until a look finds it no more.
+is noted on the job, until a look finds it no more. The ledger behind a window may be empty or dense: how wide the next
+one is, the last one says by the time it took.
 """
 
+from dataclasses import dataclass
+
 from timeball.domain.evolve import evolve
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job
+from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.job import Job, Looked
 from timeball.domain.retry import longest_life_ms
 
 _LATEST_START_MS = DAY_MS
@@ -14,6 +17,22 @@ _LATEST_START_MS = DAY_MS
 
 _NOTE_HOLDS_MS = 10 * MINUTE_MS
 """How long a note is kept at least: whoever made it may not have written the run yet that it is about."""
+
+_FIRST_MS = 6 * HOUR_MS
+_WIDEST_MS = 4 * DAY_MS
+_NARROWEST_MS = MINUTE_MS
+_FACTOR = 4
+_QUICK_MS = 500
+"""A window is wide enough if it takes longer than so."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Fire times that are looked through at once, both bounds included; the ones behind it are `width_ms` wide."""
+
+    from_at: int
+    through_at: int
+    width_ms: int
 
 
 def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
@@ -30,6 +49,33 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 def starts_out_of_reach(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
     """Say whether a run of a fire time that starts only now may be live when no look by policies goes back to it."""
     return not job.schedule.is_one_off and fire_at < now - _latest_start_ms(job, misfire_ms)
+
+
+def first_window(looked: Looked | None, reach_at: int, now: int) -> Window | None:
+    """Return the latest window of a look back to `reach_at`, or the one where it was cut off; None: there is no more.
+
+    The look of a one-off, which has one fire, is one window.
+    """
+    if reach_at == 0 and looked is None:
+        return Window(0, LATEST, _FIRST_MS)
+    if looked is None:
+        return Window(max(now - _FIRST_MS, reach_at), LATEST, _FIRST_MS)
+    return _window(looked.from_at - 1, _FIRST_MS, reach_at)
+
+
+def next_window(window: Window, reach_at: int, took_ms: int) -> Window | None:
+    """Return the window before one that took so long; None: there is no more."""
+    if took_ms < _QUICK_MS:
+        width_ms = min(window.width_ms * _FACTOR, _WIDEST_MS)
+    else:
+        width_ms = max(window.width_ms // _FACTOR, _NARROWEST_MS)
+    return _window(window.from_at - 1, width_ms, reach_at)
+
+
+def _window(through_at: int, width_ms: int, reach_at: int) -> Window | None:
+    if through_at < reach_at:
+        return None
+    return Window(max(through_at - width_ms + 1, reach_at), through_at, width_ms)
 
 
 def noted(job: Job, fire_at: int, now: int) -> Job:
@@ -53,7 +99,10 @@ def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
 
 
 def looked(job: Job, earliest: int | None, now: int) -> Job:
-    """Return the job after a look through all that its note says: `earliest` is the fire time of the first live run."""
+    """Return the job after a look through all that its note says: `earliest` is the fire time of the first live run.
+
+    `now` is when the look began: it has not seen what was written since.
+    """
     if job.live_noted_at is None or now < job.live_noted_at + _NOTE_HOLDS_MS:
         return job
     return evolve(job, live_from=earliest, live_noted_at=None if earliest is None else now)

@@ -3,16 +3,21 @@
 An entry stands in the hour of its due time, or of its writing if that is later. The open hours are asked each time,
 the closed ones back to a shard's cursor once a minute, two days before the cursor once an hour. A cursor moves only
 over hours that were found empty and have been over for ten minutes, so an index that lags loses nothing.
+
+What cannot be worked on stands at the head of its hour, and hides nothing: the next page of that hour is longer by it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
-from timeball.ports import DuePage, DueQuery
+from timeball.ports import DuePage, DueQuery, Owned
 
 PAGE = 250
-"""Entries of one shard and hour that one scan takes."""
+"""Entries of one shard and hour that one scan takes, beside those that failed before."""
+
+_MAX_PAGE = 2_000
+"""How many keys fit into the megabyte of one answer at the least."""
 
 _STILL_OPEN_MS = 2 * MINUTE_MS
 _SETTLED_MS = 10 * MINUTE_MS
@@ -22,10 +27,15 @@ _MAX_CLOSED = 96
 
 @dataclass
 class Sweeps:
-    """When this process last looked at closed hours, by shard (ms). A new process has looked at none, and looks."""
+    """What this process remembers of its last looks. A new one remembers nothing, and looks.
+
+    `closed_at` and `back_at`: when it looked at closed hours, by shard (ms). `failed`: what could not be worked on when
+    its hour was last asked, by shard and hour.
+    """
 
     closed_at: dict[int, int] = field(default_factory=dict)
     back_at: dict[int, int] = field(default_factory=dict)
+    failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,13 +56,13 @@ def hour_of(at: int) -> int:
 def look(shard: int, oldest_hour_at: int | None, sweeps: Sweeps, now: int, horizon_at: int) -> Look:
     """Decide which hours of a shard to ask for now; a shard without a cursor is asked two days back."""
     first_open = hour_of(now - _STILL_OPEN_MS)
-    opened = tuple(_queries(shard, first_open, hour_of(horizon_at), horizon_at))
+    opened = tuple(_queries(shard, first_open, hour_of(horizon_at), horizon_at, sweeps))
     if now - sweeps.closed_at.get(shard, 0) < MINUTE_MS:
         return Look(shard, opened, (), cut=False)
     oldest = first_open - _BACK_HOURS * HOUR_MS if oldest_hour_at is None else min(oldest_hour_at, first_open)
     if oldest_hour_at is not None and now - sweeps.back_at.get(shard, 0) >= HOUR_MS:
         oldest -= _BACK_HOURS * HOUR_MS
-    closed = tuple(_queries(shard, max(oldest, 0), first_open - HOUR_MS, horizon_at))
+    closed = tuple(_queries(shard, max(oldest, 0), first_open - HOUR_MS, horizon_at, sweeps))
     return Look(shard, opened, closed[:_MAX_CLOSED], cut=len(closed) > _MAX_CLOSED)
 
 
@@ -73,6 +83,16 @@ def looked(look: Look, pages: Sequence[DuePage], oldest_hour_at: int | None, swe
     return moved if oldest_hour_at is None or (moved or 0) > oldest_hour_at else None
 
 
-def _queries(shard: int, first_hour_at: int, last_hour_at: int, through_at: int) -> list[DueQuery]:
-    hours = range(first_hour_at, last_hour_at + 1, HOUR_MS)
-    return [DueQuery(shard, hour_at, through_at, PAGE) for hour_at in hours]
+def note_failed(query: DueQuery, page: DuePage, failed: frozenset[Owned], sweeps: Sweeps) -> None:
+    """Note which candidates of an hour could not be worked on."""
+    left = failed.intersection(page.candidates)
+    if left:
+        sweeps.failed[query.shard, query.hour_at] = left
+    else:
+        sweeps.failed.pop((query.shard, query.hour_at), None)
+
+
+def _queries(shard: int, first_hour_at: int, last_hour_at: int, through_at: int, sweeps: Sweeps) -> Iterator[DueQuery]:
+    for hour_at in range(first_hour_at, last_hour_at + 1, HOUR_MS):
+        failed = sweeps.failed.get((shard, hour_at), frozenset())
+        yield DueQuery(shard, hour_at, through_at, min(PAGE + len(failed), _MAX_PAGE))

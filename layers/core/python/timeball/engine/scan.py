@@ -2,11 +2,13 @@
 
 The due index only nominates; rows decide. A scan that is repeated, doubled or cut off anywhere does no harm, so nothing
 elects a leader: the owner of a partition only keeps two tickers from doing the same work for long.
+
+What is due goes before what a user's change left to be settled, and what has failed before goes last.
 """
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -17,17 +19,19 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.apart import apart
 from timeball.engine.backfill import move_on
-from timeball.engine.cursor import Sweeps, look, looked
+from timeball.engine.cursor import Sweeps, look, looked, note_failed
 from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
-from timeball.engine.settle import settle
+from timeball.engine.settle import UnfinishedError, settle
 from timeball.engine.world import World
-from timeball.ports import Owned, Owner, UnavailableError
+from timeball.ports import Clock, DuePage, DueQuery, Owned, Owner, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
 _Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
 _Row = TypeVar("_Row", Job, Run, Backfill)
+_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, Job, Run)
+_Done = TypeVar("_Done")
 
 _ROUNDS = 4
 _CHUNK = 100
@@ -36,8 +40,12 @@ _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
 _APART_MS = 5_000
 """How long a scan takes apart what fails together."""
+_SETTLE_MS = 3_000
+"""How long a scan begins to settle: with a settling's own time no longer than the look-ahead, so nothing gets late."""
+_UNSETTLED_MS = 10_000
+"""After how long a job is settled again that just now could not be."""
 _MAX_NOMINATED = 1_000
-"""How many rows of each kind a scan reads; the rest is backlog."""
+"""How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
 
 @dataclass(frozen=True)
@@ -72,42 +80,90 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
     nominated: dict[Owned, None] = {}
     full = any(one.cut for one in looks)
     moves: list[tuple[int, int]] = []
+    asked: list[tuple[DueQuery, DuePage]] = []
     for one in looks:
         answers = [next(pages) for _ in (*one.open, *one.closed)]
+        asked += zip((*one.open, *one.closed), answers, strict=True)
         full = full or any(page.full for page in answers)
         nominated.update(dict.fromkeys(candidate for page in answers for candidate in page.candidates))
         moved = looked(one, answers[len(one.open) :], cursors.get(one.shard), sweeps, now)
         if moved is not None:
             moves.append((one.shard, moved))
     full = full or len(nominated) > _MAX_NOMINATED
-    done = _move_on(world, list(nominated)[:_MAX_NOMINATED], now)
+    done, failures = _work(world, list(nominated), frozenset[Owned]().union(*sweeps.failed.values()), now)
+    for query, page in asked:
+        note_failed(query, page, frozenset(failures.of), sweeps)
+    if failures.last is not None and not done.progressed:
+        raise failures.last
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
     return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
 
 
-def _move_on(world: World, nominated: Sequence[Owned], now: int) -> Scan:
-    """Read what was nominated and move it on; all of it was read at `now` or later.
+@dataclass
+class _Failures:
+    """What a scan could not work on, which stopped nothing else; and the last reason."""
 
-    What cannot be read or written stops nothing else. Raises if there is such, and nothing else was done.
-    """
-    stop_at, apart_until = world.clock.now() + _WORK_MS, world.clock.now() + _APART_MS
-    jobs, unread_jobs = _read(world, JobKey, world.store.read_jobs, nominated, apart_until)
-    runs, unread_runs = _read(world, RunId, world.store.read_runs, nominated, apart_until)
-    backfills, unread_backfills = _read(world, BackfillKey, world.store.read_backfills, nominated, apart_until)
+    of: set[Owned] = field(default_factory=set)
+    last: Exception | None = None
+
+    def apart(
+        self, work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], clock: Clock, stop_at: int
+    ) -> list[_Done]:
+        """Work on many, on each half of them where that fails, and note what it failed for."""
+        worked_on: set[Owned] = set()
+
+        def noting(part: Sequence[_Item]) -> _Done:
+            answer = work(part)
+            worked_on.update(map(_owner, part))
+            return answer
+
+        done, failure = apart(noting, items, clock, stop_at)
+        self.of.update({_owner(item) for item in items} - worked_on)
+        self.last = failure or self.last
+        return done
+
+
+def _owner(item: Owned | Job | Run) -> Owned:
+    if isinstance(item, Job):
+        return item.key
+    return item.id if isinstance(item, Run) else item
+
+
+def _work(world: World, nominated: Sequence[Owned], failed: frozenset[Owned], now: int) -> tuple[Scan, _Failures]:
+    """Work on what was nominated: what failed the last time after all else, and only if there is time."""
+    stop_at, failures = world.clock.now() + _WORK_MS, _Failures()
+    fresh, again = [key for key in nominated if key not in failed], [key for key in nominated if key in failed]
+    done, changed = _move_on(world, fresh[:_MAX_NOMINATED], now, stop_at, failures)
+    if again and world.clock.now() < stop_at:
+        more, changed_too = _move_on(world, again, now, stop_at, failures)
+        changed += changed_too
+        done = Scan(
+            backlog=done.backlog or more.backlog,
+            sent=done.sent + more.sent,
+            skipped=done.skipped + more.skipped,
+            resent=done.resent + more.resent,
+            backfilled=done.backfilled + more.backfilled,
+        )
+    settled, unsettled = _settle(world, changed, world.clock.now() + _SETTLE_MS, failures)
+    return evolve(done, backlog=done.backlog or unsettled, settled=settled), failures
+
+
+def _move_on(
+    world: World, nominated: Sequence[Owned], now: int, stop_at: int, failures: _Failures
+) -> tuple[Scan, list[Job]]:
+    """Read what was nominated, at `now` or later, and move it on; return the jobs too that are to be settled."""
+    apart_until = min(world.clock.now() + _APART_MS, stop_at)
+    jobs = _read(world, JobKey, world.store.read_jobs, nominated, apart_until, failures)
+    runs = _read(world, RunId, world.store.read_runs, nominated, apart_until, failures)
+    backfills = _read(world, BackfillKey, world.store.read_backfills, nominated, apart_until, failures)
     horizon_at = now + world.rules.lookahead_ms
     jobs = [job for job in jobs if _is_due(job, horizon_at)]
-    due_runs = [run for run in runs if _is_due(run, horizon_at)]
-    resent, unsent = _resend(world, due_runs, apart_until)
-    settled, unsettled = _settle(world, [job for job in jobs if job.intent is not None], stop_at)
+    resent = _resend(world, [run for run in runs if _is_due(run, horizon_at)], apart_until, failures)
     pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
-    done, undispatched = _dispatch(world, pending, now, stop_at)
+    done = _dispatch(world, pending, now, stop_at, failures)
     moved = move_on(world, [backfill for backfill in backfills if _is_due(backfill, horizon_at)])
-    done = evolve(done, backlog=done.backlog or unsettled, resent=resent, settled=settled, backfilled=moved)
-    failure = unread_jobs or unread_runs or unread_backfills or unsent or undispatched
-    if failure is not None and not done.progressed:
-        raise failure
-    return done
+    return evolve(done, resent=resent, backfilled=moved), [job for job in jobs if job.intent is not None]
 
 
 def _read(
@@ -116,60 +172,70 @@ def _read(
     read: Callable[[Sequence[_Key]], Sequence[_Row | None]],
     nominated: Sequence[Owned],
     stop_at: int,
-) -> tuple[list[_Row], Exception | None]:
+    failures: _Failures,
+) -> list[_Row]:
     keys = [key for key in nominated if isinstance(key, kind)]
-    pages, failure = apart(read, keys, world.clock, stop_at)
-    return [row for page in pages for row in page if row is not None], failure
+    pages = failures.apart(read, keys, world.clock, stop_at)
+    return [row for page in pages for row in page if row is not None]
 
 
 def _is_due(row: Job | Run | Backfill, horizon_at: int) -> bool:
     return row.due_at is not None and row.due_at <= horizon_at
 
 
-def _resend(world: World, runs: Sequence[Run], stop_at: int) -> tuple[int, Exception | None]:
-    resent, failure = 0, None
+def _resend(world: World, runs: Sequence[Run], stop_at: int, failures: _Failures) -> int:
+    resent = 0
     for start in range(0, len(runs), _CHUNK):
-        parts, failed = apart(partial(resend, world), runs[start : start + _CHUNK], world.clock, stop_at)
-        resent, failure = resent + sum(parts), failed or failure
-    return resent, failure
+        resent += sum(failures.apart(partial(resend, world), runs[start : start + _CHUNK], world.clock, stop_at))
+    return resent
 
 
-def _settle(world: World, jobs: Sequence[Job], stop_at: int) -> tuple[int, bool]:
-    """Settle one by one: a job that cannot be settled is pushed back, and stops no other; True if some are left."""
-    done = 0
+def _settle(world: World, jobs: Sequence[Job], stop_at: int, failures: _Failures) -> tuple[int, bool]:
+    """Settle one by one: a job that cannot be settled is put off, and stops no other; True if some are left."""
+    done, unfinished = 0, False
     for job in jobs:
         if world.clock.now() >= stop_at:
             return done, True
         try:
             settle(world, [job])
             done += 1
+        except UnfinishedError as left:
+            unfinished = True
+            log.info("%s", left, extra={"job_id": job.key.job_id})
         except UnavailableError as unavailable:
             log.warning("job not settled yet: %s", unavailable, extra={"job_id": job.key.job_id})
+            failures.apart(partial(_settle_later, world), [job], world.clock, stop_at)
         except Exception:
             log.exception("job cannot be settled", extra={"job_id": job.key.job_id})
-            push_back(world, job)
-    return done, False
+            failures.apart(lambda jobs: push_back(world, jobs[0]), [job], world.clock, stop_at)
+    return done, unfinished
 
 
-def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int) -> tuple[Scan, Exception | None]:
+def _settle_later(world: World, jobs: Sequence[Job]) -> None:
+    """Let others go first, and count nothing: an outage is no fault of the job. One that was moved stays as it is."""
+    now = world.clock.now()
+    later = [evolve(job, revision=job.revision + 1, due_at=now + _UNSETTLED_MS) for job in jobs]
+    world.store.swap_jobs([Swap(job, after) for job, after in zip(jobs, later, strict=True)], now)
+
+
+def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int, failures: _Failures) -> Scan:
     """Dispatch chunk by chunk, and what has more to come in further rounds; it is backlog if jobs are left over.
 
     A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
     """
-    done, failure = Scan(), None
+    done = Scan()
     for _ in range(_ROUNDS):
         following: list[Job] = []
         begun_at = world.clock.now()
         for start in range(0, len(jobs), _CHUNK):
             if world.clock.now() >= stop_at:
-                return evolve(done, backlog=True), failure
+                return evolve(done, backlog=True)
             apart_until = min(world.clock.now() + _APART_MS, stop_at)
             work = partial(dispatch, world, read_at=read_at)
-            parts, failed = apart(work, jobs[start : start + _CHUNK], world.clock, apart_until)
-            failure = failed or failure
+            parts = failures.apart(work, jobs[start : start + _CHUNK], world.clock, apart_until)
             reports = [report for part in parts for report in part]
             sent, skipped = sum(report.sent for report in reports), sum(report.skipped for report in reports)
             done = evolve(done, sent=done.sent + sent, skipped=done.skipped + skipped)
             following += [report.job for report in reports if report.more]
         jobs, read_at = following, begun_at
-    return evolve(done, backlog=bool(jobs)), failure
+    return evolve(done, backlog=bool(jobs))

@@ -1,20 +1,22 @@
 """Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
 
 First every fire of a plan that is no longer the job's gets a skipped row, so that a late insert by an older plan is
-refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped.
+refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped. What is too
+much for one call is gone on with by the next: the intent says where.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NoReturn
 
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
-from timeball.domain.job import Intent, Job, JobStatus, Verb, settled
+from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.overlap import holds_nothing
 from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
-from timeball.domain.reach import earliest_live, looked
+from timeball.domain.reach import Window, earliest_live, first_window, looked, next_window
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended, put_off, withdrawn
 from timeball.domain.schedule import Schedule, fires, is_occurrence
@@ -29,6 +31,12 @@ from timeball.ports import Swap, UnavailableError
 
 _TRIES = 5
 _CHUNKS = 20
+_LOOK_MS = 2_000
+"""How long one call begins new windows of its look at the live runs."""
+
+
+class UnfinishedError(UnavailableError):
+    """There is more to settle than one call may: what was done is kept, and the next call goes on from there."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,7 @@ class Settlement:
 def settle(world: World, jobs: Sequence[Job]) -> list[Settlement]:
     """Settle each job. One without an intent is settled already; a cancelled one is settled again without harm.
 
-    Raises UnavailableError if there is more to write than one call may: what was written is kept, and the next call
-    goes on from there.
+    Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done just now.
     """
     return [_settle(world, job) for job in jobs]
 
@@ -64,14 +71,15 @@ def _settle(world: World, job: Job) -> Settlement:
 def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
     """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
     standing = job
+    begun_at = now if intent.looked is None else intent.asked_at
     for _ in range(_TRIES):
-        swapped = world.store.swap_jobs([Swap(standing, looked(settled(standing), earliest, now))], now)[0]
+        swapped = world.store.swap_jobs([Swap(standing, looked(settled(standing), earliest, begun_at))], now)[0]
         if swapped.row is None:
             return settled(job)
         standing = evolve(swapped.row, work=job.work)
         if swapped.done or standing.intent is None:
             return standing
-        if standing.intent != intent or standing.version != job.version:
+        if evolve(standing.intent, looked=intent.looked) != intent or standing.version != job.version:
             break
     raise UnavailableError(f"job {job.key.job_id} kept changing")
 
@@ -99,9 +107,15 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
         if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
             raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
         first_at = chunk[-1] + 1
-    after = evolve(job, intent=evolve(intent, next_fire_at=first_at), revision=job.revision + 1)
-    kept = world.store.swap_jobs([Swap(job, after)], now)[0]
-    raise UnavailableError(f"job {job.key.job_id} has more to settle (kept: {kept.done})")
+    _leave(world, job, evolve(intent, next_fire_at=first_at), now)
+
+
+def _leave(world: World, job: Job, intent: Intent, now: int) -> NoReturn:
+    """Keep on the intent how far this call has come, and leave the rest to the next."""
+    kept = world.store.swap_jobs([Swap(job, evolve(job, intent=intent, revision=job.revision + 1))], now)[0]
+    if not kept.done:
+        raise UnavailableError(f"job {job.key.job_id} has more to settle, and changed meanwhile")
+    raise UnfinishedError(f"job {job.key.job_id} has more to settle")
 
 
 def _goes_on(schedule: Schedule, intent: Intent, fire_at: int) -> bool:
@@ -130,28 +144,52 @@ def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reas
 
 
 def _align(world: World, job: Job, now: int) -> tuple[tuple[RunId, ...], int | None]:
-    """Bring the live runs in line; one that moved is read again.
+    """Bring the live runs in line, the latest first: what is about to start is taken back before what is long past.
 
-    Returns those that are under way and should not be, and the earliest fire time of all that were live.
+    Returns those that are under way and should not be, and the earliest fire time of all that were live. Without an
+    intent nothing has to be found, nor can a place be kept: the look ends when its time is up.
     """
+    looked_before = job.intent.looked if job.intent else None
+    earliest = looked_before.earliest if looked_before else None
+    reach_at = earliest_live(job, now, world.rules.misfire_ms)
+    window = first_window(looked_before, reach_at, now)
+    stop_at = world.clock.now() + _LOOK_MS
+    claimed: list[RunId] = []
+    while window is not None:
+        begun_at = world.clock.now()
+        live = _align_within(world, job, window, reach_at, now)
+        claimed += [run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run)]
+        earliest = min((run.id.fire_at for run in live), default=earliest)
+        ended_at = world.clock.now()
+        window = next_window(window, reach_at, ended_at - begun_at)
+        if window is None or ended_at < stop_at:
+            continue
+        if job.intent is None:
+            break
+        _leave(world, job, evolve(job.intent, looked=Looked(window.through_at + 1, earliest)), now)
+    _hand_over(world, job)
+    return tuple(claimed), earliest
+
+
+def _align_within(world: World, job: Job, window: Window, reach_at: int, now: int) -> list[Run]:
+    """Bring the live runs of a window in line, and return them as they were met; one that moved is read again."""
     for _ in range(_TRIES):
-        live = _live(world, job, now)
+        live = _live(world, job, window, reach_at)
         changes = [(run, after) for run in live if (after := _aligned(world, job, run, now)) is not None]
         swapped = world.store.swap_runs([Swap(run, after) for run, after in changes], now) if changes else []
         rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
         _follow_up(world, job, rows, now)
         if all(outcome.done for outcome in swapped):
-            _hand_over(world, job)
-            claimed = tuple(run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run))
-            return claimed, min((run.id.fire_at for run in live), default=None)
+            return live
     raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
 
 
-def _live(world: World, job: Job, now: int) -> list[Run]:
-    """Read the live runs of a job, those that its guard names too: they may be older than any other."""
-    live = world.store.live_runs(job.key, earliest_live(job, now, world.rules.misfire_ms))
-    found = {run.id for run in live}
-    named = [run for run in (job.holder, job.parked) if run is not None and run not in found]
+def _live(world: World, job: Job, window: Window, reach_at: int) -> list[Run]:
+    """Read the live runs of a window; with the last one those that the guard names, which may be older than any."""
+    live = world.store.live_runs(job.key, window.from_at, window.through_at)
+    if window.from_at > reach_at:
+        return live
+    named = [run for run in (job.holder, job.parked) if run is not None and run.fire_at < reach_at]
     rows = world.store.read_runs(named) if named else []
     return [row for row in rows if row is not None and not row.is_terminal] + live
 

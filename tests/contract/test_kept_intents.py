@@ -1,0 +1,21 @@
+"""An intent as its job's row keeps it: whoever goes on with it reads what was written."""
+
+import json
+
+import pytest
+
+from timeball.aws.encoding import intent_text, to_intent
+from timeball.domain.job import Intent, Looked, Verb
+from timeball.domain.schedule import Every, Schedule
+
+INTENTS = {
+    "nothing but the verb": Intent(Verb.PAUSE, 1, None),
+    "the old plan": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3))),
+    "cut off, nothing found": Intent(Verb.CANCEL, 1, 2, None, Looked(4, None)),
+    "cut off behind a live run": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3)), Looked(4, 5)),
+}
+
+
+@pytest.mark.parametrize("case", INTENTS)
+def test_an_intent_is_read_as_it_was_written(case: str) -> None:
+    assert to_intent(json.loads(intent_text(INTENTS[case]))) == INTENTS[case]
