@@ -2,9 +2,10 @@
 
 from pydantic import Field
 
+from timeball.domain.attempt import Outcome
 from timeball.domain.ids import Origin
 from timeball.domain.reason import Reason
-from timeball.domain.run import Outcome, RunState
+from timeball.domain.run import RunState
 
 from .answer_model import Answer, Time
 

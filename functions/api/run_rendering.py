@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from timeball.domain.attempt import Attempt
 from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.reason import SENTENCES
-from timeball.domain.run import Attempt, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.engine.attempts import inline
 from timeball.engine.dead_letters import DeadPage, Dealt
 

@@ -6,9 +6,10 @@ import pytest
 
 from tests.api.client import NOW, Api
 from tests.api.run_rows import CALLBACK, LEASE_MS, called, row, say, waiting
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, Run, asked_to_stop
+from timeball.domain.run import Run, asked_to_stop
 from timeball.engine.attempts import INLINE_BYTES
 
 

@@ -8,13 +8,14 @@ from functions.api.openapi import document
 from tests.api.client import NOW, Api
 from tests.api.dead_letter_calls import deal
 from tests.api.run_rows import called, dead
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.claim import held_back_or_given_up
 from timeball.domain.host import Admission
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import FAILURES, Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Attempt, Outcome, Run, RunState, ended
+from timeball.domain.run import Run, RunState, ended
 from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
 
 PATH = "/v1/dead-letters"

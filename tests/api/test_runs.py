@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Api
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed, ended, retrying
+from timeball.domain.run import Run, RunState, claimed, ended, retrying
 
 LEASE_MS = 30_000
 

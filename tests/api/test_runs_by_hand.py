@@ -8,10 +8,11 @@ import pytest
 from tests.api.client import NOW, Answer, Api
 from tests.api.job_changes import put_status
 from tests.api.run_rows import called, dead, row, waiting
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed, ended, retrying, withdrawn
+from timeball.domain.run import Run, RunState, claimed, ended, retrying, withdrawn
 from timeball.ports import UnavailableError
 
 VERBS = ["retry", "cancel"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, other_spec, run, run_id
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.ids import JobKey, Origin
@@ -15,8 +16,6 @@ from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, sett
 from timeball.domain.reach import noted
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
-    Attempt,
-    Outcome,
     Run,
     RunState,
     asked_to_stop,

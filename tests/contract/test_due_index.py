@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, one_off, run
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.job import JobStatus, advanced, pushed_back
-from timeball.domain.run import Attempt, Outcome, claimed, due_again, retrying
+from timeball.domain.run import claimed, due_again, retrying
 from timeball.ports import Conclusion, DueQuery, Owned, Owner, Store, Swap
 
 THIS_HOUR = NOW - NOW % HOUR_MS

@@ -12,10 +12,11 @@ from functions import dead_letter
 from functions.execute import handler
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.aws import wiring
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec, new_job
-from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.cursor import Sweeps
 from timeball.engine.judge import judge

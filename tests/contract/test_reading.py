@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, run, run_id
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import advanced
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed
+from timeball.domain.run import Run, RunState, claimed
 from timeball.ports import LedgerQuery, Store, Swap
 
 OTHERS = JobKey("acme", "job-2")

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.engine.play import Play
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Job, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter
-from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
 from timeball.engine.world import Rules

@@ -13,11 +13,12 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, at
+from timeball.domain.attempt import Outcome
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion, Job, JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine.callback import Heard, Word, report
 from timeball.engine.change import Changed, cancel

@@ -9,9 +9,10 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempt import Outcome
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.claim import claim
 from timeball.engine.finish import Result, finish

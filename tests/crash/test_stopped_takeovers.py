@@ -10,10 +10,11 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
+from timeball.domain.attempt import Outcome
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, RunState
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.change import cancel, pause
 from timeball.engine.claim import claim

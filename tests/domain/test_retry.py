@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.outcome import after_attempt, lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import Jitter, RetryPolicy, decide_retry, longest_life_ms
-from timeball.domain.run import Attempt, Callback, Outcome, Run, RunState
+from timeball.domain.run import Callback, Run, RunState
 from timeball.domain.schedule import At, Schedule
 
 KEY = JobKey("acme", "job")

@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import SENTENCES, Reason
 from timeball.domain.run import (
     LIVE,
     MOVES,
     TERMINAL,
-    Attempt,
     IllegalMoveError,
-    Outcome,
     Run,
     RunState,
     asked_to_stop,

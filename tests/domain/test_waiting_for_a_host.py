@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
-    Attempt,
-    Outcome,
     Run,
     RunState,
     claimed,

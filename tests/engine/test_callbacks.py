@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempt import Outcome
 from timeball.domain.ids import RunId
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import Completion, Guarantee, Job, JobStatus
 from timeball.domain.reason import Reason
-from timeball.domain.run import Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.callback import Heard, Word, heartbeat, report
 from timeball.engine.change import cancel

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, RunState
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine import dead_letters
 from timeball.engine.change import cancel

@@ -3,11 +3,12 @@
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempt import Outcome
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, RunState
+from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine.change import Outcome as Change
 from timeball.engine.change import cancel

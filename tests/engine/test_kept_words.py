@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import RunId
 from timeball.domain.job import Completion
-from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.attempts import INLINE_BYTES
 from timeball.engine.callback import Heard, Word, report

@@ -8,11 +8,12 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, inline, spec
+from timeball.domain.attempt import Outcome
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.change import cancel
 from timeball.engine.execute import execute

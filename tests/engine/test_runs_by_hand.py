@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempt import Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Outcome, Run, RunState, held_back
+from timeball.domain.run import Run, RunState, held_back
 from timeball.domain.schedule import At, Every, Timing
 from timeball.engine.by_hand import ByHand, cancel_runs, retry_runs
 from timeball.engine.change import cancel, pause

@@ -6,11 +6,12 @@ from itertools import pairwise
 import pytest
 
 from tests.engine.play import NOW, Play, spec
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
-from timeball.domain.run import Attempt, Outcome, Run, RunState, claimed, ended, retrying
+from timeball.domain.run import Run, RunState, claimed, ended, retrying
 from timeball.domain.schedule import At, Cron, Every, Schedule
 from timeball.engine.cursor import PAGE, Sweeps, look, looked
 from timeball.engine.judge import MAX_CARRIER_FAILURES, judge

@@ -11,6 +11,7 @@ from itertools import islice
 
 from tests.simulation.history import Write
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
+from timeball.domain.attempt import Outcome
 from timeball.domain.catch_up import PACE_MS
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
@@ -18,7 +19,7 @@ from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import MOVES, Outcome, Run, RunState
+from timeball.domain.run import MOVES, Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
 

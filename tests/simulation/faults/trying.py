@@ -8,12 +8,13 @@ import timeball.domain.outcome as outcomes
 import timeball.domain.retry as retries
 import timeball.engine.claim as claims
 from tests.simulation.faults.patching import Fault, Patch
+from timeball.domain.attempt import Outcome
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy, exhausted
-from timeball.domain.run import Outcome, Run, RunState, claimed
+from timeball.domain.run import Run, RunState, claimed
 from timeball.testing.memory_store import MemoryStore
 
 

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from timeball.domain.attempt import Attempt
 from timeball.domain.backfill import Backfill
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, JobStatus, Work
-from timeball.domain.run import Attempt, Run, RunState
+from timeball.domain.run import Run, RunState
 
 
 class UnavailableError(Exception):

@@ -5,10 +5,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.job import HttpTarget, Intent, Looked, RuleSet, Verb, Work
 from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import Attempt, Callback, Outcome
+from timeball.domain.run import Callback
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 from timeball.domain.stepper import Gap, Overlap
 

@@ -29,13 +29,14 @@ from timeball.aws.rows import Item, Rows, to_job, to_run
 from timeball.aws.swaps import swap_rows
 from timeball.aws.works import Works, work_fields
 from timeball.aws.writes import Insert, Update, Write, Writer
+from timeball.domain.attempt import Attempt
 from timeball.domain.backfill import Backfill
 from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, LATEST
 from timeball.domain.job import Job, Work
-from timeball.domain.run import LIVE, Attempt, Run
+from timeball.domain.run import LIVE, Run
 from timeball.ports import Conclusion, DeadQuery, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
 
 if TYPE_CHECKING:

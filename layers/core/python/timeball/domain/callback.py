@@ -4,10 +4,11 @@ Invariant: a run that waits for its target's word has a due key, at the latest w
 of the target, the scan ends the attempt. Nobody else claims such a run.
 """
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Job
-from timeball.domain.run import Attempt, Callback, Outcome, Run, RunState
+from timeball.domain.run import Callback, Run, RunState
 
 ACCEPTED = 202
 """The status by which a target says that it will report."""

@@ -1,9 +1,10 @@
 """What a finished attempt makes of its run: one pure decision."""
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.reason import Reason
 from timeball.domain.retry import Cause, RetryDecision, decide_retry
-from timeball.domain.run import Attempt, Outcome, Run, RunState, ended, retrying
+from timeball.domain.run import Run, RunState, ended, retrying
 
 
 def after_attempt(

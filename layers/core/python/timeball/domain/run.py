@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.attempt import Attempt
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.reason import Reason
@@ -42,32 +43,6 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED})
 LIVE = frozenset(RunState) - TERMINAL
-
-
-class Outcome(StrEnum):
-    """How one attempt ended."""
-
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    TIMED_OUT = "timed_out"
-    LOST = "lost"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One finished try of a run: its number, instants (ms), outcome, and what the target answered.
-
-    `started_at` is the moment of the call; None if the attempt was lost and nobody knows.
-    """
-
-    number: int
-    outcome: Outcome
-    claimed_at: int
-    started_at: int | None = None
-    finished_at: int | None = None
-    status: int | None = None
-    error: str | None = None
-    body: str | None = None
 
 
 @dataclass(frozen=True)

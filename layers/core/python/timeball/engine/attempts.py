@@ -7,10 +7,11 @@ first), that replaces what was stored, before a newer attempt takes its place.
 
 from collections.abc import Sequence
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import RunId
 from timeball.domain.job import Completion, Job
-from timeball.domain.run import Attempt, Outcome, Run
+from timeball.domain.run import Run
 from timeball.engine.world import World
 
 INLINE_BYTES = 200

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.callback import awaits_word, heard_of, reported_attempt, takes_word
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.retry import Cause
-from timeball.domain.run import Attempt, Outcome, Run, RunState, due_again
+from timeball.domain.run import Run, RunState, due_again
 from timeball.engine.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World

@@ -8,10 +8,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.callback import handed_over, is_handed_over
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
-from timeball.domain.run import Attempt, Outcome, Run, RunState
+from timeball.domain.run import Run, RunState
 from timeball.engine.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.hosts import note_answers

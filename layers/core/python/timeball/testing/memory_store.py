@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
+from timeball.domain.attempt import Attempt
 from timeball.domain.backfill import Backfill
 from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, Work
-from timeball.domain.run import Attempt, Run
+from timeball.domain.run import Run
 from timeball.ports import (
     Conclusion,
     DeadQuery,
