@@ -1,5 +1,6 @@
 """Backfills among scans and executors: each instant once, at their pace, by their policy, apart from the schedule."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -20,6 +21,7 @@ from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
 from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
 from timeball.engine.notice import SKIPPED
+from timeball.ports import Swap, Swapped, UnavailableError
 from timeball.testing.faults import Points
 
 ALLOW, SKIP = OverlapPolicy.ALLOW, OverlapPolicy.SKIP
@@ -131,6 +133,25 @@ def test_skip_leaves_out_the_fires_whose_turn_comes_while_the_last_run_is_under_
     assert {run.reason for run in runs(service.play)} == {None, Reason.OVERLAP}
     assert (row(service.play).started, row(service.play).skipped) == (3, 4)
     assert service.play.meter.counts == {(SKIPPED, "overlap"): 4}
+
+
+def test_a_fire_that_was_skipped_by_a_plan_that_died_before_it_moved_on_is_counted_as_skipped(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, store = begin(service, 30.5), service.play.store
+    swap, deaths = store.swap_backfills, iter([True])
+
+    def swap_or_die(swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
+        if swaps[0].after.skipped and next(deaths, False):
+            raise UnavailableError("it died")
+        return swap(swaps, now)
+
+    monkeypatch.setattr(store, "swap_backfills", swap_or_die)
+    start(service, job, 3, 30, SKIP)
+    service.until(at(300))
+    assert sorted(states(service.play)) == ["skipped", "succeeded", "succeeded"]
+    one = row(service.play)
+    assert (one.started, one.skipped, one.status) == (2, 1, BackfillStatus.COMPLETED)
 
 
 def test_skip_leaves_out_nothing_if_each_run_is_over_before_the_next_turn(service: Service) -> None:

@@ -137,11 +137,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     if _turn(backfill, now) > now:
         return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
     if overlap.step is Step.SKIP:
-        following_at = _following(backfill, fire_at)
-        after = evolve(
-            _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now), skipped=backfill.skipped + 1
-        )
-        return BackfillPlan(skip=fire_at, after=after)
+        return passed_over(backfill, fire_at, now)
     wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
     return BackfillPlan(stop_last=overlap.stop_holder, after=_moved(backfill, fire_at, now + wait_ms, now))
 
@@ -188,6 +184,12 @@ def refused_runs(backfill: Backfill, now: int) -> list[Run]:
         return []
     fire_times = _at_once(backfill, backfill.next_fire_at)
     return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
+
+
+def passed_over(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+    """Return the plan that skips a fire."""
+    after = _moved(backfill, _following(backfill, fire_at), _turn(backfill, now) + _pace_ms(backfill), now)
+    return BackfillPlan(skip=fire_at, after=evolve(after, skipped=backfill.skipped + 1))
 
 
 def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:

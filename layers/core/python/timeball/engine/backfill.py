@@ -14,6 +14,7 @@ from timeball.domain.backfill import (
     BackfillStatus,
     backfill_run,
     cancelled_backfill,
+    passed_over,
     plan_backfill,
     refused_runs,
     settled_backfill,
@@ -98,7 +99,9 @@ def _move_on(world: World, backfill: Backfill) -> bool:
     plan = plan_backfill(backfill, _last_run(world, backfill), now)
     if plan.skip is not None and not _is_skipped(world, backfill, plan.skip, now):
         plan = started(backfill, plan.skip, now)  # by an earlier plan, which may have died before its send
-    _write(world, backfill, plan, now)
+    rows = _write(world, backfill, plan, now)
+    if len(rows) == 1 and rows[0].reason is Reason.OVERLAP:
+        plan = passed_over(backfill, rows[0].id.fire_at, now)  # by an earlier plan, which died before it moved on
     return plan.after is not None and world.store.swap_backfills([Swap(backfill, plan.after)], now)[0].done
 
 
@@ -117,7 +120,8 @@ def _is_skipped(world: World, backfill: Backfill, fire_at: int, now: int) -> boo
     return standing is None or standing.state is RunState.SKIPPED
 
 
-def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> None:
+def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> list[Run]:
+    """Stop, insert and send what a plan says; return the rows of its starts as they stand."""
     if plan.stop_last:
         _stop(world, [run for run in [_last_run(world, backfill)] if run is not None], Reason.OVERTAKEN, now)
     runs = [backfill_run(backfill, fire_at, now) for fire_at in plan.starts]
@@ -127,6 +131,7 @@ def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> No
     dispatches = [Dispatch(row.id, row.priority, row.not_before) for row in queued]
     if dispatches and not all(world.queue.send(dispatches, now)):
         raise UnavailableError(f"messages of backfill {backfill.key.name} are not sent yet")
+    return rows
 
 
 def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:
