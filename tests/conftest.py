@@ -9,7 +9,7 @@ import pytest
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage look seldom, and no more at what every test needs: saves a twentieth of the time."""
+    """Let the collector of garbage look seldom, and no more at what every test needs, to save time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

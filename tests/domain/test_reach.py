@@ -102,3 +102,12 @@ def test_the_look_of_a_one_off_is_one_window() -> None:
     assert window is not None
     assert (window.from_at, window.through_at) == (0, LATEST)
     assert next_window(window, 0, 10) is None
+
+
+def test_a_look_by_the_default_policies_is_three_windows_where_each_is_quick() -> None:
+    defaults = replace(JOB, retry=RetryPolicy(), timeout_seconds=300, catch_up=CatchUp())
+    reach_at = _earliest(defaults)
+    windows, window = 0, first_window(None, reach_at, NOW)
+    while window is not None:
+        windows, window = windows + 1, next_window(window, reach_at, 10)
+    assert windows == 3

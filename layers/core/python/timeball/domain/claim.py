@@ -9,11 +9,10 @@ from enum import StrEnum
 
 from timeball.domain.host import Admission
 from timeball.domain.ids import Origin
-from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.planner import may_start_at
 from timeball.domain.reason import Reason
-from timeball.domain.retry import exhausted, patience_ms
+from timeball.domain.retry import exhausted, last_begin_at, patience_ms
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import is_occurrence
 
@@ -115,18 +114,14 @@ def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) ->
         patience_left_ms = patience_ms(job.retry) - run.waited_for_host_ms
         if patience_left_ms <= 0:
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
-        oldest_at = _oldest_at(run, job)
-        until = min(until, at + patience_left_ms, oldest_at if oldest_at > at else until)
+        until = min(until, at + patience_left_ms)
+        oldest_at = last_begin_at(job.retry, run)
+        if run.attempt and oldest_at > at:  # the age of a first attempt does not matter
+            until = min(until, oldest_at)
     too_old = exhausted(job.retry, run, until) if run.attempt else None
     if too_old is not None:
         return Decision(Action.END, RunState.FAILED, too_old)
     return Decision(Action.HOLD_BACK, reason=admission.reason, wait_until=until)
-
-
-def _oldest_at(run: Run, job: Job) -> int:
-    """Return the last instant at which an attempt may begin; the age of a first one does not matter."""
-    max_age_seconds = job.retry.max_age_seconds
-    return LATEST if max_age_seconds is None or not run.attempt else run.aging_since + max_age_seconds * SECOND_MS
 
 
 def _cancelled(run: Run) -> Decision:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.ids import fraction_of
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run
 
@@ -96,9 +96,12 @@ def exhausted(policy: RetryPolicy, run: Run, next_at: int) -> Reason | None:
     """Return why no further attempt may begin at an instant, or None if one may."""
     if run.attempts_spent > policy.max_retries:
         return Reason.RETRIES_EXHAUSTED
-    if policy.max_age_seconds is not None and next_at > run.aging_since + policy.max_age_seconds * SECOND_MS:
-        return Reason.TOO_OLD
-    return None
+    return Reason.TOO_OLD if next_at > last_begin_at(policy, run) else None
+
+
+def last_begin_at(policy: RetryPolicy, run: Run) -> int:
+    """Return the last instant at which a further attempt is not too old to begin."""
+    return LATEST if policy.max_age_seconds is None else run.aging_since + policy.max_age_seconds * SECOND_MS
 
 
 def longest_waits_ms(policy: RetryPolicy) -> int:

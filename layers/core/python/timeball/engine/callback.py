@@ -125,7 +125,7 @@ def _was_taken(world: World, run: Run, word: Word) -> bool:
     if last is None or not run.attempt == last.number == word.attempt:
         return False
     said = _said(run, word, 0)
-    if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and word.may_retry is False):
+    if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and not word.may_retry):
         return False
     stored = [one for one in world.store.read_attempts(run.id) if one.number == last.number and inline(one) == last]
     return not stored or _told(stored[0]) == _told(said)
