@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from timeball.aws.patience import Timed, in_time
 from timeball.aws.tenants import KEY_PREFIX, KeyHolder, Tenants, hash_of
 
 CACHE_MS: Final = 60_000
@@ -67,7 +68,8 @@ def _bearer(headers: Mapping[str, str]) -> str | None:
     return None
 
 
-def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+@in_time
+def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Say whose key a request carries."""
     return _authorizer()(event)
 

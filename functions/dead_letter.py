@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
 from timeball.aws.wiring import unreadable_queue, world
 from timeball.domain.ids import RunId
@@ -16,7 +17,8 @@ log.setLevel(logging.INFO)
 _Record = Mapping[str, Any]
 
 
-def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+@in_time
+def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Judge each message's run. One that cannot be read or judged is kept elsewhere, where people see it.
 
     What is not settled for want of an answer of the store is reported, and comes again.

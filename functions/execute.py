@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
+from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
 from timeball.aws.wiring import executor_inbox, executor_world, settings, unreadable_queue
 from timeball.engine.execute import execute
@@ -20,15 +21,13 @@ log.setLevel(logging.INFO)
 _THREADS = 32
 
 
-class Context(Protocol):
+class Context(Timed, Protocol):
     """What the function takes from Lambda's context."""
 
     aws_request_id: str
 
-    def get_remaining_time_in_millis(self) -> int:
-        """Return how long the function has before it is ended."""
 
-
+@in_time
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Work through the messages; those that are not settled are reported for another delivery.
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from timeball.aws.patience import Timed, in_time
 from timeball.aws.wiring import world
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
@@ -16,7 +17,8 @@ log.setLevel(logging.INFO)
 _SWEEPS = Sweeps()
 
 
-def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001 - Lambda's signature
+@in_time
+def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     done = scan(world(), event["partition"], owner, _SWEEPS)

@@ -11,12 +11,14 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from timeball.aws.addresses import parse_rules
+from timeball.aws.patience import in_time
 
 from .app import Handler, build_api
 from .edge import Edge
 from .identity import ID_BYTES
 
 
+@in_time
 def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request of the HTTP API (payload format 2.0)."""
     return _api()(event, context)

@@ -26,12 +26,12 @@ _numbers = itertools.count(1)
 
 
 def client(service: str, endpoint: str | None = None) -> Any:
-    """Return a client which repeats a request whose answer was lost at once.
+    """Return a client which asks once, as the functions' do: what repeats a request is ours.
 
     Its credentials are dummies, unless an endpoint is given and the environment has some for it.
     """
     config = Config(
-        retries={"mode": "standard", "max_attempts": 3},
+        retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=32,
         ignore_configured_endpoint_urls=True,  # type: ignore[call-arg]  # the stubs do not know it
     )

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError
 
 from tests.contract.backends import client, moto, new_table
+from tests.contract.waits import Waits
 from timeball.aws.store import DynamoStore
 from timeball.ports import Store
 from timeball.testing.memory_store import MemoryStore
@@ -19,7 +20,7 @@ STORES = ["memory", "moto-single", *(["endpoint-single", "endpoint-batch"] if EN
 
 @dataclass(frozen=True)
 class Subject:
-    """A store, and how to make it lose the answer to its next write, so that what lies below repeats the write."""
+    """A store, and how to make it lose the answer to its next write, so that it repeats the write."""
 
     store: Store
     lose_answer: Callable[[], None]
@@ -58,12 +59,12 @@ def _dynamo(dynamodb: Any, writes: str) -> Subject:
     table = new_table(dynamodb)
     _made.add(table)
     losing = LostAnswers(dynamodb)
-    store = DynamoStore(dynamodb, table, writes=writes)
+    store = DynamoStore(dynamodb, table, writes=writes, asker=Waits().asker())
     return Subject(store, losing.lose_next, lambda: losing.repeated)
 
 
 class LostAnswers:
-    """Lets the next write happen, loses its answer, and sees whether the SDK repeated it."""
+    """Lets the next write happen, loses its answer, and sees whether it was repeated."""
 
     WRITES = ("PutItem", "UpdateItem", "BatchExecuteStatement", "BatchWriteItem", "DeleteItem")
 

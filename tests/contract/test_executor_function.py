@@ -148,5 +148,5 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
         return judge(world, ids)
 
     monkeypatch.setattr(dead_letter, "judge", judging)
-    assert dead_letter.handler(_events(sqs), None) == {"batchItemFailures": []}
+    assert dead_letter.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])

@@ -1,13 +1,20 @@
-"""How long the functions wait for AWS: an executor has leases to keep meanwhile."""
+"""How long the functions ask AWS, and how often: an executor has leases to keep, and every function has an end."""
 
+import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
 
+from tests.contract.waits import Waits
 from timeball.aws import wiring
+from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time
+from timeball.aws.tenants import Tenants
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.world import Rules, World
+from timeball.ports import UnavailableError
 
 ENVIRONMENT = {
     **{
@@ -33,22 +40,136 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cached.cache_clear()
 
 
-def _limits(world: World) -> set[tuple[int, int, int]]:
+def _patience(part: Any) -> Patience:
+    """Return the patience that a part asks with, whose client waits as long for one try, and asks once."""
+    config, asker = part._client.meta.config, part._asker
+    assert config.retries["total_max_attempts"] == 1
+    assert (config.connect_timeout, config.read_timeout) == (
+        asker.patience.connect_seconds,
+        asker.patience.read_seconds,
+    )
+    found: Patience = asker.patience
+    return found
+
+
+def _of_world(world: World) -> set[Patience]:
     parts: list[Any] = [world.store, world.queue]
-    configs = [part._client.meta.config for part in (parts[0]._writer, parts[0]._reader, parts[1])]
-    return {(config.connect_timeout, config.read_timeout, config.retries["total_max_attempts"]) for config in configs}
+    return {_patience(part) for part in (parts[0]._writer, parts[0]._reader, parts[1])}
 
 
-def test_an_executor_waits_for_less_than_everybody_else() -> None:
-    assert _limits(wiring.executor_world()) == {(1, 2, 2)}
-    assert _limits(wiring.world()) == _limits(wiring.api_world()) == {(2, 5, 5)}
-    assert wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")._client is wiring._sqs(wiring.BRISK)
+def test_an_executor_is_less_patient_than_everybody_else() -> None:
+    assert _of_world(wiring.executor_world()) == {BRISK}
+    assert _of_world(wiring.world()) == _of_world(wiring.api_world()) == {PATIENT}
+    inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
+    assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(Tenants.open("tenants")) == BRISK
+    assert BRISK.longest_seconds < PATIENT.longest_seconds
 
 
 def test_a_renewal_that_is_never_answered_leaves_its_lease_time_for_another() -> None:
-    rules, longest_ms = Rules(), wiring.BRISK.longest_seconds * SECOND_MS
+    rules, longest_ms = Rules(), BRISK.longest_seconds * SECOND_MS
     together_and_then_alone_ms = rules.heartbeat_seconds * SECOND_MS + 2 * longest_ms
     assert together_and_then_alone_ms < rules.lease_ms - rules.margin_ms
+
+
+class Unanswering:
+    """Answers nothing: a try takes so long (ms) and ends in an error."""
+
+    def __init__(self, waits: Waits, takes_ms: int, error: Exception) -> None:
+        self._waits, self._takes_ms, self._error = waits, takes_ms, error
+        self.tries = 0
+
+    def ask(self) -> None:
+        self.tries += 1
+        self._waits.clock.advance(self._takes_ms)
+        raise self._error
+
+
+LOST = ReadTimeoutError(endpoint_url="https://dynamodb.example")
+REQUESTS_THROTTLED = ClientError({"Error": {"Code": "ThrottlingException"}}, "Query")
+
+
+@pytest.mark.parametrize("patience", [BRISK, PATIENT], ids=["brisk", "patient"])
+def test_a_lost_answer_is_asked_for_again_and_no_request_outlasts_its_patience(patience: Patience) -> None:
+    waits = Waits()
+    mute = Unanswering(waits, patience.try_seconds * SECOND_MS, LOST)
+    with pytest.raises(UnavailableError):
+        waits.asker(patience).ask(mute.ask)
+    assert mute.tries == 2
+    assert waits.passed_ms <= patience.longest_seconds * SECOND_MS
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_request_that_is_throttled_for_ever_is_asked_six_times_in_less_than_two_seconds(share: float) -> None:
+    waits = Waits()
+    throttled = Unanswering(waits, 10, REQUESTS_THROTTLED)
+    with pytest.raises(UnavailableError, match="ThrottlingException"):
+        waits.asker(draw=lambda: share).ask(throttled.ask)
+    assert throttled.tries == 6
+    assert waits.seconds == [share * longest for longest in PAUSES_SECONDS]
+    assert waits.passed_ms < 2 * SECOND_MS
+
+
+def test_those_who_were_refused_together_do_not_come_back_together() -> None:
+    waited: set[tuple[float, ...]] = set()
+    for seed in range(10):
+        waits = Waits()
+        draw = random.Random(seed).random  # noqa: S311 - replayable
+        with pytest.raises(UnavailableError):
+            waits.asker(draw=draw).ask(Unanswering(waits, 1, REQUESTS_THROTTLED).ask)
+        assert all(0 <= wait <= longest for wait, longest in zip(waits.seconds, PAUSES_SECONDS, strict=True))
+        waited.add(tuple(waits.seconds))
+    assert len(waited) == 10
+    assert {PATIENTLY.draw, BRISKLY.draw} == {random.random}
+
+
+def test_a_wrong_request_is_asked_once() -> None:
+    waits = Waits()
+    answer: Any = {"Error": {"Code": "ValidationException"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    wrong = Unanswering(waits, 10, ClientError(answer, "Query"))
+    with pytest.raises(ClientError, match="ValidationException"):
+        waits.asker().ask(wrong.ask)
+    assert (wrong.tries, waits.seconds) == (1, [])
+
+
+@pytest.mark.parametrize("takes_ms", [10, PATIENT.try_seconds * SECOND_MS])
+def test_no_request_outlasts_its_invocation_however_many_there_are(takes_ms: int) -> None:
+    waits = Waits()
+    waits.invocation.ends_at = waits.clock.now() + 20 * SECOND_MS
+    unanswering = Unanswering(waits, takes_ms, LOST)
+    for _ in range(100):
+        with pytest.raises(UnavailableError):
+            waits.asker().ask(unanswering.ask)
+    assert waits.passed_ms <= 20 * SECOND_MS
+    tries = unanswering.tries
+    with pytest.raises(UnavailableError, match="no time left"):
+        waits.asker().ask(unanswering.ask)
+    assert unanswering.tries == tries
+
+
+@dataclass(frozen=True)
+class Left:
+    """A context of Lambda's that says how long a function has."""
+
+    ms: int
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.ms
+
+
+def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_one_anew() -> None:
+    asked: list[str] = []
+
+    @in_time
+    def handler(event: str, context: Left) -> None:  # noqa: ARG001 - Lambda's signature
+        PATIENTLY.ask(lambda: asked.append(event))
+
+    handler("first", Left(9_000))
+    for left_ms in (7_900, 500):
+        with pytest.raises(UnavailableError, match="no time left"):
+            handler("too late", Left(left_ms))
+    handler("next", Left(29_000))
+    PATIENTLY.ask(lambda: asked.append("no invocation"))
+    assert asked == ["first", "next", "no invocation"]
 
 
 def test_a_message_of_a_queue_that_is_none_of_ours_has_no_inbox() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from botocore.exceptions import ReadTimeoutError
 
 from tests.contract.rows import NOW
+from tests.contract.waits import Waits
 from timeball.aws.queue import SqsInbox, SqsQueue
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.ports import Delivery, Dispatch
@@ -47,7 +48,7 @@ class Sqs:
 
 
 def _queue(clock: VirtualClock, sqs: Any, threads: ThreadPoolExecutor) -> SqsQueue:
-    return SqsQueue(sqs, URLS, clock, threads)
+    return SqsQueue(sqs, URLS, clock, threads, Waits().asker())
 
 
 def _run(number: int) -> RunId:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.waits import Waits
 from timeball.aws.keys import Key
 from timeball.aws.queries import Reader
 from timeball.ports import UnavailableError
@@ -27,25 +28,17 @@ class Throttled:
         return {"Responses": {TABLE: asked[:count]}, "UnprocessedKeys": left}
 
 
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    waits: list[float] = []
-    monkeypatch.setattr("timeball.aws.queries.time.sleep", waits.append)
-    return waits
-
-
-@pytest.mark.parametrize("read", [(3,), (0, 3), (1, 1, 1), (0, 0, 0, 0, 3)])
-def test_what_is_left_unread_is_asked_for_again(waits: list[float], read: tuple[int, ...]) -> None:
-    client = Throttled(*read)
-    rows = Reader(client, TABLE).get([*KEYS, KEYS[0]])  # type: ignore[arg-type]
+@pytest.mark.parametrize("read", [(3,), (0, 3), (1, 1, 1), (0, 0, 0, 0, 0, 3)])
+def test_what_is_left_unread_is_asked_for_again(read: tuple[int, ...]) -> None:
+    client, waits = Throttled(*read), Waits()
+    rows = Reader(client, TABLE, waits.asker()).get([*KEYS, KEYS[0]])  # type: ignore[arg-type]
     assert rows == [*KEYS, KEYS[0]]
-    assert (client.requests, len(waits)) == (len(read), len(read))
+    assert (client.requests, len(waits.seconds)) == (len(read), len(read) - 1)
 
 
-def test_what_stays_unread_is_unknown_after_less_than_a_second_and_after_no_wait_in_vain(waits: list[float]) -> None:
-    client = Throttled(*[1] * 2, *[0] * 100)
+def test_what_stays_unread_is_unknown_after_less_than_two_seconds_and_after_no_wait_in_vain() -> None:
+    client, waits = Throttled(*[1] * 2, *[0] * 100), Waits()
     with pytest.raises(UnavailableError, match="left keys unread"):
-        Reader(client, TABLE).get(KEYS)  # type: ignore[arg-type]
-    assert client.requests == len(waits) == 5
-    assert waits[0] == 0
-    assert sum(waits) < 1
+        Reader(client, TABLE, waits.asker()).get(KEYS)  # type: ignore[arg-type]
+    assert client.requests == len(waits.seconds) + 1 == 6
+    assert sum(waits.seconds) < 2

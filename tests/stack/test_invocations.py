@@ -1,12 +1,51 @@
-"""An executor's function is given as long as one invocation may need."""
+"""A function is given as long as one invocation may need, and asks nothing of AWS that outlasts it."""
 
 import json
+from importlib import import_module
+
+import pytest
 
 from tests.stack.conftest import ROOT, Synthesized
+from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
 from timeball.aws.settings import read_settings
 from timeball.domain.callback import LONGEST_SECONDS
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.invocation import LONGEST_CALL_SECONDS, call_seconds, last_call_at, last_write_at, longest_seconds
+
+PATIENCE = {
+    "api": PATIENT,
+    "authorize": BRISK,
+    "dead-letter": PATIENT,
+    "execute-high": BRISK,
+    "execute-low": BRISK,
+    "execute-normal": BRISK,
+    "scan": PATIENT,
+}
+"""What each function asks AWS with; tests/contract/test_patience.py holds the wiring to it."""
+
+
+def test_no_request_to_aws_outlasts_the_function_that_asks(stack: Synthesized, local_stack: Synthesized) -> None:
+    for synthesized in (stack, local_stack):
+        timeouts = {name: function["Timeout"] for name, function in synthesized.functions().items()}
+        assert timeouts.keys() == PATIENCE.keys()
+        longest = {name: PATIENCE[name].longest_seconds + ROOM_SECONDS for name in timeouts}
+        assert {name for name in timeouts if longest[name] >= timeouts[name]} == set()
+
+
+class TimeAskedError(Exception):
+    pass
+
+
+class Context:
+    def get_remaining_time_in_millis(self) -> int:
+        raise TimeAskedError
+
+
+def test_every_function_first_asks_how_long_it_has(stack: Synthesized) -> None:
+    for function in stack.functions().values():
+        module, _, name = function["Handler"].rpartition(".")
+        with pytest.raises(TimeAskedError):
+            getattr(import_module(f"functions.{module}"), name)({}, Context())
 
 
 def test_an_executor_may_run_for_a_hold_the_longest_call_and_the_writes_around_them(

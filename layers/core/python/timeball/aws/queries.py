@@ -1,61 +1,59 @@
 """Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.keys import Key
+from timeball.aws.patience import Asker, Asking
 from timeball.aws.schema import DUE, LISTING
-from timeball.aws.writes import from_values, to_values, unknown_is_unavailable
+from timeball.aws.writes import from_values, to_values
 from timeball.ports import UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_dynamodb.type_defs import QueryOutputTypeDef
 
 _BATCH = 100
-_WAITS_SECONDS = (0.0, 0.05, 0.1, 0.2, 0.4)
-"""How long to wait before each try to read what was left unread.
-
-No longer: of keys that are throttled for good, whoever reads many finds out by reading fewer, again and again.
-"""
-
 _Row = dict[str, Any]
 
 
 class Reader:
     """Reads from one table."""
 
-    def __init__(self, client: "DynamoDBClient", table: str) -> None:
-        self._client, self._table = client, table
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker) -> None:
+        self._client, self._table, self._asker = client, table, asker
 
     def get(self, keys: Sequence[Key]) -> list[_Row | None]:
         """Return the row of each key, read strongly; None only for a row that does not exist."""
         found: dict[tuple[str, str], _Row] = {}
         distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
+        asking = self._asker.begin()
         for start in range(0, len(distinct), _BATCH):
-            for row in self._get_batch(distinct[start : start + _BATCH]):
+            for row in self._get_batch(distinct[start : start + _BATCH], asking):
                 found[row["pk"], row["sk"]] = row
         return [found.get((key["pk"], key["sk"])) for key in keys]
 
-    def _get_batch(self, keys: Sequence[Key]) -> Iterator[_Row]:
+    def _get_batch(self, keys: Sequence[Key], asking: Asking) -> list[_Row]:
         """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
+        rows: list[_Row] = []
         request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": True}}
-        for wait_seconds in _WAITS_SECONDS:
-            time.sleep(wait_seconds)
-            with unknown_is_unavailable():
-                answer = self._client.batch_get_item(RequestItems=request)
-            yield from map(from_values, answer["Responses"].get(self._table, []))
+
+        def read_the_rest() -> None:
+            nonlocal request
+            answer = self._client.batch_get_item(RequestItems=request)
+            rows.extend(map(from_values, answer["Responses"].get(self._table, [])))
             request = dict(answer.get("UnprocessedKeys") or {})
-            if not request:
-                return
-        raise UnavailableError("the table left keys unread")
+            if request:
+                raise UnavailableError("the table left keys unread")
+
+        asking.ask(read_the_rest)
+        return rows
 
     def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:
         """Yield the rows of an item collection from one sort key to another, read strongly, in order."""
         request = self._range(pk, first, last, states)
         while True:
-            with unknown_is_unavailable():
-                answer = self._client.query(**request)
+            answer = self._query(request)
             yield from map(from_values, answer["Items"])
             if "LastEvaluatedKey" not in answer:
                 return
@@ -85,8 +83,7 @@ class Reader:
             request["Limit"] = min(examine, limit + 1 if not states else examine)
             if start:
                 request["ExclusiveStartKey"] = start
-            with unknown_is_unavailable():
-                answer = self._client.query(**request)
+            answer = self._query(request)
             rows += map(from_values, answer["Items"])
             start, examine = answer.get("LastEvaluatedKey"), examine - answer["ScannedCount"]
             if len(rows) > limit:
@@ -97,14 +94,15 @@ class Reader:
 
     def due(self, bucket: str, through_at: int, limit: int) -> list[_Row]:
         """Return the keys that stand in a bucket of the due index through an instant, earliest first."""
-        with unknown_is_unavailable():
-            answer = self._client.query(
-                TableName=self._table,
-                IndexName=DUE.name,
-                KeyConditionExpression="due_bucket = :bucket AND due_at <= :through",
-                ExpressionAttributeValues=to_values({":bucket": bucket, ":through": through_at}),
-                Limit=limit,
-            )
+        answer = self._query(
+            {
+                "TableName": self._table,
+                "IndexName": DUE.name,
+                "KeyConditionExpression": "due_bucket = :bucket AND due_at <= :through",
+                "ExpressionAttributeValues": to_values({":bucket": bucket, ":through": through_at}),
+                "Limit": limit,
+            }
+        )
         return [from_values(values) for values in answer["Items"]]
 
     def listing(self, partition: str, first_at: int, last_at: int, page: int, *, forward: bool) -> Iterator[_Row]:
@@ -118,12 +116,15 @@ class Reader:
             "Limit": page,
         }
         while True:
-            with unknown_is_unavailable():
-                answer = self._client.query(**request)
+            answer = self._query(request)
             yield from map(from_values, answer["Items"])
             if "LastEvaluatedKey" not in answer:
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
+        """Ask for one page. Each has a patience of its own: a long look goes on as long as pages come."""
+        return self._asker.ask(lambda: self._client.query(**request))
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
         values = {":pk": pk, ":first": first, ":last": last}

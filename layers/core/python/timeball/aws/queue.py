@@ -9,14 +9,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.writes import unknown_is_unavailable
+from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.ports import Clock, Delivery, Dispatch, UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
-    from types_boto3_sqs.type_defs import MessageAttributeValueTypeDef, SendMessageBatchRequestEntryTypeDef
+    from types_boto3_sqs.type_defs import (
+        MessageAttributeValueTypeDef,
+        SendMessageBatchRequestEntryTypeDef,
+        SendMessageBatchResultTypeDef,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +53,15 @@ def _body(run: RunId) -> str:
 class SqsQueue:
     """The sender's side of the queues, by priority. Requests of ten messages each go out on `threads` side by side."""
 
-    def __init__(self, client: "SQSClient", urls: Mapping[str, str], clock: Clock, threads: Executor) -> None:
-        self._client, self._urls, self._clock, self._threads = client, urls, clock, threads
+    def __init__(
+        self,
+        client: "SQSClient",
+        urls: Mapping[str, str],
+        clock: Clock,
+        threads: Executor,
+        asker: Asker = PATIENTLY,
+    ) -> None:
+        self._client, self._urls, self._clock, self._threads, self._asker = client, urls, clock, threads, asker
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
@@ -62,36 +73,44 @@ class SqsQueue:
             for priority, positions in by_priority.items()
             for start in range(0, len(positions), BATCH)
         ]
-        sent = [False] * len(dispatches)
-        for done in self._threads.map(lambda batch: self._send_batch(batch[0], batch[1], dispatches), batches):
+        sent, asking = [False] * len(dispatches), self._asker.begin()
+        for done in self._threads.map(lambda batch: self._send_batch(batch[0], batch[1], dispatches, asking), batches):
             for position in done:
                 sent[position] = True
         return sent
 
-    def _send_batch(self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch]) -> list[int]:
-        now = self._clock.now()
-        entries: list[SendMessageBatchRequestEntryTypeDef] = [
-            {
-                "Id": str(position),
-                "MessageBody": _body(dispatches[position].run),
-                "DelaySeconds": min(max((dispatches[position].not_before - now) // SECOND_MS, 0), MAX_DELAY_SECONDS),
-            }
-            for position in positions
-        ]
+    def _send_batch(
+        self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch], asking: Asking
+    ) -> list[int]:
+        def send() -> "SendMessageBatchResultTypeDef":
+            now = self._clock.now()
+            entries: list[SendMessageBatchRequestEntryTypeDef] = [
+                {
+                    "Id": str(position),
+                    "MessageBody": _body(dispatches[position].run),
+                    "DelaySeconds": _delay_seconds(dispatches[position].not_before - now),
+                }
+                for position in positions
+            ]
+            return self._client.send_message_batch(QueueUrl=self._urls[priority], Entries=entries)
+
         try:
-            with unknown_is_unavailable():
-                answer = self._client.send_message_batch(QueueUrl=self._urls[priority], Entries=entries)
+            answer = asking.ask(send)
         except UnavailableError as unavailable:
             log.warning("messages not sent: %s", unavailable)
             return []
         return [int(entry["Id"]) for entry in answer.get("Successful", [])]
 
 
+def _delay_seconds(ms: int) -> int:
+    return min(max(ms // SECOND_MS, 0), MAX_DELAY_SECONDS)
+
+
 class UnreadableQueue:
     """Where messages are kept that no run can be told from: for people to see, and for nobody to receive again."""
 
-    def __init__(self, client: "SQSClient", url: str) -> None:
-        self._client, self._url = client, url
+    def __init__(self, client: "SQSClient", url: str, asker: Asker = BRISKLY) -> None:
+        self._client, self._url, self._asker = client, url, asker
 
     def keep(self, record: Mapping[str, Any]) -> bool:
         """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises.
@@ -119,8 +138,9 @@ class UnreadableQueue:
             name: {"DataType": "String", "StringValue": value} for name, value in about.items()
         }
         try:
-            with unknown_is_unavailable():
-                self._client.send_message(QueueUrl=self._url, MessageBody=body, MessageAttributes=attributes)
+            self._asker.ask(
+                lambda: self._client.send_message(QueueUrl=self._url, MessageBody=body, MessageAttributes=attributes)
+            )
         except ClientError as refusal:
             log.warning("an unreadable message is refused: %s", refusal, extra=dict(about))
             return False
@@ -130,8 +150,8 @@ class UnreadableQueue:
 class SqsInbox:
     """The executor's side of one queue. Requests go out as the sender's do."""
 
-    def __init__(self, client: "SQSClient", url: str, threads: Executor) -> None:
-        self._client, self._url, self._threads = client, url, threads
+    def __init__(self, client: "SQSClient", url: str, threads: Executor, asker: Asker = BRISKLY) -> None:
+        self._client, self._url, self._threads, self._asker = client, url, threads, asker
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
@@ -147,13 +167,13 @@ class SqsInbox:
             for position, delivery in enumerate(deliveries)
         ]
         batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
-        for _ in self._threads.map(lambda batch: self._try(action, batch), batches):
+        asking = self._asker.begin()
+        for _ in self._threads.map(lambda batch: self._try(action, batch, asking), batches):
             pass
 
-    def _try(self, action: str, entries: Sequence[Mapping[str, Any]]) -> None:
+    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], asking: Asking) -> None:
         try:
-            with unknown_is_unavailable():
-                answer = getattr(self._client, action)(QueueUrl=self._url, Entries=entries)
+            answer = asking.ask(lambda: getattr(self._client, action)(QueueUrl=self._url, Entries=entries))
         except UnavailableError as unavailable:
             log.warning("%s failed: %s", action, unavailable)
             return

@@ -1,7 +1,7 @@
 """The store over DynamoDB. Each write is one conditional write; each refusal is read, not assumed.
 
-A refused write whose row already holds what was to be written is done: its first answer was lost, and the SDK repeated
-it. Reads are strong, but for the due index, which only nominates.
+A refused write whose row already holds what was to be written is done: its first answer was lost, and it was repeated.
+Reads are strong, but for the due index, which only nominates.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,6 +24,7 @@ from timeball.aws.keys import (
     run_bound,
     run_key,
 )
+from timeball.aws.patience import PATIENTLY, Asker
 from timeball.aws.queries import Reader
 from timeball.aws.rows import Item, Rows, to_job, to_run
 from timeball.aws.swaps import swap_rows
@@ -59,11 +60,12 @@ class DynamoStore:
         retention_days: int = 90,
         writes: str = "single",
         threads: int = 8,
+        asker: Asker = PATIENTLY,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="store")
         self._rows = Rows(list_shards, retention_days)
-        self._writer = Writer(client, table, self._threads, in_batches=writes == "batch")
-        self._reader = Reader(client, table)
+        self._writer = Writer(client, table, self._threads, asker, in_batches=writes == "batch")
+        self._reader = Reader(client, table, asker)
         self._works = Works(self._writer, self._reader)
         self._backfills = Backfills(self._writer, self._reader, self._rows)
         self._conclusions = Conclusions(self._writer, self._rows)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from timeball.aws.patience import BRISK, BRISKLY, Asker
 from timeball.aws.schema import SCHEMA_VERSION, TENANTS
 
 if TYPE_CHECKING:
@@ -50,19 +51,16 @@ def hash_of(key: str) -> str:
 class Tenants:
     """The tenants table."""
 
-    def __init__(self, client: "DynamoDBClient", table: str) -> None:
-        self._client = client
-        self._table = table
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
+        self._client, self._table, self._asker = client, table, asker
 
     @classmethod
     def open(cls, table: str) -> Self:
         """Open a table with the credentials and the region of the environment."""
         import boto3  # noqa: PLC0415 - slow, and not needed to hash or to name a key
-        from botocore.config import Config  # noqa: PLC0415
 
         # A caller waits behind every answer of the authorizer: better no answer soon than one after a minute.
-        config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 3})
-        return cls(boto3.client("dynamodb", config=config), table)
+        return cls(boto3.client("dynamodb", config=BRISK.config()), table)
 
     def create_tenant(self, tenant: str, now: int) -> bool:
         """Create a tenant; False if it is there already. Raises ValueError for an impossible name."""
@@ -96,9 +94,11 @@ class Tenants:
 
         The read is eventually consistent: a key may be unknown for a second after it was made.
         """
-        answer = self._client.get_item(
-            TableName=self._table,
-            Key={TENANTS.partition.name: {"S": f"KEY#{hash_of(key)}"}, TENANTS.sort.name: {"S": "KEY"}},
+        answer = self._asker.ask(
+            lambda: self._client.get_item(
+                TableName=self._table,
+                Key={TENANTS.partition.name: {"S": f"KEY#{hash_of(key)}"}, TENANTS.sort.name: {"S": "KEY"}},
+            )
         )
         row = answer.get("Item")
         if row is None or row.get("disabled", {}).get("BOOL", False):

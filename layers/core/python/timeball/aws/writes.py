@@ -1,16 +1,17 @@
 """Conditional writes, as values, in the two forms that DynamoDB offers: single items in parallel, or PartiQL batches.
 
 Both answer each write with whether it was done and the row that stands in its way. A batch asks for up to 25 writes in
-one request, at the same price; whatever it does not answer with a plain yes or no is asked again singly.
+one request, at the same price, and each is answered for itself. Of those that were throttled nothing is known: they are
+asked for again together, as a smaller batch (`patience` says for how long).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.keys import Key
+from timeball.aws.patience import Asker, Asking
 from timeball.aws.rows import Item
 from timeball.ports import UnavailableError
 
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 BATCH = 25
+
+UNKNOWN = frozenset(
+    {
+        "InternalServerError",
+        "ProvisionedThroughputExceeded",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "TransactionConflict",
+    }
+)
+"""The codes of a statement's error that say neither that it was done nor that it was refused.
+
+DynamoDB documents all codes under BatchStatementError in its API reference. The others mean a refusal
+(ConditionalCheckFailed, DuplicateItem) or a statement that is wrong however often it is asked.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,67 +76,74 @@ def from_values(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in values.items()}
 
 
-@contextmanager
-def unknown_is_unavailable() -> Iterator[None]:
-    """Raise UnavailableError where AWS did not say what became of a request; a wrong request stays an error."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - only in functions that call AWS
-
-    try:
-        yield
-    except ClientError as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
-        code = error.response.get("Error", {}).get("Code", "")
-        if status >= 500 or "Throttl" in code or "Exceeded" in code or "Conflict" in code:
-            raise UnavailableError(str(error)) from error
-        raise
-    except BotoCoreError as error:
-        raise UnavailableError(str(error)) from error
-
-
 class Writer:
     """Writes to one table."""
 
-    def __init__(self, client: "DynamoDBClient", table: str, threads: Executor, *, in_batches: bool) -> None:
-        self._client, self._table, self._threads, self._in_batches = client, table, threads, in_batches
+    def __init__(
+        self, client: "DynamoDBClient", table: str, threads: Executor, asker: Asker, *, in_batches: bool
+    ) -> None:
+        self._client, self._table, self._threads = client, table, threads
+        self._asker, self._in_batches = asker, in_batches
 
     def write(self, writes: Sequence[Write]) -> list[Written]:
         """Do each write; the answers are in order. Raises UnavailableError if the outcome of any is unknown."""
+        asking = self._asker.begin()
         if not self._in_batches or len(writes) == 1:
-            return list(self._threads.map(self._single, writes))
-        chunks = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
-        return [written for chunk in self._threads.map(self._batch, chunks) for written in chunk]
+            return list(self._threads.map(lambda write: self._single(write, asking), writes))
+        batches = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
+        answers = self._threads.map(lambda batch: self._batch(batch, asking), batches)
+        return [written for answer in answers for written in answer]
 
-    def _single(self, write: Write) -> Written:
-        with unknown_is_unavailable():
-            try:
-                if isinstance(write, Insert):
-                    self._client.put_item(
-                        TableName=self._table,
-                        Item=to_values(write.item),
-                        ConditionExpression="attribute_not_exists(pk)",
-                        ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    )
-                else:
-                    self._client.update_item(**_update_request(self._table, write))
-            except self._client.exceptions.ConditionalCheckFailedException as refusal:
-                standing: Any = refusal.response.get("Item")
-                return Written(done=False, row=from_values(standing) if standing else None)
+    def _single(self, write: Write, asking: Asking) -> Written:
+        return asking.ask(lambda: self._written(write))
+
+    def _written(self, write: Write) -> Written:
+        try:
+            if isinstance(write, Insert):
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=to_values(write.item),
+                    ConditionExpression="attribute_not_exists(pk)",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+            else:
+                self._client.update_item(**_update_request(self._table, write))
+        except self._client.exceptions.ConditionalCheckFailedException as refusal:
+            standing: Any = refusal.response.get("Item")
+            return Written(done=False, row=from_values(standing) if standing else None)
         return Written(done=True)
 
-    def _batch(self, writes: Sequence[Write]) -> list[Written]:
+    def _batch(self, writes: Sequence[Write], asking: Asking) -> list[Written]:
+        """Ask for all, and together again for those of which nothing is known yet: a batch that gets smaller."""
         statements = [_statement(self._table, write) for write in writes]
-        with unknown_is_unavailable():
-            answers = self._client.batch_execute_statement(Statements=statements)["Responses"]  # type: ignore[arg-type]
-        return [self._judged(write, answer) for write, answer in zip(writes, answers, strict=True)]
+        answers: dict[int, Mapping[str, Any]] = {}
 
-    def _judged(self, write: Write, answer: Mapping[str, Any]) -> Written:
-        """A refusal that brings no row, or an answer that is neither yes nor no, is asked again singly."""
+        def ask_for_the_rest() -> None:
+            rest = [position for position in range(len(writes)) if position not in answers]
+            request: Any = [statements[position] for position in rest]
+            responses = self._client.batch_execute_statement(Statements=request)["Responses"]
+            codes = [response.get("Error", {}).get("Code") for response in responses]
+            told = zip(rest, responses, codes, strict=True)
+            answers.update({position: response for position, response, code in told if code not in UNKNOWN})
+            if len(answers) < len(writes):
+                raise UnavailableError(
+                    f"of {len(rest)} writes at once: {', '.join(sorted(UNKNOWN.intersection(codes)))}"
+                )
+
+        asking.ask(ask_for_the_rest)
+        return [self._judged(write, answers[position], asking) for position, write in enumerate(writes)]
+
+    def _judged(self, write: Write, answer: Mapping[str, Any], asking: Asking) -> Written:
+        """A refusal that brings no row, or another error, is asked again singly: that tells the row, or what is wrong.
+
+        Not read instead: by then the row may be one that refuses nothing.
+        """
         error = answer.get("Error")
         if error is None:
             return Written(done=True)
         if error.get("Code") == "ConditionalCheckFailed" and error.get("Item"):
             return Written(done=False, row=from_values(error["Item"]))
-        return self._single(write)
+        return self._single(write, asking)
 
 
 def _update_request(table: str, write: Update) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+"""A scan of a table that stops answering, or is throttled, ends before its function does, whenever that begins."""
+
+import random
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from tests.contract.rows import NOW, job
+from tests.contract.waits import Waits
+from timeball.aws.patience import PATIENT, ROOM_SECONDS
+from timeball.aws.queue import SqsQueue
+from timeball.aws.rows import Rows
+from timeball.aws.store import DynamoStore
+from timeball.aws.works import work_fields
+from timeball.aws.writes import to_values
+from timeball.domain.instants import SECOND_MS
+from timeball.engine.cursor import Sweeps
+from timeball.engine.scan import scan
+from timeball.engine.world import Rules, World
+from timeball.ports import Owner, UnavailableError
+
+TIMEOUT_MS = 30 * SECOND_MS
+ENDS_MS = TIMEOUT_MS - ROOM_SECONDS * SECOND_MS
+JOBS = {
+    (item["pk"]["S"], item["sk"]["S"]): item
+    for one in (job(f"job-{number}") for number in range(200))
+    for item in [to_values(Rows(4, 90).of_job(one, NOW) | work_fields(one))]
+}
+
+
+@dataclass
+class Aws:
+    """Nominates jobs and takes all that is written, slowly; after a while it answers nothing, or throttles writes."""
+
+    waits: Waits
+    mute_after_ms: int
+    throttles: bool = False
+    requests: int = 0
+
+    def query(self, Limit: int, **_: Any) -> dict[str, Any]:  # noqa: N803 - AWS's name
+        self._answer()
+        return {"Items": [{"pk": {"S": pk}, "sk": {"S": sk}} for pk, sk in list(JOBS)[:Limit]]}
+
+    def batch_get_item(self, RequestItems: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N803 - AWS's name
+        self._answer()
+        keys = [(key["pk"]["S"], key["sk"]["S"]) for key in RequestItems["jobs"]["Keys"]]
+        return {"Responses": {"jobs": [JOBS[key] for key in keys if key in JOBS]}}
+
+    def put_item(self, **_: Any) -> None:
+        self._answer()
+
+    def batch_execute_statement(self, Statements: Sequence[Any]) -> dict[str, Any]:  # noqa: N803 - AWS's name
+        self._answer()
+        return {"Responses": [{"Error": {"Code": "ThrottlingError"}} if self.throttles else {} for _ in Statements]}
+
+    def send_message_batch(self, QueueUrl: str, Entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: ARG002, N803 - AWS's names
+        self._answer()
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def _answer(self) -> None:
+        self.requests += 1
+        is_mute = self.waits.passed_ms >= self.mute_after_ms
+        self.waits.clock.advance(PATIENT.try_seconds * SECOND_MS if is_mute else 100)
+        if is_mute:
+            raise ReadTimeoutError(endpoint_url="https://aws.example")
+
+
+def _scan(aws: Aws) -> None:
+    asker = aws.waits.asker(draw=random.Random(1).random)  # noqa: S311 - replayable
+    store = DynamoStore(aws, "jobs", writes="batch", threads=1, asker=asker)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(1) as threads:
+        queue = SqsQueue(aws, dict.fromkeys(["high", "normal", "low"], "url"), aws.waits.clock, threads, asker)  # type: ignore[arg-type]
+        scan(World(store, queue, aws.waits.clock, Rules(shards=1, partitions=1)), 0, Owner("2026", "a"), Sweeps())
+
+
+def _longest_ms(ends_at: float) -> int:
+    """Return how long the longest scan takes, of many in each of which AWS is lost somewhat later."""
+    took_ms: list[int] = []
+    for mute_after_ms in range(0, 18_000, 2_000):
+        waits = Waits()
+        waits.invocation.ends_at = ends_at
+        with suppress(UnavailableError):
+            _scan(Aws(waits, mute_after_ms))
+        took_ms.append(waits.passed_ms)
+    return max(took_ms)
+
+
+def test_a_scan_ends_before_its_function_whenever_aws_is_lost() -> None:
+    assert _longest_ms(NOW + ENDS_MS) <= ENDS_MS
+    assert _longest_ms(NOW + 10 * TIMEOUT_MS) > TIMEOUT_MS, "nothing is shown: no scan would take too long"
+
+
+def test_a_scan_whose_writes_are_all_throttled_makes_a_bounded_number_of_requests() -> None:
+    waits = Waits()
+    waits.invocation.ends_at = NOW + ENDS_MS
+    aws = Aws(waits, 10 * TIMEOUT_MS, throttles=True)
+    with pytest.raises(UnavailableError):
+        _scan(aws)
+    assert aws.requests < 200
+    assert waits.passed_ms <= ENDS_MS
