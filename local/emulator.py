@@ -1,6 +1,7 @@
 """The emulator of AWS, on the loopback interface and a free port, with its state in a folder of its own.
 
-It enforces the functions' IAM policies, so that a missing permission fails here and not in an account.
+It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. It stands
+behind a shield (`local/shield.py`), so that no web page reaches it.
 """
 
 import http.client
@@ -23,6 +24,7 @@ REGION = "us-east-1"
 ACCOUNT = "000000000000"
 
 _PYTHON = ROOT / ".venv-ministack/bin/python"
+_SHIELD = ROOT / "local/shield.py"
 _KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.05
@@ -49,7 +51,8 @@ class Emulator:
         state = self._folder / "state"
         state.mkdir()
         self._child = Child(
-            [str(_PYTHON), "-m", "ministack"],
+            # -P: nothing else of that file's folder is to be imported there.
+            [str(_PYTHON), "-P", str(_SHIELD)],
             environment=self._own_environment(state),
             folder=state,
             log=self._folder / "emulator.log",
@@ -112,7 +115,9 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self._port),
             "AUTH": "true",
+            # Listeners of their own, on all interfaces and behind no shield.
             "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
             # A process that once ran a function stays for the next burst.
             "LAMBDA_WARM_TTL_SECONDS": "86400",
             "MINISTACK_REGION": REGION,

@@ -1,5 +1,6 @@
 """What tests do to the embedded AWS itself: to its processes, its queues, the limits of its functions."""
 
+import ipaddress
 import json
 import os
 import re
@@ -7,13 +8,14 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from local.stage import Stage
 
 _PROCESSES = Path("/proc")
+_LISTENING = "0A"
 
 
 def processes_of(stage: Stage, function: str) -> list[int]:
@@ -42,6 +44,24 @@ def start_processes(stage: Stage, executor: str, at_once: int) -> None:
     for number in (1, at_once):
         with ThreadPoolExecutor(number) as pool:
             list(pool.map(call, [json.dumps({"Records": []})] * number))
+
+
+def listeners_of(stage: Stage) -> list[str]:
+    """Return the addresses at which the emulator and what it started take connections; on Linux only."""
+    sockets = set()
+    for link in _PROCESSES.glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # it has ended, or is not ours
+            if os.getpgid(int(link.parts[2])) == stage.emulator.pid:
+                sockets.add(str(link.readlink()))
+    addresses = []
+    for table in ("tcp", "tcp6"):
+        for line in (_PROCESSES / "net" / table).read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == _LISTENING and f"socket:[{inode}]" in sockets:
+                address, port = local.split(":")
+                octets = bytes.fromhex(address)[::-1]
+                addresses.append(f"{ipaddress.ip_address(octets)}:{int(port, 16)}")
+    return addresses
 
 
 def _commands() -> Iterator[tuple[int, str]]:

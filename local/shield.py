@@ -1,0 +1,107 @@
+"""The embedded AWS behind a shield: no web page reaches it, so none runs code as the person who started it.
+
+The emulator answers every origin under every name, and takes the key `test` without a signature: a mere link to its
+CreateStack runs code. So the shield stands before the emulator's application, where HTTP/1.1, HTTP/2 and WebSockets
+have come together, and refuses
+
+* a host other than 127.0.0.1, `localhost` and the names below it: a page's own name may come to mean this machine;
+* what a browser sends, also what it calls a person's own doing (`Sec-Fetch-Site: none`): that may be a link in a mail,
+  or where such a link was redirected to.
+
+Invariant: a browser reaches deployed HTTP APIs and nothing else; these from their own page, or from no page at all.
+
+What remains is a browser that sends no `Sec-Fetch-Site` (older than Chrome 76, Firefox 90, Safari 16.4), follows a link
+or loads an image, which carries no `Origin`, and does not call itself what browsers do; a page cannot make it do that.
+Programs of this machine are not kept out.
+
+This runs on the emulator's Python, which has nothing of ours: it imports the standard library alone.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from typing import Any
+
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+_Application = Callable[[_Message, _Receive, _Send], Coroutine[Any, Any, None]]
+
+WRONG_HOST = "The embedded AWS answers at 127.0.0.1 and localhost only."
+BROWSER = "The embedded AWS answers no browser; a deployed API answers its own page."
+
+_HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9_-]+\.)*localhost)(:[0-9]+)?", re.IGNORECASE)
+
+# What is an API's, is the emulator's to say: it looks at more services before the path if the host is another, and at
+# the headers if the path ends with the API's id. Under an API's own host it takes some paths for itself.
+_PATH_OF_API = re.compile(r"/_aws/execute-api/[^/]+/")
+_HOST_FOR_PATHS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]+)?")
+_HOST_OF_API = re.compile(r"[a-f0-9]{8}\.execute-api\.localhost(:[0-9]+)?")
+_PATH_OF_NO_API = re.compile(
+    r"/(_|v2|iceberg|oauth2/|(health|login|logout|WriteGetObjectResponse)$"
+    r"|(Execute|BatchExecute|BeginTransaction|CommitTransaction|RollbackTransaction)$"
+    r"|v20180820/|.*\.well-known/)",
+    re.DOTALL,
+)
+
+
+def refusal(kind: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return the sentence with which a request is refused, or `None` if it may pass.
+
+    All three as ASGI has them: `http` or `websocket`, the decoded path, the headers as they came, repeats too.
+    """
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    hosts, origins, sites = (values.get(name, []) for name in ("host", "origin", "sec-fetch-site"))
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+        return WRONG_HOST
+    # The name that every browser gives itself, and no client of AWS; a page needs a preflight to change it.
+    is_named_as_browser = any(agent.startswith("Mozilla/") for agent in values.get("user-agent", []))
+    if not (origins or sites or is_named_as_browser):
+        return None
+    if kind == "http" and _is_for_api(hosts[0], path) and _is_from_own_page_or_none(hosts[0], origins, sites):
+        return None
+    return BROWSER
+
+
+def _is_for_api(host: str, path: str) -> bool:
+    if _HOST_OF_API.fullmatch(host):
+        return not _PATH_OF_NO_API.match(path)
+    return bool(_HOST_FOR_PATHS.fullmatch(host) and _PATH_OF_API.match(path))
+
+
+def _is_from_own_page_or_none(host: str, origins: list[str], sites: list[str]) -> bool:
+    if origins:
+        return origins == [f"http://{host}"] and sites == ["same-origin"]
+    return sites in ([], ["none"], ["same-origin"])
+
+
+def shielded(application: _Application) -> _Application:
+    """Return an ASGI application that answers 403 to what is refused, and lets this one answer the rest."""
+
+    async def shield(scope: _Message, receive: _Receive, send: _Send) -> None:
+        kind = scope["type"]
+        why = None if kind == "lifespan" else refusal(kind, scope["path"], scope["headers"])
+        if why is None:
+            await application(scope, receive, send)
+            return
+        # No header of CORS: a page that asked learns nothing, not even the sentence.
+        answer = "websocket.http.response" if kind == "websocket" else "http.response"
+        body = f"{why}\n".encode()
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+        await send({"type": f"{answer}.start", "status": 403, "headers": headers})
+        await send({"type": f"{answer}.body", "body": body})
+
+    return shield
+
+
+def main() -> None:
+    """Run the emulator as `python -m ministack` does, behind the shield."""
+    from ministack import app  # noqa: PLC0415 - found by the emulator's Python only
+
+    app.app = shielded(app.app)
+    app.main()
+
+
+if __name__ == "__main__":
+    main()
