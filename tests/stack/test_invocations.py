@@ -76,3 +76,4 @@ def test_the_api_takes_no_timeout_that_an_executor_cannot_keep() -> None:
 def test_the_last_call_leaves_time_to_write_and_the_last_write_to_remove_a_message() -> None:
     deadline_at = 900 * SECOND_MS
     assert last_call_at(deadline_at) < last_write_at(deadline_at) < deadline_at
+    assert last_write_at(deadline_at) + (BRISK.longest_seconds + ROOM_SECONDS) * SECOND_MS <= deadline_at
