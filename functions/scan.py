@@ -21,6 +21,6 @@ _SWEEPS = Sweeps()
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
-    done = scan(world(), event["partition"], owner, _SWEEPS)
+    done = scan(world(), event["partition"], owner, _SWEEPS, event["partitions"])
     log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
     return {"backlog": done.backlog, "superseded": done.superseded}

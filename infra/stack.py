@@ -58,7 +58,6 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_QUEUE_LOW": queues.low.main.queue.queue_url,
         "TIMEBALL_QUEUE_UNREADABLE": queues.unreadable.queue_url,
         "TIMEBALL_SHARDS": str(settings.shards),
-        "TIMEBALL_PARTITIONS": str(settings.partitions),
         "TIMEBALL_LIST_SHARDS": str(settings.list_shards),
         "TIMEBALL_LOOKAHEAD_SECONDS": str(settings.lookahead_seconds),
         "TIMEBALL_LEASE_SECONDS": str(settings.lease_seconds),

@@ -75,7 +75,7 @@ def _scan(aws: Aws) -> None:
     store = DynamoStore(aws, "jobs", writes="batch", threads=1, asker=asker)  # type: ignore[arg-type]
     with ThreadPoolExecutor(1) as threads:
         queue = SqsQueue(aws, dict.fromkeys(["high", "normal", "low"], "url"), aws.waits.clock, threads, asker)  # type: ignore[arg-type]
-        scan(World(store, queue, aws.waits.clock, Rules(shards=1, partitions=1)), 0, Owner("2026", "a"), Sweeps())
+        scan(World(store, queue, aws.waits.clock, Rules(shards=1)), 0, Owner("2026", "a"), Sweeps())
 
 
 def _longest_ms(ends_at: float) -> int:

@@ -52,6 +52,7 @@ class Done:
 class Story:
     """The world of one seed, its processes, what users were told, and the jobs that they know of.
 
+    `partitions` is how many loops of scans the ticker is to begin from now on, at `repartition_at` and later another.
     `touched` is the job that was changed last. The storm lasts until `storm_ends_at`, or until the last user is done.
     """
 
@@ -65,6 +66,8 @@ class Story:
     users: list[Process] = field(default_factory=list)
     rules: Rules = _RULES
     storm_ends_at: int = START + STORM_MS
+    partitions: int = 1
+    repartition_at: int | None = None
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -85,6 +88,20 @@ class Story:
             self.rules = replace(self.rules, host_rest_seconds=30)
             self.queue.uncarried = 0.1
             self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
+        self._draw_partitions(Random(f"the partitions of {self.seed}"))
+
+    def _draw_partitions(self, draw: Random) -> None:
+        """Let half of the stories have several shards; another half of those change the number of their partitions."""
+        shards = draw.choice((1, 1, 2, 3))
+        self.rules = replace(self.rules, shards=shards)
+        self.partitions = draw.randrange(1, shards + 1)
+        if shards > 1 and draw.random() < 0.5:
+            self.repartition_at = draw.randrange(START, self.storm_ends_at)
+
+    def repartition(self) -> None:
+        """Let the ticker begin with another number of partitions from now on."""
+        self.partitions = self.partitions % self.rules.shards + 1
+        self.trace(f"{self.partitions} partitions from now on")
 
     @property
     def is_long(self) -> bool:

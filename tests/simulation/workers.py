@@ -24,17 +24,26 @@ _POLL_MS = 150
 
 
 async def scan_each_second(story: Story, number: int) -> None:
-    """Scan at each second, as a ticker that now and then is followed by another, and ends when it finds itself so."""
-    process = story.new_process(f"scanner-{number}")
-    world, sweeps = story.world(process), Sweeps()
-    owner, until = Owner("", ""), 0
-    story.scanners.append(process)
+    """Tick, in one execution after another: each has as many loops as there are partitions when it begins."""
+    scanners = [story.new_process(f"scanner-{number}.{partition}") for partition in range(story.rules.shards)]
+    sweeps = [Sweeps() for _ in scanners]
+    story.scanners += scanners
     while True:
-        now = story.clock.now()
-        if now >= until:
-            owner, until = Owner(f"{next(story.names):06}", process.name), now + 20_000 + 20_000 * number
+        owner = Owner(f"{next(story.names):06}", f"ticker-{number}")
+        until, partitions = story.clock.now() + 20_000 + 20_000 * number, story.partitions
+        loops = [
+            _loop(story, scanners[partition], until, (partition, owner, sweeps[partition], partitions))
+            for partition in range(partitions)
+        ]
+        await asyncio.gather(*loops)
+
+
+async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
+    """Scan a partition at each second, until the time is up or a newer loop has it."""
+    world = story.world(process)
+    while story.clock.now() < until:
         try:
-            found = await process.run(scan, world, 0, owner, sweeps)
+            found = await process.run(scan, world, *asked)
         except UnavailableError:
             found = None
         if found is not None and found.superseded:
@@ -87,6 +96,13 @@ async def judge_dead_letters(story: Story) -> None:
         for run, gone in zip(dead, may_go, strict=True):
             if gone:
                 story.queue.dead.remove(run)
+
+
+async def repartition(story: Story) -> None:
+    """Change the number of partitions in the middle of some stories."""
+    if story.repartition_at is not None:
+        await story.clock.sleep_until(story.repartition_at)
+        story.repartition()
 
 
 async def befall(story: Story) -> None:

@@ -23,7 +23,8 @@ const answer = ({expression, now, variables}) => {
 Promise.all(asked.map(answer)).then((answers) => console.log(JSON.stringify(answers)));
 """
 SECOND = 1_795_253_400_000  # a whole second, in ms
-STATES = json.loads(DEFINITION.read_text())["States"]["Partitions"]["ItemProcessor"]["States"]
+PARTITIONS = json.loads(DEFINITION.read_text())["States"]["Partitions"]
+STATES = PARTITIONS["ItemProcessor"]["States"]
 NEXT = {
     "at the loop's beginning": STATES["Own"]["Assign"]["next"],
     "after a scan": STATES["Scan"]["Assign"]["next"],
@@ -59,6 +60,26 @@ def test_a_tick_waits_for_its_second_as_an_instant_and_so_never_drifts() -> None
     at = SECOND // 1000 + 1
     waits = _evaluated(STATES["WaitForSecond"]["Timestamp"], [(SECOND, {"next": at}), (SECOND + 999, {"next": at})])
     assert waits == ["2026-11-21T09:30:01.000Z"] * 2
+
+
+def test_a_scan_is_told_its_partition_and_of_how_many_by_the_execution_that_ticks() -> None:
+    """No function has a count of its own: for minutes it would be another than that of the loops."""
+    started = {"input": {"partitions": 3, "seconds": 285}}
+    selects, owns, payload = (
+        PARTITIONS["ItemSelector"],
+        STATES["Own"]["Assign"],
+        STATES["Scan"]["Arguments"]["Payload"],
+    )
+    assert _evaluated(PARTITIONS["Items"], [(SECOND, {"states": started})]) == [[0, 1, 2]]
+    item = {**started, "context": {"Map": {"Item": {"Value": 2}}}}
+    names = ("partition", "partitions")
+    selected = {name: _evaluated(selects[name], [(SECOND, {"states": item})])[0] for name in names}
+    owned = {name: _evaluated(owns[name], [(SECOND, {"states": {"input": selected}})])[0] for name in names}
+    assert {name: _evaluated(payload[name], [(SECOND, owned)])[0] for name in names} == {
+        "partition": 2,
+        "partitions": 3,
+    }
+    assert {*payload} == {*names, "owner"}
 
 
 def test_a_scan_with_backlog_is_followed_at_once_until_the_loops_time_is_up() -> None:

@@ -89,7 +89,12 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
     patch.setattr(scanning, "resend", swapped)
 
 
+def _a_scan_has_a_count_of_its_own(patch: Patch) -> None:
+    patch.setattr(scanning, "shards_of", lambda partition, _, shards: range(partition, shards, 2))
+
+
 FAULTS = {
+    "a scan counts the partitions itself": Fault(_a_scan_has_a_count_of_its_own, "nothing is stuck", 2),
     "advance before insert": Fault(_advancing_before("_insert"), "each due instant has one row"),
     "advance before send": Fault(_advancing_before("_send"), "nothing is stuck", 5),
     "advance unconditionally": Fault(

@@ -1,7 +1,8 @@
 """Scan a partition: everything due by now plus the look-ahead is read, decided about, and moved on.
 
 The due index only nominates; rows decide. A scan that is repeated, doubled or cut off anywhere does no harm, so nothing
-elects a leader: the owner of a partition only keeps two tickers from doing the same work for long.
+elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
+partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
 What is due goes before what a user's change left to be settled, and what has failed before goes last.
 """
@@ -67,11 +68,11 @@ class Scan:
         return self.sent + self.skipped + self.resent + self.settled + self.backfilled > 0
 
 
-def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
-    """Scan the shards of a partition once, on behalf of `owner`; do nothing if a newer one owns it."""
+def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1) -> Scan:
+    """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it."""
     now = world.clock.now()
     horizon_at = now + world.rules.lookahead_ms
-    shards = range(partition, world.rules.shards, world.rules.partitions)
+    shards = shards_of(partition, partitions, world.rules.shards)
     cursors = world.store.take_partition(partition, owner, shards)
     if cursors is None:
         return Scan(superseded=True)
@@ -98,6 +99,11 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps) -> Scan:
     for shard, oldest_hour_at in moves:
         world.store.move_cursor(shard, oldest_hour_at)
     return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
+
+
+def shards_of(partition: int, partitions: int, shards: int) -> range:
+    """Return the shards of one of so many partitions, which share all of them."""
+    return range(partition, shards, partitions)
 
 
 @dataclass

@@ -13,7 +13,6 @@ class Rules:
     """The engine's settings, with the defaults of the documentation. Durations are whole seconds."""
 
     shards: int = 4
-    partitions: int = 1
     lookahead_seconds: int = 5
     misfire_seconds: int = 60
     lease_seconds: int = 30
