@@ -20,7 +20,7 @@ import pytest
 from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one_row, at_rest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
-from tests.engine.service import KEY, Service, at
+from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import JobStatus
@@ -144,6 +144,31 @@ def test_a_row_that_cannot_be_planned_at_the_head_of_its_bucket_lets_those_behin
         (name, at(6)) for name in sound
     ]
     assert min(play.job(JobKey("acme", name)).plan_failures for name in broken) >= 4
+
+
+# Of each: what makes the one fire at 4.7 s the final one of a job that had a fire each minute.
+LAST_OF: dict[str, Timing | Schedule] = {
+    "a one-off": At(at(4.7)),
+    "a window": Schedule(Every(60, at(4.7)), end_at=at(4.7)),
+    "a number of runs": Schedule(Every(60, at(4.7)), max_runs=1),
+}
+
+
+@pytest.mark.parametrize("case", LAST_OF)
+@pytest.mark.parametrize("call_seconds", [1, 250])
+def test_a_run_that_was_claimed_before_a_reschedule_made_it_the_final_one_ends_its_job(
+    service: Service, case: str, call_seconds: int
+) -> None:
+    """Its executor follows up with the job as it had read it, of which it was any fire."""
+    play = service.play
+    service.target.takes = lambda _: call_seconds * SECOND_MS
+    play.store_jobs([spec("job", Every(60, at(4.7)))])
+    service.until(at(4.3))
+    assert play.runs(KEY)[0].state is RunState.RUNNING
+    reschedule(play, LAST_OF[case])
+    service.until(at(600))
+    assert [run.state for run in play.runs(KEY)] == [RunState.SUCCEEDED]
+    assert (play.job(KEY).status, play.job(KEY).due_at) == (JobStatus.COMPLETED, None)
 
 
 # Jobs whose lives meet each conditional write of submit, dispatch, claim, finish, retry and guard; answers; duration.

@@ -192,6 +192,9 @@ MEETINGS = {
     "a scan, and a schedule with the same next fire that breaks off": Meeting(
         [(0.5, submits(_SELDOM))], (57.5, scans), [revises(Every(2, START), calls=12)], late=True
     ),
+    "an execution, and a schedule of which it is the final one": Meeting(
+        [(0, submits(Every(5, START))), (1, scans)], (5, executes), [revises(At(START + 5_000))]
+    ),
     "an execution, and a cancel": Meeting(_dispatched, (4, executes), [cancels]),
     "an execution, and a pause and a resume": Meeting(_dispatched, (4, executes), [pauses, resumes]),
     "the only execution, and a pause": Meeting(_due_once, (5, executes), [pauses]),

@@ -89,11 +89,26 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
     patch.setattr(scanning, "resend", swapped)
 
 
+def _a_job_is_not_looked_at_again(patch: Patch) -> None:
+    """Its final run is taken for one that was claimed as such."""
+
+    def leaving(job: Job, next_fire_at: int | None, runs_planned: int, now: int, **_: Any) -> Job:
+        after = advanced(job, next_fire_at, runs_planned, now)
+        return replace(after, due_at=next_fire_at) if job.next_fire_at is None else after
+
+    patch.setattr(dispatching, "advanced", leaving)
+
+
 def _a_scan_has_a_count_of_its_own(patch: Patch) -> None:
     patch.setattr(scanning, "shards_of", lambda partition, _, shards: range(partition, shards, 2))
 
 
 FAULTS = {
+    "a job is not looked at again until its final run is over": Fault(
+        _a_job_is_not_looked_at_again,
+        "a job ends with its final run",
+        meeting="an execution, and a schedule of which it is the final one",
+    ),
     "a scan counts the partitions itself": Fault(_a_scan_has_a_count_of_its_own, "nothing is stuck", 2),
     "advance before insert": Fault(_advancing_before("_insert"), "each due instant has one row"),
     "advance before send": Fault(_advancing_before("_send"), "nothing is stuck", 5),

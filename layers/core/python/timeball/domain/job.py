@@ -11,6 +11,7 @@ from enum import StrEnum
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
@@ -172,23 +173,32 @@ class Job:
         return self.status in OPEN
 
 
-def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int) -> Job:
-    """Return the job with its ledger written up to `next_fire_at`.
-
-    With None left it leaves the due index; a recurring one is due once more, for its final run may have ended while its
-    plan was still being written.
-    """
-    ends = next_fire_at is None and job.next_fire_at is not None and not job.schedule.is_one_off
+def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int, *, met_older: bool = False) -> Job:
+    """Return the job with its ledger written up to `next_fire_at`; `met_older`: around a run of an older schedule."""
     return evolve(
         job,
         revision=job.revision + 1,
         next_fire_at=next_fire_at,
-        due_at=now if ends else next_fire_at,
+        due_at=_look_at(job, now, met_older=met_older) if next_fire_at is None else next_fire_at,
         skip_through=None,
         runs_planned=job.runs_planned + runs_planned,
         plan_failures=0,
         rules=RuleSet(),
     )
+
+
+def _look_at(job: Job, now: int, *, met_older: bool) -> int | None:
+    """Return when to look, once more, whether the final run of a ledger that is written to its end is over.
+
+    As a rule that run's finish concludes the job before the second look. But it may have ended while the plan was still
+    being written, or have been claimed before a reschedule made it the final one: its executor does not know that. The
+    executor of a one-off's run does, unless the run is older than the schedule.
+    """
+    if job.next_fire_at is not None:
+        return None if job.schedule.is_one_off and not met_older else now
+    if job.final_fire_at is None:
+        return None
+    return now + min(max(now - job.final_fire_at, MINUTE_MS), HOUR_MS)
 
 
 def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:

@@ -42,7 +42,8 @@ class Dispatched:
 class _Writing:
     """A plan on its way into the store. `whole` turns False when something of it is unknown or not ours to finish.
 
-    `covered_to` is the last instant that a row stands for, of those that were met.
+    `covered_to` is the last instant that a row stands for, of those that were met; `met_older`: one of those, not over
+    yet, is of an older schedule, and may have been claimed under that.
     """
 
     job: Job
@@ -50,6 +51,7 @@ class _Writing:
     to_send: tuple[Run, ...] = ()
     whole: bool = True
     covered_to: int = -1
+    met_older: bool = False
 
 
 def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
@@ -88,7 +90,10 @@ def _planned(world: World, job: Job, now: int) -> _Writing | None:
 
 
 def _conclude(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """End jobs whose ledger is written to its end, if their final run is over, or was skipped in a range."""
+    """End jobs whose ledger is written to its end, if their final run is over, or was skipped in a range.
+
+    The others stay due, and are looked at again, ever more seldom.
+    """
     finals = {
         RunId(writing.job.key, writing.job.final_fire_at, Origin.SCHEDULE): writing.job
         for writing in writings
@@ -154,6 +159,7 @@ def _insert_one_each(world: World, writings: Sequence[_Writing], turn: int, now:
             writing.whole = False
             continue
         writing.covered_to = row.last_fire_at or row.id.fire_at
+        writing.met_older = writing.met_older or (row.stamp < writing.job.schedule_version and not row.is_terminal)
         if row.state is RunState.QUEUED and row.due_at is None:
             writing.to_send += (row,)
     over = [
@@ -238,7 +244,10 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     complete = [writing for writing in writings if writing.whole]
     if not complete:
         return
-    after = [advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts), now) for writing in complete]
+    after = [
+        advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts), now, met_older=writing.met_older)
+        for writing in complete
+    ]
     swaps = [Swap(writing.job, job) for writing, job in zip(complete, after, strict=True)]
     for writing, outcome in zip(complete, world.store.swap_jobs(swaps, now), strict=True):
         writing.whole = outcome.done

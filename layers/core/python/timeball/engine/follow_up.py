@@ -12,8 +12,8 @@ from timeball.ports import Conclusion
 def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
     """Do for each terminal run what its end entails: its job's final status, and the guard to whoever is parked.
 
-    The job may be an old reading: its final fire is fixed before the run of that fire is inserted, and a run holds the
-    guard only if its job had one when it was claimed.
+    The job may be an old reading: its final fire is fixed before the run of that fire is inserted, and of a run that is
+    older than its schedule the scan sees the end. A run holds the guard only if its job had one when it was claimed.
     """
     now = world.clock.now()
     conclusions = [
