@@ -23,14 +23,16 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
+from timeball.domain.job import Job, JobStatus
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 from timeball.engine.by_hand import cancel_runs
+from timeball.engine.change import cancel
 from timeball.engine.cursor import PAGE
+from timeball.engine.dispatch import dispatch
 from timeball.engine.submit import submit
 from timeball.ports import Call
 from timeball.testing.faults import Points
@@ -169,6 +171,34 @@ def test_a_run_that_was_claimed_before_a_reschedule_made_it_the_final_one_ends_i
     service.until(at(600))
     assert [run.state for run in play.runs(KEY)] == [RunState.SUCCEEDED]
     assert (play.job(KEY).status, play.job(KEY).due_at) == (JobStatus.COMPLETED, None)
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["the change settles itself", "it dies, and a scan settles"])
+def test_a_plan_that_was_read_while_a_cancel_took_long_to_be_written_inserts_nothing_behind_it(*, dies: bool) -> None:
+    play = Play()
+    play.store_jobs([spec("job", Every(1, NOW))])
+    plans: list[tuple[Job, int]] = []
+
+    def take_long() -> None:
+        play.clock.advance(20 * SECOND_MS)
+        plans.append((play.job(KEY), play.clock.now()))
+
+    def is_written(play: Play) -> bool:
+        if not plans:
+            take_long()
+        return play.job(KEY).status is JobStatus.CANCELLED
+
+    if dies:
+        stop_when(play, lambda play: cancel(play.world(), [(KEY, None)]), is_written)
+    else:
+        cancel(play.world(Points(0, take_long)), [(KEY, None)])
+    play.scan_all()
+    assert (play.job(KEY).status, play.job(KEY).intent) == (JobStatus.CANCELLED, None)
+    told = play.runs(KEY)
+    for job, read_at in plans:
+        dispatch(play.world(), [job], read_at)
+    assert plans
+    assert play.runs(KEY) == told
 
 
 # Jobs whose lives meet each conditional write of submit, dispatch, claim, finish, retry and guard; answers; duration.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.simulation.story import MOST_SKEW_MS, Done, Story
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.run import Run, RunState
@@ -79,6 +79,18 @@ def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
                 yield f"{standing} is left {done.at - writes[0].at} ms after the cancel of its job"
 
 
+def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
+    """When a user has the answer, whoever holds an older plan can insert none of it."""
+    history = story.store.history
+    for done in _answers(story, "cancel"):
+        if done.answer.job is None or done.answer.job.status is not JobStatus.CANCELLED:
+            continue
+        for run in history.runs_of(done.job):
+            inserted = history.of_run(run)[0]
+            if inserted.at > done.at and run.origin is Origin.SCHEDULE:
+                yield f"{inserted} came {inserted.at - done.at} ms after the cancel of its job"
+
+
 def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
     """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
     calls = story.receiver.calls()
@@ -146,6 +158,7 @@ ANSWERS = (
     _triggers_ran,
     _nothing_is_called_after_its_cancel,
     _a_cancel_reaches_every_run,
+    _a_cancelled_job_has_no_new_fire,
     _what_was_cancelled_alone_is_not_called_any_more,
     _what_is_tried_again_by_hand_may_start,
     _what_is_replayed_keeps_its_pace,

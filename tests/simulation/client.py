@@ -7,7 +7,8 @@ from typing import Any
 from tests.simulation.process import CutOffError, Process
 from tests.simulation.story import Done, Story
 from timeball.domain.ids import JobKey
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.engine.settle import LONGEST_REQUEST_SECONDS
 from timeball.engine.world import World
 from timeball.ports import UnavailableError
 
@@ -46,6 +47,7 @@ class Client:
         """Ask once; return the answer, or None if there is none."""
         process = self.process
         process.trace(f"{process.name}: {verb} {key.job_id}")
+        process.lives_until = process.clock.now() + LONGEST_REQUEST_SECONDS * SECOND_MS
         try:
             if process.fails(process.weather.cut_off):
                 answer = await process.run_cut_off(process.random.randrange(1, _MOST_CALLS), work, self.world, *args)
@@ -53,5 +55,7 @@ class Client:
                 answer = await process.run(work, self.world, *args)
         except (UnavailableError, CutOffError):
             return None
+        finally:
+            process.lives_until = LATEST
         process.trace(f"{process.name}: {verb} {key.job_id} is answered")
         return answer

@@ -16,13 +16,14 @@ from tests.simulation.workers import execute_messages, judge_dead_letters, scan_
 from tests.simulation.world import SimulatedCaller
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, Work
+from timeball.domain.job import HttpTarget, JobStatus, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.claim import claim
 from timeball.engine.cursor import Sweeps
+from timeball.engine.dispatch import dispatch
 from timeball.engine.execute import execute
 from timeball.engine.scan import scan
 from timeball.engine.submit import submit
@@ -145,6 +146,16 @@ async def scans(story: Story, process: Process) -> None:
     await process.run(scan, story.world(process), 0, owner, Sweeps())
 
 
+async def plans_slowly(story: Story, process: Process) -> None:
+    """Read the job late, as a scan does, and write its plan much later."""
+    await process.sleep_until(START + 22 * SECOND_MS)
+    read_at, world = process.now(), story.world(process)
+    jobs = await process.run(world.store.read_jobs, [KEY])
+    await process.sleep_until(START + 35 * SECOND_MS)
+    pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
+    await process.run(dispatch, world, pending, read_at)
+
+
 async def executes(story: Story, process: Process) -> None:
     deliveries = story.queue.receive("normal", visibility_seconds=40)
     inbox, caller = simulated(story.queue.inbox("normal"), process), SimulatedCaller(story.receiver, process)
@@ -163,7 +174,7 @@ async def gives_up(story: Story, _: Process) -> None:
         story.queue.give_up(run)
 
 
-_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor", claims: "executor"}
+_ROLES: dict[Verb, str] = {scans: "scanner", plans_slowly: "scanner", executes: "executor", claims: "executor"}
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
 
@@ -192,6 +203,7 @@ MEETINGS = {
     "a scan, and a schedule with the same next fire that breaks off": Meeting(
         [(0.5, submits(_SELDOM))], (57.5, scans), [revises(Every(2, START), calls=12)], late=True
     ),
+    "a cancel that takes long, and a slow plan": Meeting(_dispatched, (3, cancels), [plans_slowly], stop_seconds=20),
     "an execution, and a schedule of which it is the final one": Meeting(
         [(0, submits(Every(5, START))), (1, scans)], (5, executes), [revises(At(START + 5_000))]
     ),

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from greenlet import getcurrent, greenlet
 
+from timeball.domain.instants import LATEST
 from timeball.ports import UnavailableError
 from timeball.testing.faults import LIST_WRITES
 from timeball.testing.virtual_clock import VirtualClock
@@ -61,7 +62,8 @@ class Stop:
 class Process:
     """One process, and its own idea of the time. It is the clock of its world.
 
-    `moments` counts those before and after each of its calls, `calls_left` how many it may begin yet.
+    `moments` counts those before and after each of its calls, `calls_left` how many it may begin yet, and none of them
+    takes effect after `lives_until` (true time, ms).
     """
 
     name: str
@@ -71,6 +73,7 @@ class Process:
     skew_ms: int = 0
     frozen_until: int = 0
     calls_left: int = _UNHEARD
+    lives_until: int = LATEST
     stop: Stop | None = None
     moments: int = 0
     trace: Callable[[str], None] = field(default=lambda _: None)
@@ -186,6 +189,9 @@ class _SimulatedPort:
         if weather.fails_before and process.fails(weather.fails_before):
             process.trace(f"{process.name} {name}: not done")
             raise UnavailableError(f"{name} was throttled")
+        if process.clock.now() > process.lives_until:
+            process.trace(f"{process.name} {name}: its process has lived too long")
+            raise CutOffError
         answer = method(*args, **kwargs)
         if process.stop is not None:
             process.reach()

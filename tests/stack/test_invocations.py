@@ -1,4 +1,4 @@
-"""A function is given as long as one invocation may need, and asks nothing of AWS that outlasts it."""
+"""A function is given as long as one invocation may need, asks nothing of AWS that outlasts it, and ends in time."""
 
 import json
 from importlib import import_module
@@ -11,6 +11,7 @@ from timeball.aws.settings import read_settings
 from timeball.domain.callback import LONGEST_SECONDS
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.invocation import LONGEST_CALL_SECONDS, call_seconds, last_call_at, last_write_at, longest_seconds
+from timeball.engine.settle import LONGEST_REQUEST_SECONDS
 
 PATIENCE = {
     "api": PATIENT,
@@ -58,6 +59,11 @@ def test_an_executor_may_run_for_a_hold_the_longest_call_and_the_writes_around_t
             rules = read_settings(told).rules
             assert rules.lookahead_seconds + rules.lease_margin_seconds + LONGEST_CALL_SECONDS < longest_seconds(rules)
             assert longest_seconds(rules) <= function["Timeout"]
+
+
+def test_no_request_outlives_the_fence_of_a_cancel(stack: Synthesized, local_stack: Synthesized) -> None:
+    for synthesized in (stack, local_stack):
+        assert synthesized.functions()["api"]["Timeout"] <= LONGEST_REQUEST_SECONDS
 
 
 def test_the_api_takes_no_timeout_that_an_executor_cannot_keep() -> None:

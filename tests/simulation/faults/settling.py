@@ -50,6 +50,10 @@ def _no_fence_against_late_inserts(patch: Patch) -> None:
     patch.setattr(settling, "_refuse_late_inserts", lambda *_: None)
 
 
+def _the_fence_reaches_no_further_than_the_margin(patch: Patch) -> None:
+    patch.setattr(settling, "LONGEST_REQUEST_SECONDS", 0)
+
+
 def _no_intent(patch: Patch) -> None:
     """Whoever asked knows what it is about, and does it; the row tells nobody else."""
     asked: dict[JobKey, Intent | None] = {}
@@ -118,6 +122,11 @@ FAULTS = {
     "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, "a cancel reaches every run", 2),
     "what is cancelled starts": Fault(_what_is_cancelled_starts, "nothing is called after its cancel", 2),
     "no fence against a late insert": Fault(_no_fence_against_late_inserts, "each due instant has one row", 4),
+    "a fence reaches no further than the margin": Fault(
+        _the_fence_reaches_no_further_than_the_margin,
+        "a cancelled job has no new fire",
+        meeting="a cancel that takes long, and a slow plan",
+    ),
     "a change leaves no intent": Fault(_no_intent, "nothing is stuck", meeting="a resume that breaks off"),
     "a settling is not repeated by the scan": Fault(_the_scan_settles_nothing, "nothing is stuck", 7),
     "withdrawn without the stamp": Fault(

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.overlap import holds_nothing
@@ -28,6 +29,9 @@ from timeball.engine.notice import skipped
 from timeball.engine.resend import resend
 from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
+
+LONGEST_REQUEST_SECONDS = 29
+"""How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
 
 _TRIES = 5
 _CHUNKS = 20
@@ -84,6 +88,18 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
     raise UnavailableError(f"job {job.key.job_id} kept changing")
 
 
+def _planned_through(world: World, intent: Intent) -> int:
+    """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
+
+    When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
+    So for a cancel it is the end of the longest request, whoever settles: by clocks of their own a slow settler would
+    write behind the answer of another. What slips through a reschedule is superseded at its claim, and a fire that is
+    fenced in vain is lost when the old schedule comes back: there the margin, which is for clocks, has to do.
+    """
+    request_ms = LONGEST_REQUEST_SECONDS * SECOND_MS if intent.verb is Verb.CANCEL else 0
+    return intent.asked_at + request_ms + world.rules.lookahead_ms + world.rules.margin_ms
+
+
 def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
     """Give each fire that a plan from before the intent may still insert its row.
 
@@ -93,7 +109,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
     """
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
     old = evolve(job, schedule=intent.schedule or job.schedule)
-    through_at = intent.asked_at + world.rules.lookahead_ms + world.rules.margin_ms
+    through_at = _planned_through(world, intent)
     first_at = intent.next_fire_at
     if first_at is None or first_at > through_at:
         return
