@@ -6,7 +6,7 @@ partitions; the older ones end at their next tick (`tick.asl.json`).
 
 from pathlib import Path
 
-from aws_cdk import Duration
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -33,7 +33,8 @@ class Ticker(Construct):
             "Machine",
             state_machine_type=stepfunctions.StateMachineType.EXPRESS,
             definition_body=stepfunctions.DefinitionBody.from_string(DEFINITION.read_text()),
-            definition_substitutions={"ScanArn": scan.function_arn},
+            # China and GovCloud are partitions of their own, and begin their ARNs otherwise.
+            definition_substitutions={"ScanArn": scan.function_arn, "Partition": Aws.PARTITION},
             role=role,
         )
         acknowledge(self.machine, "SF1", "Events of each second in each partition would cost more than the ticks")
