@@ -10,9 +10,10 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
-from infra.functions import FunctionMaker, allow, make_log
+from infra.functions import Bounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
+from timeball.aws import schema
 
 _ANSWER_WITHIN = Duration.seconds(29)
 """API Gateway gives up after 30 seconds; a function that ends before it can still say what happened."""
@@ -37,10 +38,19 @@ class Api(Construct):
         settings = maker.settings
 
         self.function = maker.make(
-            self, "api", "api", about="Answers every request", timeout=_ANSWER_WITHIN, memory_mb=1024
+            self,
+            "api",
+            "api",
+            about="Answers every request",
+            bounds=Bounds(
+                _ANSWER_WITHIN,
+                memory_mb=1024,
+                reserved=settings.reserved_concurrency,
+                why="API Gateway gives up after 30 s; the memory buys processor time, which a first request waits for",
+            ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_and_indexes)
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
         allow(self.function, ["sqs:SendMessage"], queues.arns)
 
         authorize = maker.make(
@@ -48,8 +58,12 @@ class Api(Construct):
             "authorize",
             "authorize",
             about="Says which tenant a key belongs to",
-            timeout=Duration.seconds(10),
-            memory_mb=512,
+            bounds=Bounds(
+                Duration.seconds(10),
+                memory_mb=512,
+                reserved=settings.reserved_concurrency,
+                why="One read of one row, tried three times; every answer waits for it",
+            ),
         )
         allow(authorize, ["dynamodb:GetItem"], [storage.tenants.table_arn])
 

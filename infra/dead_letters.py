@@ -2,13 +2,13 @@
 
 from constructs import Construct
 
-from infra.functions import FunctionMaker, allow
-from infra.queues import DEAD_LETTER_TIMEOUT, Queues
+from infra.functions import Bounds, FunctionMaker, allow
+from infra.queues import DEAD_LETTER_TIMEOUT, FEWEST_AT_ONCE, Queues
 from infra.storage import ROWS, Storage
 
 
 class DeadLetters(Construct):
-    """One function for the dead letters of all priorities."""
+    """One function for what any queue gave up on."""
 
     def __init__(
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
@@ -19,11 +19,14 @@ class DeadLetters(Construct):
             "dead-letter",
             "dead_letter",
             about="Judges what could not be carried by its row",
-            timeout=DEAD_LETTER_TIMEOUT,
-            memory_mb=512,
+            bounds=Bounds(
+                DEAD_LETTER_TIMEOUT,
+                memory_mb=512,
+                loops=True,
+                why="Reads and writes a batch's rows; as few at once as AWS lets it, for nobody waits for them",
+            ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
         # The end of a run sends the one that is parked behind it; what cannot be read is kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.arns, queues.unreadable.queue_arn])
-        for pair in queues.by_priority.values():
-            pair.dead.into(self.function)
+        queues.dead.into(self.function, most_at_once=FEWEST_AT_ONCE)

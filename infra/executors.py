@@ -3,7 +3,7 @@
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.functions import FunctionMaker, allow
+from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Queues
 from infra.storage import ROWS, Storage
 
@@ -15,18 +15,20 @@ class Executors(Construct):
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
     ) -> None:
         super().__init__(scope, construct_id)
+        bounds = Bounds(
+            EXECUTE_TIMEOUT,
+            memory_mb=maker.settings.execute_memory_mb,
+            loops=True,
+            why="A run may take 840 s. Each works on ten runs at once; the bound keeps slow webhooks "
+            "from taking the places of the scan and the API",
+        )
         self.by_priority: dict[str, lambda_.Function] = {}
-        for priority, pair in queues.by_priority.items():
+        for priority, feed in queues.by_priority.items():
             function = maker.make(
-                self,
-                f"execute-{priority}",
-                "execute",
-                about=f"Carries out runs of {priority} priority",
-                timeout=EXECUTE_TIMEOUT,
-                memory_mb=maker.settings.execute_memory_mb,
+                self, f"execute-{priority}", "execute", about=f"Carries out runs of {priority} priority", bounds=bounds
             )
             allow(function, ROWS, [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.arns, queues.unreadable.queue_arn])
-            pair.main.into(function, most_at_once=maker.settings.execute_concurrency)
+            feed.into(function, most_at_once=maker.settings.execute_concurrency)
             self.by_priority[priority] = function

@@ -16,6 +16,7 @@ from constructs import Construct
 from infra.acknowledged import acknowledge
 from infra.layers import NOT_DEPLOYED, ROOT, Target
 from infra.settings import Settings
+from infra.why import explain
 
 _LOGS_KEPT = {
     1: logs.RetentionDays.ONE_DAY,
@@ -29,6 +30,21 @@ _LOGS_KEPT = {
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """What a function is given, and why just that.
+
+    `reserved` executions are its own and its most (0: it shares the account's with all others). `loops` says
+    that it may send to a queue that comes back to it, which AWS stops after some 16 rounds unless told.
+    """
+
+    timeout: Duration
+    memory_mb: int
+    why: str
+    reserved: int = 0
+    loops: bool = False
+
+
+@dataclass(frozen=True)
 class FunctionMaker:
     """What all functions have in common."""
 
@@ -37,9 +53,7 @@ class FunctionMaker:
     layers: Sequence[lambda_.ILayerVersion]
     environment: Mapping[str, str]
 
-    def make(
-        self, scope: Construct, name: str, module: str, *, about: str, timeout: Duration, memory_mb: int
-    ) -> lambda_.Function:
+    def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: Bounds) -> lambda_.Function:
         """Make the function `<stack>-<name>` of `functions/<module>`, with a log and a role of its own."""
         full_name = f"{self.settings.name}-{name}"
         log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)
@@ -55,8 +69,10 @@ class FunctionMaker:
             code=lambda_.Code.from_asset(str(ROOT / self.settings.functions_dir), exclude=NOT_DEPLOYED),
             handler=f"{module}.handler",
             layers=[*self.layers],
-            timeout=timeout,
-            memory_size=memory_mb,
+            timeout=bounds.timeout,
+            memory_size=bounds.memory_mb,
+            reserved_concurrent_executions=bounds.reserved or None,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if bounds.loops else None,
             role=role,
             log_group=log,
             logging_format=lambda_.LoggingFormat.JSON,
@@ -70,6 +86,7 @@ class FunctionMaker:
             },
         )
         acknowledge(function, "L1", "The newest runtime is adopted when every pinned package has wheels for it")
+        explain(function, bounds.why)
         return function
 
 

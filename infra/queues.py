@@ -1,4 +1,4 @@
-"""One queue for each priority, behind each the queue of what could not be carried; and one of what cannot be read.
+"""One queue for each priority, behind them the queue of what could not be carried; and one of what cannot be read.
 
 Invariant: a message stays invisible for at least as long as the function that took it may run, or two would
 hold it.
@@ -6,7 +6,7 @@ hold it.
 
 from dataclasses import dataclass
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -14,6 +14,10 @@ from constructs import Construct
 from infra.acknowledged import acknowledge
 from infra.functions import allow
 from infra.settings import Settings
+from infra.why import explain
+
+PRIORITIES = ("high", "normal", "low")
+"""Each has a queue and an executor of its own."""
 
 KEPT = Duration.days(14)
 """The longest that SQS allows, on every queue: an outage of executors that is shorter loses no message."""
@@ -25,6 +29,9 @@ EXECUTE_TIMEOUT = Duration.minutes(15)
 """The longest that a Lambda may run; a run may take 840 seconds of it."""
 
 DEAD_LETTER_TIMEOUT = Duration.minutes(1)
+
+FEWEST_AT_ONCE = 2
+"""What AWS takes as the least bound of a mapping."""
 
 _CONSUME = (
     "sqs:ChangeMessageVisibility",
@@ -41,8 +48,11 @@ class Feed:
     queue: sqs.Queue
     visibility: Duration
 
-    def into(self, function: lambda_.Function, *, most_at_once: int = 0) -> None:
-        """Let a function consume the queue, in batches of which it may return single messages as failed."""
+    def into(self, function: lambda_.Function, *, most_at_once: int) -> None:
+        """Let a function consume the queue, in batches of which it may return single messages as failed.
+
+        Without a bound one queue would take all of the account's concurrency, of which the scan and the API live.
+        """
         timeout = function.timeout
         if timeout is None or self.visibility.to_seconds() < timeout.to_seconds():
             raise ValueError(f"{self.queue.node.path}: visibility is shorter than the timeout of its function")
@@ -54,16 +64,8 @@ class Feed:
             event_source_arn=self.queue.queue_arn,
             batch_size=10,
             report_batch_item_failures=True,
-            max_concurrency=most_at_once or None,
+            max_concurrency=most_at_once,
         )
-
-
-@dataclass(frozen=True)
-class PriorityQueue:
-    """The queue of a priority and its dead-letter queue."""
-
-    main: Feed
-    dead: Feed
 
 
 class Queues(Construct):
@@ -71,33 +73,62 @@ class Queues(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         super().__init__(scope, construct_id)
-        self._enforce_ssl = not settings.is_local
-        self.high = self._pair("High")
-        self.normal = self._pair("Normal")
-        self.low = self._pair("Low")
-        # Nothing consumes it: what stands there is for people to look at.
-        self.unreadable = self._queue("Unreadable", DEAD_LETTER_TIMEOUT).queue
+        self._settings = settings
+        self.dead = self._feed(
+            "Dead",
+            DEAD_LETTER_TIMEOUT,
+            why="What any priority gave up on: its function judges by the run's row alone",
+            accepts=sqs.RedriveAllowPolicy(source_queues=self._sources()),
+        )
+        self.by_priority = {
+            priority: self._feed(
+                priority.title(),
+                EXECUTE_TIMEOUT,
+                why="Its executor hides a claimed run's message for a lease at a time; a message that nobody "
+                "claimed comes back when no executor can be at it any more",
+                name=self._name(priority),
+                redrive=sqs.DeadLetterQueue(queue=self.dead.queue, max_receive_count=DELIVERIES),
+            )
+            for priority in PRIORITIES
+        }
+        self.unreadable = self._feed(
+            "Unreadable", DEAD_LETTER_TIMEOUT, why="Nothing receives from it: what stands there is for people to see"
+        ).queue
         acknowledge(self.unreadable, "SQS3", "It is the last stop itself: nothing receives from it")
-        self.by_priority = {"high": self.high, "normal": self.normal, "low": self.low}
 
     @property
     def arns(self) -> list[str]:
         """Return the queues that work is sent to."""
-        return [pair.main.queue.queue_arn for pair in self.by_priority.values()]
+        return [feed.queue.queue_arn for feed in self.by_priority.values()]
 
-    def _pair(self, priority: str) -> PriorityQueue:
-        dead = self._queue(f"{priority}Dead", DEAD_LETTER_TIMEOUT)
-        redrive = sqs.DeadLetterQueue(queue=dead.queue, max_receive_count=DELIVERIES)
-        return PriorityQueue(main=self._queue(priority, EXECUTE_TIMEOUT, redrive), dead=dead)
+    def _sources(self) -> list[sqs.IQueue]:
+        """Name the queues that may send here when they give up: by their names, for each of them names this one."""
+        arns = {name: Stack.of(self).format_arn(service="sqs", resource=self._name(name)) for name in PRIORITIES}
+        return [sqs.Queue.from_queue_arn(self, f"{name.title()}Source", arn) for name, arn in arns.items()]
 
-    def _queue(self, construct_id: str, visibility: Duration, redrive: sqs.DeadLetterQueue | None = None) -> Feed:
+    def _name(self, priority: str) -> str:
+        return f"{self._settings.name}-{priority}"
+
+    def _feed(
+        self,
+        construct_id: str,
+        visibility: Duration,
+        *,
+        why: str,
+        name: str | None = None,
+        redrive: sqs.DeadLetterQueue | None = None,
+        accepts: sqs.RedriveAllowPolicy | None = None,
+    ) -> Feed:
         queue = sqs.Queue(
             self,
             construct_id,
             retention_period=KEPT,
             visibility_timeout=visibility,
-            dead_letter_queue=redrive,
             # The embedded AWS speaks plain HTTP on the loopback interface.
-            enforce_ssl=self._enforce_ssl,
+            enforce_ssl=not self._settings.is_local,
+            queue_name=name,
+            dead_letter_queue=redrive,
+            redrive_allow_policy=accepts,
         )
+        explain(queue, why)
         return Feed(queue, visibility)

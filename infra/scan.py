@@ -3,9 +3,10 @@
 from aws_cdk import Duration
 from constructs import Construct
 
-from infra.functions import FunctionMaker, allow
+from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
+from timeball.aws import schema
 
 
 class Scan(Construct):
@@ -20,9 +21,14 @@ class Scan(Construct):
             "scan",
             "scan",
             about="Sends what is due within the look-ahead",
-            timeout=Duration.seconds(30),
-            memory_mb=1024,
+            bounds=Bounds(
+                Duration.seconds(30),
+                memory_mb=1024,
+                reserved=maker.settings.reserved_concurrency,
+                why="One call a second and partition, two while a new loop takes over; "
+                "one that takes longer stops its own partition for so long and no other",
+            ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_and_indexes)
+        allow(self.function, FIND, storage.jobs_by(schema.DUE))
         allow(self.function, ["sqs:SendMessage"], queues.arns)

@@ -66,6 +66,12 @@ def _stack_name(text: str) -> str:
     return text
 
 
+def _table_name(text: str) -> str:
+    if text and not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", text):
+        raise ValueError("must be the name of a table that exists, or empty")
+    return text
+
+
 def _setting(meaning: str, parse: Callable[[str], int] | Callable[[str], str], *stages: int | str) -> dict[str, object]:
     """Describe a setting; one default for all stages, or one for each."""
     defaults = stages if len(stages) == len(STAGES) else stages * len(STAGES)
@@ -127,7 +133,32 @@ class Settings:
         metadata=_setting("Memory of an executor, in MB", _whole(128, 10240), 512, 512, 1024)
     )
     execute_concurrency: int = field(
-        metadata=_setting("Most executors at a time for each priority; 0 sets no bound", _whole(2, 1000, 0), 0)
+        metadata=_setting("Most executors at a time for each priority, ten runs each", _whole(2, 1000), 5, 50, 250)
+    )
+    reserved_concurrency: int = field(
+        metadata=_setting(
+            "Concurrency that is kept for the scan, the authorizer and the API, for each; 0 keeps none",
+            _whole(0, 1000),
+            0,
+        )
+    )
+    account_concurrency: int = field(
+        metadata=_setting(
+            "Concurrency that AWS gives the account: `aws lambda get-account-settings`", _whole(10, 1_000_000), 1000
+        )
+    )
+    jobs_table: str = field(
+        metadata=_setting("A jobs table that exists; without one the stack makes its own", _table_name, "")
+    )
+    tenants_table: str = field(
+        metadata=_setting("A tenants table that exists; without one the stack makes its own", _table_name, "")
+    )
+    warm_runs_per_second: int = field(
+        metadata=_setting(
+            "Runs a second that the jobs table and its indexes are made ready for, at a price; 0 leaves AWS's default",
+            _whole(0, 100_000),
+            *(0, 0, 10_000),
+        )
     )
     log_retention_days: int = field(
         metadata=_setting("How long logs are kept", _number_of(1, 7, 14, 30, 90, 180, 365), 1, 30, 90)
@@ -174,8 +205,32 @@ class Settings:
             problems.append("heartbeat_seconds must be at most a third of lease_seconds, so that a lost one is made up")
         if self.lookahead_seconds >= self.misfire_seconds:
             problems.append("lookahead_seconds must be less than misfire_seconds")
+        problems += self._overcommitments()
+        if self.jobs_table and self.jobs_table == self.tenants_table:
+            problems.append("jobs_table and tenants_table must be two tables: whoever may write jobs may make no keys")
         if problems:
             raise SettingsError("\n".join(PREFIX + problem for problem in problems))
+
+    def _overcommitments(self) -> list[str]:
+        """Say what would take more of the account's concurrency than it has."""
+        problems = []
+        if 4 * self.execute_concurrency > self.account_concurrency:
+            problems.append(
+                "execute_concurrency must be at most a quarter of account_concurrency: "
+                "three priorities take one each, and the last is for all other functions"
+            )
+        if 0 < self.reserved_concurrency < 2 * self.partitions:
+            problems.append(
+                "reserved_concurrency must be 0 or at least twice partitions: a scan of the old loop "
+                "and one of the new may run in each"
+            )
+        reserved = 3 * self.reserved_concurrency
+        if reserved and self.account_concurrency - reserved < max(100, 3 * self.execute_concurrency + 2):
+            problems.append(
+                "reserved_concurrency, taken three times, must leave of account_concurrency what AWS demands (100) "
+                "and what the executors and the dead-letter function may take (three times execute_concurrency and 2)"
+            )
+        return problems
 
 
 def as_markdown() -> str:

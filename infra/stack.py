@@ -30,7 +30,7 @@ class TimeballStack(Stack):
         api = Api(self, "Api", maker, storage, queues)
         scan = Scan(self, "Scan", maker, storage, queues)
         Executors(self, "Executors", maker, storage, queues)
-        DeadLetters(self, "DeadLetters", maker, storage, queues)
+        DeadLetters(self, "Judge", maker, storage, queues)
         ticker = Ticker(self, "Ticker", scan.function, settings)
 
         outputs = {
@@ -39,10 +39,10 @@ class TimeballStack(Stack):
             "TenantsTable": storage.tenants.table_name,
             "TickerArn": ticker.machine.state_machine_arn,
         }
+        outputs["DeadLetters"] = queues.dead.queue.queue_url
         outputs["UnreadableQueue"] = queues.unreadable.queue_url
-        for priority, pair in queues.by_priority.items():
-            outputs[f"{priority.title()}Queue"] = pair.main.queue.queue_url
-            outputs[f"{priority.title()}DeadLetters"] = pair.dead.queue.queue_url
+        for priority, feed in queues.by_priority.items():
+            outputs[f"{priority.title()}Queue"] = feed.queue.queue_url
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
         if settings.is_local:
@@ -53,9 +53,7 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
     return {
         "TIMEBALL_JOBS_TABLE": storage.jobs.table_name,
         "TIMEBALL_TENANTS_TABLE": storage.tenants.table_name,
-        "TIMEBALL_QUEUE_HIGH": queues.high.main.queue.queue_url,
-        "TIMEBALL_QUEUE_NORMAL": queues.normal.main.queue.queue_url,
-        "TIMEBALL_QUEUE_LOW": queues.low.main.queue.queue_url,
+        **{f"TIMEBALL_QUEUE_{name.upper()}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
         "TIMEBALL_QUEUE_UNREADABLE": queues.unreadable.queue_url,
         "TIMEBALL_SHARDS": str(settings.shards),
         "TIMEBALL_LIST_SHARDS": str(settings.list_shards),

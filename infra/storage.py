@@ -1,5 +1,7 @@
 """The tables, as the code that uses them defines them."""
 
+from dataclasses import dataclass
+
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
@@ -22,21 +24,48 @@ FIND = ("dynamodb:Query",)
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
 
 
+@dataclass(frozen=True)
+class _Units:
+    """Capacity units a second."""
+
+    writes: int
+    reads: int = 0
+
+
+_PER_RUN = {
+    schema.JOBS.name: _Units(writes=4, reads=4),
+    schema.DUE.name: _Units(writes=2),
+    schema.LISTING.name: _Units(writes=2),
+}
+"""What a run takes of the jobs table and of each index in the second in which it is due.
+
+Of a recurring job: its row is inserted, claimed and ended, and its job moves on, with the due entry at two units; two
+reads of the job, one of the run, one look for runs that stand already. A one-off ends its job, which moves in the
+listing, too.
+"""
+
+_NEW = _Units(writes=4_000, reads=12_000)
+"""What AWS makes a new table or index ready for by itself."""
+
+
 class Storage(Construct):
-    """The jobs and the tenants table; outside the local stage no deployment deletes them."""
+    """The jobs and the tenants table; outside the local stage no deployment deletes them.
+
+    A table that is named in the settings exists already: nothing of it is made or changed here.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         super().__init__(scope, construct_id)
-        self.jobs = self._table("Jobs", schema.JOBS, settings)
-        self.tenants = self._table("Tenants", schema.TENANTS, settings)
+        self.jobs = self._table("Jobs", schema.JOBS, settings, settings.jobs_table)
+        self.tenants = self._table("Tenants", schema.TENANTS, settings, settings.tenants_table)
 
-    @property
-    def jobs_and_indexes(self) -> list[str]:
-        """Return the ARNs of the jobs table and of each of its indexes, for a policy without wildcards."""
-        arn = self.jobs.table_arn
-        return [arn, *(f"{arn}/index/{index.name}" for index in schema.JOBS.indexes)]
+    def jobs_by(self, index: schema.Index) -> list[str]:
+        """Return the ARNs of the jobs table and of one of its indexes, for a policy without wildcards."""
+        return [self.jobs.table_arn, f"{self.jobs.table_arn}/index/{index.name}"]
 
-    def _table(self, construct_id: str, table: schema.Table, settings: Settings) -> dynamodb.TableV2:
+    def _table(self, construct_id: str, table: schema.Table, settings: Settings, existing: str) -> dynamodb.ITableV2:
+        if existing:
+            return dynamodb.TableV2.from_table_name(self, construct_id, existing)
         return dynamodb.TableV2(
             self,
             construct_id,
@@ -50,15 +79,28 @@ class Storage(Construct):
                     partition_key=_attribute(index.partition),
                     sort_key=_attribute(index.sort),
                     projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+                    warm_throughput=_warm(index.name, settings),
                 )
                 for index in table.indexes
             ],
+            warm_throughput=_warm(table.name, settings),
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=not settings.is_local
             ),
             deletion_protection=not settings.is_local,
             removal_policy=RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN,
         )
+
+
+def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:
+    """Return what a table or an index is to be ready for at once, as far as it is more than AWS's default."""
+    each, runs = _PER_RUN.get(name, _Units(writes=0)), settings.warm_runs_per_second
+    writes, reads = each.writes * runs, each.reads * runs
+    if writes <= _NEW.writes and reads <= _NEW.reads:
+        return None
+    return dynamodb.WarmThroughput(
+        write_units_per_second=max(writes, _NEW.writes), read_units_per_second=max(reads, _NEW.reads)
+    )
 
 
 def _attribute(attribute: schema.Attribute) -> dynamodb.Attribute:

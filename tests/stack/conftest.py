@@ -41,9 +41,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("stack"))
 
 
-def _synthesized(folder: Path, stage: str) -> Synthesized:
+def _synthesized(folder: Path, stage: str, **settings: object) -> Synthesized:
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
-    assembly = synthesize({**context, "timeball:stage": stage, "aws:cdk:bundling-stacks": []}, folder)
+    ours = {f"timeball:{name}": value for name, value in {"stage": stage, **settings}.items()}
+    assembly = synthesize({**context, **ours, "aws:cdk:bundling-stacks": []}, folder)
     path = Path(assembly) / "Timeball.template.json"
     return Synthesized(path, json.loads(path.read_text()))
 
@@ -58,3 +59,16 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 def local_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack as it is deployed to the emulator."""
     return _synthesized(tmp_path_factory.mktemp("local"), "local")
+
+
+@pytest.fixture(scope="session")
+def large_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack for spikes, with concurrency reserved."""
+    return _synthesized(tmp_path_factory.mktemp("large"), "large", reserved_concurrency=40)
+
+
+@pytest.fixture(scope="session")
+def attached_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack over tables that exist."""
+    tables = {"jobs_table": "jobs-of-may", "tenants_table": "tenants-of-may"}
+    return _synthesized(tmp_path_factory.mktemp("attached"), "large", **tables)

@@ -24,6 +24,20 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        {"account_concurrency": 10, "execute_concurrency": 2},  # the least that AWS gives, and the least that it takes
+        {"stage": "large"},
+        {"stage": "large", "reserved_concurrency": 82},
+        {"stage": "local"},
+    ],
+)
+def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None:
+    settings = _read(**given)
+    assert settings.account_concurrency - 3 * settings.execute_concurrency >= settings.account_concurrency / 4
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         ({"stage": "medium"}, "stage=medium must be one of local, small, large"),
@@ -36,7 +50,14 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
         ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),  # what an executor has time for
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
-        ({"execute_concurrency": 1}, "must be 0 or a whole number from 2 to 1000"),  # as AWS has it
+        ({"execute_concurrency": 0}, "must be a whole number from 2 to 1000"),  # there is no "no bound"
+        ({"execute_concurrency": 1}, "must be a whole number from 2 to 1000"),  # as AWS has it
+        ({"account_concurrency": 10}, "execute_concurrency must be at most a quarter"),  # a new account
+        ({"partitions": 4, "reserved_concurrency": 7}, "must be 0 or at least twice partitions"),
+        ({"reserved_concurrency": 301}, "must leave of account_concurrency what AWS demands"),
+        ({"execute_concurrency": 250, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 3 * 250 + 2
+        ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
+        ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
         ({"writes": "transaction"}, "must be one of batch, single"),
     ],
 )

@@ -41,11 +41,15 @@ def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> 
     assert {queue["Properties"]["MessageRetentionPeriod"] for queue in queues} == {14 * 24 * 3600}
 
 
-def test_each_priority_has_a_queue_of_its_own_dead_letters(stack: Synthesized) -> None:
-    queues = stack.resources("AWS::SQS::Queue").values()
-    redrives = [queue["Properties"]["RedrivePolicy"] for queue in queues if "RedrivePolicy" in queue["Properties"]]
-    assert [redrive["maxReceiveCount"] for redrive in redrives] == [10, 10, 10]
-    assert len({json.dumps(redrive["deadLetterTargetArn"]) for redrive in redrives}) == 3
+def test_the_priorities_share_a_queue_of_dead_letters_which_takes_nobody_elses(stack: Synthesized) -> None:
+    queues = [queue["Properties"] for queue in stack.resources("AWS::SQS::Queue").values()]
+    sources = [queue for queue in queues if "RedrivePolicy" in queue]
+    assert [queue["RedrivePolicy"]["maxReceiveCount"] for queue in sources] == [10, 10, 10]
+    (dead,) = {json.dumps(queue["RedrivePolicy"]["deadLetterTargetArn"]) for queue in sources}
+    allowed = stack.resolve(json.loads(dead))["RedriveAllowPolicy"]
+    assert allowed["redrivePermission"] == "byQueue"
+    names = [arn["Fn::Join"][1][-1].removeprefix(":") for arn in allowed["sourceQueueArns"]]
+    assert names == [queue["QueueName"] for queue in sources]
 
 
 def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
@@ -55,7 +59,7 @@ def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
 
 def test_a_message_stays_invisible_for_as_long_as_its_function_may_run(stack: Synthesized) -> None:
     mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
-    assert len(mappings) == 6
+    assert len(mappings) == 4
     for mapping in mappings:
         queue = stack.resolve(mapping["Properties"]["EventSourceArn"])
         function = stack.resolve(mapping["Properties"]["FunctionName"])
@@ -105,8 +109,9 @@ def test_the_ticker_runs_the_definition_in_the_repository(stack: Synthesized) ->
     (machine,) = stack.resources("AWS::StepFunctions::StateMachine").values()
     assert machine["Properties"]["DefinitionString"] == DEFINITION.read_text()
     assert machine["Properties"]["StateMachineType"] == "EXPRESS"
-    scan = stack.resolve(machine["Properties"]["DefinitionSubstitutions"]["ScanArn"])
-    assert scan["Handler"] == "scan.handler"
+    told = machine["Properties"]["DefinitionSubstitutions"]
+    assert stack.resolve(told["ScanArn"])["Handler"] == "scan.handler"
+    assert told["Partition"] == {"Ref": "AWS::Partition"}
 
 
 def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synthesized) -> None:
@@ -124,18 +129,17 @@ CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "Re
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND}
 KEEPER = {**SENDER, "Unreadable": SEND}
-FINDER = {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, "Jobs/index/listing": FIND, **SENDER}
 
 
 @pytest.mark.parametrize(
     ("function", "allowed"),
     [
-        ("api", FINDER),
-        ("scan", FINDER),
+        ("api", {"Jobs": ROWS | FIND, "Jobs/index/listing": FIND, **SENDER}),
+        ("scan", {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, **SENDER}),
         ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
-        ("dead-letter", {"Jobs": ROWS, **KEEPER, "HighDead": CONSUME, "NormalDead": CONSUME, "LowDead": CONSUME}),
+        ("dead-letter", {"Jobs": ROWS, **KEEPER, "Dead": CONSUME}),
         ("authorize", {"Tenants": {"GetItem"}}),
     ],
 )
@@ -201,9 +205,8 @@ def test_each_function_is_told_every_setting_that_the_code_reads_and_no_other(st
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
-    queues = {f"{priority}{kind}" for priority in ("High", "Normal", "Low") for kind in ("Queue", "DeadLetters")}
-    others = {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", "UnreadableQueue"}
-    assert stack.template["Outputs"].keys() == {*others, *queues}
+    queues = {"HighQueue", "NormalQueue", "LowQueue", "DeadLetters", "UnreadableQueue"}
+    assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
 
 
 def test_the_fakes_and_compiled_files_are_not_deployed(stack: Synthesized) -> None:
@@ -217,11 +220,11 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _short_name(resource: Any) -> str:
-    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `HighDead`, `apilog`."""
+    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Dead`, `apilog`."""
     if "Fn::Join" in resource:
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "DeadLetters"):
+    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "Judge"):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

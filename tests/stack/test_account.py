@@ -1,0 +1,171 @@
+"""What AWS does and emulators do not: concurrency, loops, throughput, partitions; and tables that outlived a stack."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grimp
+import pytest
+
+from infra.ticker import DEFINITION
+from tests.stack.conftest import Synthesized
+from timeball.aws import schema
+
+ASKED = {
+    "due": "due",
+    "dead_letters": "listing",
+    **dict.fromkeys(("backfills_of", "ledger", "live_runs", "read_attempts", "runs_between"), "table"),
+}
+"""What each question of the store that is a query asks: the table or one of its indexes."""
+
+
+def _statements(stack: Synthesized, function: str) -> Iterator[dict[str, Any]]:
+    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
+    for policy in stack.resources("AWS::IAM::Policy").values():
+        if {"Ref": role} in policy["Properties"]["Roles"]:
+            yield from policy["Properties"]["PolicyDocument"]["Statement"]
+
+
+def _resources(stack: Synthesized, function: str, action: str) -> list[Any]:
+    """List what a function may do an action to."""
+    found: list[Any] = []
+    for statement in _statements(stack, function):
+        if action in (statement["Action"], *statement["Action"]):
+            resource = statement["Resource"]
+            found += resource if isinstance(resource, list) else [resource]
+    return found
+
+
+def _feeds(stack: Synthesized) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield what feeds a function: the queue's logical id, the function's name, the mapping."""
+    for body in stack.resources("AWS::Lambda::EventSourceMapping").values():
+        mapping = body["Properties"]
+        name = stack.resolve(mapping["FunctionName"])["FunctionName"].removeprefix("Timeball-")
+        yield mapping["EventSourceArn"]["Fn::GetAtt"][0], name, mapping
+
+
+@pytest.mark.parametrize(("fixture", "executors"), [("local_stack", 5), ("stack", 50), ("large_stack", 250)])
+def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
+    fixture: str, executors: int, request: pytest.FixtureRequest
+) -> None:
+    synthesized: Synthesized = request.getfixturevalue(fixture)
+    bounds = {name: mapping["ScalingConfig"]["MaximumConcurrency"] for _, name, mapping in _feeds(synthesized)}
+    assert bounds == {
+        **dict.fromkeys(("execute-high", "execute-normal", "execute-low"), executors),
+        "dead-letter": 2,
+    }
+    assert sum(bounds.values()) <= 1000 - 100, "the scan, the authorizer and the API need the rest"
+
+
+def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_asked_for(
+    stack: Synthesized, large_stack: Synthesized
+) -> None:
+    assert not any("ReservedConcurrentExecutions" in function for function in stack.functions().values())
+    reserved = {
+        name: function["ReservedConcurrentExecutions"]
+        for name, function in large_stack.functions().items()
+        if "ReservedConcurrentExecutions" in function
+    }
+    assert reserved == {"api": 40, "authorize": 40, "scan": 40}
+
+
+def test_a_function_that_what_it_sends_may_come_back_to_is_not_stopped_for_a_loop(stack: Synthesized) -> None:
+    fed = {queue: name for queue, name, _ in _feeds(stack)}
+    after: dict[str, set[str]] = {}
+    for name in stack.functions():
+        after[name] = {arn["Fn::GetAtt"][0] for arn in _resources(stack, name, "sqs:SendMessage")}
+    for queue, body in stack.resources("AWS::SQS::Queue").items():
+        redrive = body["Properties"].get("RedrivePolicy")
+        given_up = {redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]} if redrive else set()
+        after[queue] = given_up | ({fed[queue]} if queue in fed else set())
+
+    loops = {name for name in stack.functions() if name in _reached(after, name)}
+    assert {"execute-high", "dead-letter"} <= loops
+    allowed = {name for name, function in stack.functions().items() if function.get("RecursiveLoop") == "Allow"}
+    assert allowed == loops
+
+
+def _reached(after: dict[str, set[str]], start: str) -> set[str]:
+    reached: set[str] = set()
+    ahead = set(after[start])
+    while ahead:
+        reached |= ahead
+        ahead = {following for one in ahead for following in after[one]} - reached
+    return reached
+
+
+@pytest.mark.parametrize(
+    ("function", "module"),
+    [
+        ("api", "functions.api.app"),
+        ("authorize", "functions.authorize"),
+        ("scan", "functions.scan"),
+        ("execute-high", "functions.execute"),
+        ("execute-normal", "functions.execute"),
+        ("execute-low", "functions.execute"),
+        ("dead-letter", "functions.dead_letter"),
+    ],
+)
+def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
+    function: str, module: str, stack: Synthesized
+) -> None:
+    graph = grimp.build_graph("timeball", "functions")
+    used = {module, *graph.find_upstream_modules(module)}
+    text = "".join(_source(name) for name in used if re.match(r"functions|timeball\.engine", name))
+    asked = {ASKED[name] for name in re.findall(r"store\.([a-z_]+)\(", text) if name in ASKED}
+    arns = map(json.dumps, _resources(stack, function, "dynamodb:Query"))
+    assert {(re.findall(r"/index/(\w+)", arn) or ["table"])[0] for arn in arns} == asked
+
+
+def _source(module: str) -> str:
+    found = importlib.util.find_spec(module)
+    assert found
+    assert found.origin
+    return Path(found.origin).read_text(encoding="utf-8")
+
+
+def test_an_attached_table_is_neither_made_nor_changed(attached_stack: Synthesized) -> None:
+    assert not [
+        body for body in attached_stack.template["Resources"].values() if body["Type"].startswith("AWS::DynamoDB")
+    ]
+    outputs = attached_stack.template["Outputs"]
+    assert (outputs["JobsTable"]["Value"], outputs["TenantsTable"]["Value"]) == ("jobs-of-may", "tenants-of-may")
+
+
+def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attached_stack: Synthesized) -> None:
+    for function in attached_stack.functions().values():
+        told = function["Environment"]["Variables"]
+        assert (told["TIMEBALL_JOBS_TABLE"], told["TIMEBALL_TENANTS_TABLE"]) == ("jobs-of-may", "tenants-of-may")
+    for name, action, tables in (
+        ("scan", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/due"]),
+        ("api", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/listing"]),
+        ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
+        ("authorize", "dynamodb:GetItem", ["tenants-of-may"]),
+    ):
+        ends = [arn["Fn::Join"][1][-1] for arn in _resources(attached_stack, name, action)]
+        assert ends == [f":table/{table}" for table in tables]
+
+
+def test_no_arn_is_written_for_one_partition_alone(
+    stack: Synthesized, large_stack: Synthesized, attached_stack: Synthesized
+) -> None:
+    for synthesized in (stack, large_stack, attached_stack):
+        assert "arn:aws:" not in synthesized.path.read_text()
+    assert "arn:aws" not in DEFINITION.read_text()
+
+
+def test_tables_are_ready_for_what_a_stage_is_meant_for(stack: Synthesized, large_stack: Synthesized) -> None:
+    assert "WarmThroughput" not in json.dumps(stack.template)
+    tables = [body["Properties"] for body in large_stack.resources("AWS::DynamoDB::GlobalTable").values()]
+    jobs = next(table for table in tables if "GlobalSecondaryIndexes" in table)
+    warm = {index["IndexName"]: index["WarmThroughput"] for index in jobs["GlobalSecondaryIndexes"]}
+    # 10,000 runs a second: of the 6 write units of a run 4 are the table's and 2 the due index's.
+    assert jobs["WarmThroughput"] == {"ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 40_000}
+    assert warm == {
+        index.name: {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 20_000} for index in schema.JOBS.indexes
+    }
+    (tenants,) = (table for table in tables if table is not jobs)
+    assert "WarmThroughput" not in tenants
