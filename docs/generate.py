@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.reason import SENTENCES
 from timeball.domain.run import MOVES, TERMINAL, RunState
@@ -38,6 +39,7 @@ def reasons() -> str:
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
     "runs.md": {"states": states, "reasons": reasons},
     "settings.md": {"settings": as_markdown},
 }
