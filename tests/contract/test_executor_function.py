@@ -24,7 +24,7 @@ from timeball.engine.scan import scan
 from timeball.engine.world import World
 from timeball.ports import LedgerQuery, Owner
 
-QUEUES = ("HIGH", "NORMAL", "LOW", "UNREADABLE")
+QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
 CACHED = (wiring.settings, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
 
 

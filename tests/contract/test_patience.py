@@ -19,7 +19,7 @@ from timeball.ports import UnavailableError
 ENVIRONMENT = {
     **{
         f"TIMEBALL_QUEUE_{name}": f"https://sqs.example/1/{name.lower()}"
-        for name in ("HIGH", "NORMAL", "LOW", "UNREADABLE")
+        for name in ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
     },
     "TIMEBALL_JOBS_TABLE": "jobs",
     "AWS_DEFAULT_REGION": "us-east-1",

@@ -11,14 +11,15 @@ import pytest
 
 from tests.contract.backends import client, moto
 from tests.contract.rows import NOW
-from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableMessageError, parse_message
+from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.ports import Delivery, Dispatch, Inbox, Queue
+from timeball.ports import MAX_WATCHED, Delivery, Dispatch, Inbox, Queue, Watch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
 PRIORITIES = ("high", "normal", "low")
+WATCH = "watch"
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,14 @@ class Queues:
     queue: Queue
     inbox: Callable[[str], Inbox]
     receive: Callable[[str], Sequence[Delivery]]
+    due_watches: Callable[[], Sequence[Watch]]
 
 
 @pytest.fixture(params=["memory", "moto", *(["endpoint"] if ENDPOINT else [])])
 def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
     if request.param == "memory":
         memory = MemoryQueue(VirtualClock(NOW).now)
-        yield Queues(memory, memory.inbox, memory.receive)
+        yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
         return
     with ThreadPoolExecutor(4) as threads:
         if request.param == "moto":
@@ -46,7 +48,7 @@ def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
 
 def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
     prefix = f"contract-{uuid.uuid4().hex[:8]}"
-    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in PRIORITIES}
+    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in (*PRIORITIES, WATCH)}
 
     def receive(priority: str) -> list[Delivery]:
         answer = sqs.receive_message(
@@ -57,10 +59,15 @@ def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
             for message in answer.get("Messages", [])
         ]
 
+    def due_watches() -> list[Watch]:
+        answer = sqs.receive_message(QueueUrl=urls[WATCH], MaxNumberOfMessages=10, WaitTimeSeconds=0)
+        return [parse_watch({"body": message["Body"]}) for message in answer.get("Messages", [])]
+
     return Queues(
-        SqsQueue(sqs, urls, VirtualClock(NOW), threads),
+        SqsQueue(sqs, urls, urls[WATCH], VirtualClock(NOW), threads),
         lambda priority: SqsInbox(sqs, urls[priority], threads),
         receive,
+        due_watches,
     )
 
 
@@ -159,3 +166,35 @@ def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, 
 def test_a_message_that_names_no_run_is_an_error_of_its_own(body: str) -> None:
     with pytest.raises(UnreadableMessageError):
         parse_message({"messageId": "m", "body": body, "receiptHandle": "r"})
+
+
+def test_a_watch_comes_as_it_was_sent_when_its_time_has_come(queues: Queues) -> None:
+    due = Watch(tuple(_run(step) for step in range(MAX_WATCHED)), NOW, look=3)
+    later = Watch((_run(0),), NOW + 60_000)
+    assert queues.queue.watch([due, later]) == [True, True]
+    assert list(queues.due_watches()) == [due]
+
+
+def test_a_watch_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
+    assert queues.queue.watch([Watch((_run(0),), NOW + 10**8)]) == [True]
+
+
+def test_the_backlog_of_a_priority_is_what_waits_to_be_received(queues: Queues) -> None:
+    queues.queue.send([Dispatch(_run(step), "normal", NOW) for step in range(12)], NOW)
+    queues.queue.send([Dispatch(_run(step), "normal", NOW + 60_000) for step in range(3)], NOW)
+    assert [queues.queue.backlog(priority) for priority in PRIORITIES] == [0, 12, 0]
+    assert len(queues.receive("normal")) == 10
+    assert queues.queue.backlog("normal") == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("", "[]", "{}", '{"runs":[],"at":1,"look":1}', '{"runs":[["acme","job.1"]],"at":1,"look":1}'),
+        *('{"runs":7,"at":1,"look":1}', '{"runs":[[1,"x"]],"at":1,"look":1}', '{"runs":[["acme"]],"at":1,"look":1}'),
+        pytest.param("[" * 100_000, id="nested too deeply"),
+    ],
+)
+def test_a_watch_that_names_no_runs_is_an_error_of_its_own(body: str) -> None:
+    with pytest.raises(UnreadableMessageError):
+        parse_watch({"messageId": "m", "body": body})

@@ -15,6 +15,7 @@ from timeball.ports import Delivery, Dispatch
 from timeball.testing.virtual_clock import VirtualClock
 
 URLS = {"high": "high", "normal": "normal", "low": "low"}
+WATCH_URL = "watch"
 
 
 class Sqs:
@@ -48,7 +49,7 @@ class Sqs:
 
 
 def _queue(clock: VirtualClock, sqs: Any, threads: ThreadPoolExecutor) -> SqsQueue:
-    return SqsQueue(sqs, URLS, clock, threads, Waits().asker())
+    return SqsQueue(sqs, URLS, WATCH_URL, clock, threads, Waits().asker())
 
 
 def _run(number: int) -> RunId:

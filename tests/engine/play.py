@@ -14,6 +14,7 @@ from timeball.domain.schedule import Schedule, Timing
 from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.scan import Scan, scan
+from timeball.engine.watch import look_again
 from timeball.engine.world import Rules, World
 from timeball.ports import Answer, Call, Caller, Delivery, LedgerQuery, Owner, Queue, Store
 from timeball.testing.counting_meter import CountingMeter
@@ -144,6 +145,14 @@ class Play:
                 self.execute(deliveries, priority=priority)
                 return True
         return False
+
+    def watch(self) -> int:
+        """Look again at what is to be looked at by now; return how many runs were sent again."""
+        due, sent = self.queue.due_watches(), len(self.queue.sent)
+        for watch, gone in zip(due, look_again(self.world(), due), strict=True):
+            if gone:
+                self.queue.watches.remove(watch)
+        return len(self.queue.sent) - sent
 
     def messages(self) -> list[tuple[RunId, int]]:
         """Return the messages of all queues, and from when each may be received."""

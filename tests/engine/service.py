@@ -56,12 +56,13 @@ class Target(NotingCaller):
 
 
 class Service:
-    """Scans and executors over a play, each of which can be out."""
+    """Scans and executors over a play, each of which can be out; and, if wanted, a look again at what was sent."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
         self.target = Target(play.clock)
         self.is_scanning = self.is_executing = True
+        self.is_watching = False
         self._runner = play.clock.runner()
         self._executors: set[asyncio.Task[object]] = set()
         self._sweeps = Sweeps()
@@ -106,6 +107,8 @@ class Service:
                 task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work)
                 self._executors.add(task)
                 task.add_done_callback(self._executors.discard)
+        if self.is_watching:
+            self.play.watch()
         if self.play.queue.dead:
             dead, self.play.queue.dead = self.play.queue.dead, []
             assert all(judge(self.play.world(), dead))
@@ -117,6 +120,8 @@ class Service:
             moments.append(max(self._next_scan_at(), (self._scanned_at + 1) * SECOND_MS))
         if self.is_executing:
             moments += [seen_at for priority in Priority for _, seen_at in self.play.queue.waiting(priority)]
+        if self.is_watching:
+            moments += [watch.at for watch in self.play.queue.watches]
         return max(min(moments, default=now + 3600 * SECOND_MS), now + 1)
 
     def _next_scan_at(self) -> int:

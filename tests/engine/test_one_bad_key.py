@@ -27,16 +27,16 @@ class HotStore(MemoryStore):
     refused: frozenset[str] = frozenset()
     forgets: int = 0
 
-    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
         self._refuse("read runs", [run_id.job for run_id in ids])
         if self.forgets == 2:
             self.forgets = 0
             raise UnavailableError("and the rows cannot be read")
-        return super().read_runs(ids)
+        return super().read_runs(ids, strong=strong)
 
-    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
         self._refuse("read jobs", keys)
-        return super().read_jobs(keys, with_work=with_work)
+        return super().read_jobs(keys, with_work=with_work, strong=strong)
 
     def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         """Write what can be written, and then say that not all was: what a table does."""
@@ -125,10 +125,10 @@ class UnreadableRuns(MemoryStore):
 
     unreadable: bool = False
 
-    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
         if self.unreadable and any(run_id.job.tenant == "hot" for run_id in ids):
             raise ValueError("no state of a run is called so")
-        return super().read_runs(ids)
+        return super().read_runs(ids, strong=strong)
 
 
 def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_due_index(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tests.simulation.checker import complaints
 from tests.simulation.process import CutOffError, Process, Stop, Weather, simulated
 from tests.simulation.story import START, Done, Story
-from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second
+from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
 from tests.simulation.world import SimulatedCaller
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
@@ -63,7 +63,7 @@ class Meeting:
 
     def _play(self, moment: int) -> tuple[int, Story]:
         """Play it, with a stop at a moment of the first; return how many moments that had, and the story."""
-        story = Story(0)
+        story = Story(2 if purges in self.meanwhile else 0)
         story.calm_down()
         story.receiver.takes_ms = (self.call_seconds * SECOND_MS,)
         moments = story.clock.run(self._told(story, moment))
@@ -83,7 +83,8 @@ class Meeting:
             await _to_its_end(verb(story, _process(story, verb)))
         if self.late:
             await tasks[0]
-        workers = (scan_each_second(story, 1), execute_messages(story, 1), judge_dead_letters(story))
+        workers = [scan_each_second(story, 1), execute_messages(story, 1), judge_dead_letters(story)]
+        workers += [watch_over_runs(story)] if story.is_lossy else []
         tasks += [asyncio.create_task(worker) for worker in workers]
         await _rest(story)
         for task in tasks:
@@ -174,6 +175,11 @@ async def gives_up(story: Story, _: Process) -> None:
         story.queue.give_up(run)
 
 
+async def purges(story: Story, _: Process) -> None:
+    """Lose all messages."""
+    story.queue.purge()
+
+
 _ROLES: dict[Verb, str] = {scans: "scanner", plans_slowly: "scanner", executes: "executor", claims: "executor"}
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
@@ -221,6 +227,13 @@ MEETINGS = {
     ),
     "a claim by one who dies, of a run whose message is given up": Meeting(
         _due_once, (5, claims), [gives_up], stop_seconds=10
+    ),
+    "a scan that breaks off, and a purge": Meeting([(0, submits(_ONCE))], (1, scans), [purges], stop_seconds=None),
+    "a submission that breaks off, and a purge": Meeting(
+        [], (0, submits(At(START))), [purges], stop_seconds=None, call_seconds=0
+    ),
+    "an execution that breaks off, and a purge": Meeting(
+        _due_once, (5, executes), [purges], stop_seconds=None, call_seconds=0
     ),
     "an execution that breaks off, and who is parked behind it": Meeting(
         [(0, submits(Every(5, START), OverlapPolicy.QUEUE_ONE)), (1, scans)],

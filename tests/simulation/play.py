@@ -6,7 +6,14 @@ from collections.abc import Callable
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
 from tests.simulation.users import act, give_up
-from tests.simulation.workers import befall, execute_messages, judge_dead_letters, repartition, scan_each_second
+from tests.simulation.workers import (
+    befall,
+    execute_messages,
+    judge_dead_letters,
+    repartition,
+    scan_each_second,
+    watch_over_runs,
+)
 from tests.simulation.world import LONGEST_LAG_MS
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 
@@ -25,6 +32,7 @@ async def _play(story: Story) -> None:
     actors = [scan_each_second(story, 1), scan_each_second(story, 2)]
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
+    actors += [watch_over_runs(story)] if story.is_lossy else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

@@ -25,6 +25,8 @@ _LONG_EACH = 60
 _LONG_STORM_MS = 13 * MINUTE_MS
 """Longer than any run waits for its host, and than the queue is let give up on a run again."""
 
+_LOSSY_EACH = 4
+
 _CALM_MS = 20 * SECOND_MS
 
 _RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1)
@@ -110,6 +112,14 @@ class Story:
         One host is down throughout, and the queue gives up on the messages of some runs each time.
         """
         return self.seed % _LONG_EACH == _LONG_EACH - 1
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether this is one of the stories in which messages are lost, and runs that were sent are looked at again.
+
+        In the others nobody looks again: while no message is lost, every promise holds without.
+        """
+        return self.seed % _LOSSY_EACH == _LOSSY_EACH - 2
 
     @property
     def slowness(self) -> int:

@@ -11,16 +11,19 @@ from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan
+from timeball.engine.watch import look_again
 from timeball.ports import Owner, UnavailableError
 
 VISIBILITY_SECONDS = 90
-"""How long a message is hidden that a killed executor had not hidden itself.
+"""How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
 
-Less than the 900 s of a deployment, so that a story ends soon.
+Less than the 900 s of a deployment, so that a story ends soon in which nobody looks again.
 """
 
 _POLL_MS = 150
 """The longest time between the arrival of a message and its receipt."""
+
+_MISHAPS = ("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")
 
 
 async def scan_each_second(story: Story, number: int) -> None:
@@ -71,7 +74,7 @@ async def _invocations(story: Story, process: Process) -> None:
     for number in count(1):
         priority = process.random.choice(await story.queue.arrivals())
         await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))
-        deliveries = story.queue.receive(priority, visibility_seconds=VISIBILITY_SECONDS)
+        deliveries = story.queue.receive(priority, visibility_seconds=900 if story.is_lossy else VISIBILITY_SECONDS)
         if not deliveries:
             continue
         process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
@@ -105,28 +108,51 @@ async def repartition(story: Story) -> None:
         story.repartition()
 
 
+async def watch_over_runs(story: Story) -> None:
+    """Look again at runs that were sent; a watch that could not be dealt with comes again."""
+    process = story.new_process("watcher")
+    world = story.world(process)
+    while True:
+        await process.sleep_until(process.now() + 3 * SECOND_MS)
+        watches = story.queue.due_watches()[:10]
+        if not watches:
+            continue
+        process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
+        for watch, gone in zip(watches, await process.run(look_again, world, watches), strict=True):
+            if gone:
+                story.queue.watches.remove(watch)
+
+
 async def befall(story: Story) -> None:
-    """Freeze and kill processes while the storm lasts, one alone or all of a kind, and let a host be down."""
+    """Let a mishap follow the other while the storm lasts."""
     random, clock = story.random, story.clock
     while clock.now() < story.storm_ends_at:
         await clock.sleep_until(clock.now() + story.slowness * random.randrange(5_000, 60_000))
-        if clock.now() >= story.storm_ends_at:
-            return
-        executors = list(story.executors.values())
-        match random.choice(("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")):
-            case "kill":
-                random.choice(executors).kill()
-            case "freeze":
-                longest = random.choice((10_000, 60_000, 90_000))
-                random.choice([*story.scanners, *executors]).freeze(random.randrange(1_000, longest))
-            case "freeze user":
-                random.choice(story.users).freeze(random.randrange(1_000, 30_000))
-            case "host down":
-                host, down_ms = random.choice(HOSTS), random.randrange(20_000, 90_000)
-                story.receiver.down_until[host] = max(story.receiver.down_until.get(host, 0), clock.now() + down_ms)
-            case "no scanners":
-                for process in story.scanners:
-                    process.freeze(random.randrange(20_000, 120_000))
-            case _:
-                for process in executors:
-                    process.freeze(random.randrange(20_000, 120_000))
+        if clock.now() < story.storm_ends_at:
+            _happen(story, random.choice((*_MISHAPS, "purge") if story.is_lossy else _MISHAPS))
+
+
+def _happen(story: Story, mishap: str) -> None:
+    """Freeze or kill processes, one alone or all of a kind; let a host be down; lose all messages."""
+    random, clock = story.random, story.clock
+    executors = list(story.executors.values())
+    match mishap:
+        case "kill":
+            random.choice(executors).kill()
+        case "purge":
+            story.trace("all queues of messages are purged")
+            story.queue.purge()
+        case "freeze":
+            longest = random.choice((10_000, 60_000, 90_000))
+            random.choice([*story.scanners, *executors]).freeze(random.randrange(1_000, longest))
+        case "freeze user":
+            random.choice(story.users).freeze(random.randrange(1_000, 30_000))
+        case "host down":
+            host, down_ms = random.choice(HOSTS), random.randrange(20_000, 90_000)
+            story.receiver.down_until[host] = max(story.receiver.down_until.get(host, 0), clock.now() + down_ms)
+        case "no scanners":
+            for process in story.scanners:
+                process.freeze(random.randrange(20_000, 120_000))
+        case _:
+            for process in executors:
+                process.freeze(random.randrange(20_000, 120_000))

@@ -130,6 +130,7 @@ class UnrulyQueue(MemoryQueue):
         self.unruly = True
         self.uncarried = 0.0
         self._uncarried: set[RunId] = set()
+        self._purged: set[RunId] = set()
         self._clock, self._random = clock, random
         self.deletions: list[Deletion] = []
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
@@ -168,7 +169,13 @@ class UnrulyQueue(MemoryQueue):
         if message is not None:
             others = sum(one.run == message.run for one in self._messages.get(priority, ()))
             others += self.dead.count(message.run)
-            self.deletions.append(Deletion(self._clock.now(), _writer(), message.run, others))
+            if message.run not in self._purged:  # otherwise the one that it relied on may be gone
+                self.deletions.append(Deletion(self._clock.now(), _writer(), message.run, others))
+
+    def purge(self) -> None:
+        """Lose all messages to executors."""
+        self._purged |= {message.run for messages in self._messages.values() for message in messages}
+        super().purge()
 
     async def arrivals(self) -> list[str]:
         """Return the priorities of which a message may be received, as soon as there is one."""

@@ -1,6 +1,6 @@
 """Deliberate faults, each of which breaks a rule of the write order. A check that finds none of them checks nothing."""
 
-from tests.simulation.faults import answering, claiming, dispatching, finishing, guarding, settling, trying
+from tests.simulation.faults import answering, claiming, dispatching, finishing, guarding, settling, trying, watching
 
 FAULTS = (
     dispatching.FAULTS
@@ -10,4 +10,5 @@ FAULTS = (
     | guarding.FAULTS
     | settling.FAULTS
     | answering.FAULTS
+    | watching.FAULTS
 )

@@ -95,7 +95,7 @@ FAULTS = {
     ),
     "a claim does not count": Fault(_a_claim_does_not_count, "an attempt is one more"),
     "a retry misfires": Fault(_a_retry_misfires, "what was skipped was not called", 4),
-    "a lost attempt counts as done": Fault(_a_lost_attempt_counts_as_done, "what succeeded was called", 21),
+    "a lost attempt counts as done": Fault(_a_lost_attempt_counts_as_done, "what succeeded was called", 110),
     "three retries more than the policy allows": Fault(
         _three_retries_more, "no attempt is beyond what the policy allows"
     ),

@@ -138,8 +138,11 @@ class Store(Protocol):
     def create_jobs(self, jobs: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job with its work, atomically per job. None: created; a job: the row that stood there."""
 
-    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
-        """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
+        """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored.
+
+        A reading that is not `strong` costs half, and may be that of some seconds ago.
+        """
 
     def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Write each job's row if it is as it was read."""
@@ -171,8 +174,8 @@ class Store(Protocol):
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run if absent. None: inserted; a run: the row that already stands there."""
 
-    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
-        """Return each run, or None if there is none."""
+    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
+        """Return each run, or None if there is none; `strong` as for jobs."""
 
     def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         """Write each run's row if it is as it was read."""
@@ -232,11 +235,30 @@ class Dispatch:
     not_before: int
 
 
+MAX_WATCHED = 100
+"""How many runs one watch may be over."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Runs that were sent, at most MAX_WATCHED, and are to be looked at again at `at` (ms): for the `look`th time."""
+
+    runs: tuple[RunId, ...]
+    at: int
+    look: int = 1
+
+
 class Queue(Protocol):
-    """What carries runs to executors: at least once, in any order."""
+    """What carries runs to executors, and watches to whoever looks again: at least once, in any order."""
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
         """Send each, delayed by the whole seconds until `not_before`. False: unknown, send it again."""
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
+
+    def backlog(self, priority: str) -> int:
+        """Return about how many runs of a priority wait for an executor to receive them."""
 
 
 @dataclass(frozen=True)

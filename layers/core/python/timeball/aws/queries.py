@@ -23,20 +23,20 @@ class Reader:
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker) -> None:
         self._client, self._table, self._asker = client, table, asker
 
-    def get(self, keys: Sequence[Key]) -> list[_Row | None]:
-        """Return the row of each key, read strongly; None only for a row that does not exist."""
+    def get(self, keys: Sequence[Key], *, strong: bool = True) -> list[_Row | None]:
+        """Return the row of each key; read strongly, None only for a row that does not exist."""
         found: dict[tuple[str, str], _Row] = {}
         distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
         asking = self._asker.begin()
         for start in range(0, len(distinct), _BATCH):
-            for row in self._get_batch(distinct[start : start + _BATCH], asking):
+            for row in self._get_batch(distinct[start : start + _BATCH], asking, strong=strong):
                 found[row["pk"], row["sk"]] = row
         return [found.get((key["pk"], key["sk"])) for key in keys]
 
-    def _get_batch(self, keys: Sequence[Key], asking: Asking) -> list[_Row]:
+    def _get_batch(self, keys: Sequence[Key], asking: Asking, *, strong: bool) -> list[_Row]:
         """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
         rows: list[_Row] = []
-        request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": True}}
+        request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": strong}}
 
         def read_the_rest() -> None:
             nonlocal request

@@ -1,4 +1,4 @@
-"""Queues over SQS: one for each priority. The message only names a run; whoever receives it reads the row.
+"""Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
 
 Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
 """
@@ -7,12 +7,13 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Clock, Delivery, Dispatch, UnavailableError
+from timeball.ports import Clock, Delivery, Dispatch, UnavailableError, Watch
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
@@ -46,53 +47,102 @@ def parse_message(record: Mapping[str, Any]) -> Delivery:
     return Delivery(run, record["receiptHandle"])
 
 
+def parse_watch(record: Mapping[str, Any]) -> Watch:
+    """Return the watch in a record of a Lambda event. Raises UnreadableMessageError."""
+    try:
+        body = json.loads(record["body"])
+        runs = [RunId.parse(tenant, run) for tenant, run in body["runs"] if isinstance(tenant, str)]
+        at, look = int(body["at"]), int(body["look"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UnreadableMessageError(f"watch {record.get('messageId')} cannot be read") from error
+    found = tuple(run for run in runs if run is not None)
+    if not found or len(found) != len(body["runs"]) or look < 1:
+        raise UnreadableMessageError(f"watch {record.get('messageId')} names no runs")
+    return Watch(found, at, look)
+
+
+def _watch_body(watch: Watch) -> str:
+    runs = [[run.job.tenant, str(run)] for run in watch.runs]
+    return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
+
+
 def _body(run: RunId) -> str:
     return json.dumps({"tenant": run.job.tenant, "run": str(run)}, separators=(",", ":"))
 
 
+@dataclass(frozen=True)
+class _Message:
+    """What goes onto which queue, to be seen from an instant (ms) on, or at most a second before."""
+
+    url: str
+    body: str
+    at: int
+
+
 class SqsQueue:
-    """The sender's side of the queues, by priority. Requests of ten messages each go out on `threads` side by side."""
+    """The sender's side of the queues: one for each priority, and that of watches.
+
+    Requests of ten messages each go out on `threads` side by side.
+    """
 
     def __init__(
         self,
         client: "SQSClient",
         urls: Mapping[str, str],
+        watch_url: str,
         clock: Clock,
         threads: Executor,
         asker: Asker = PATIENTLY,
     ) -> None:
-        self._client, self._urls, self._clock, self._threads, self._asker = client, urls, clock, threads, asker
+        self._client, self._urls, self._watch_url = client, urls, watch_url
+        self._clock, self._threads, self._asker = clock, threads, asker
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
-        by_priority: dict[str, list[int]] = {}
-        for position, dispatch in enumerate(dispatches):
-            by_priority.setdefault(dispatch.priority, []).append(position)
+        return self._send([_Message(self._urls[one.priority], _body(one.run), one.not_before) for one in dispatches])
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""
+        return self._send([_Message(self._watch_url, _watch_body(one), one.at) for one in watches])
+
+    def backlog(self, priority: str) -> int:
+        """Return about how many messages of a priority may be received."""
+        answer = self._asker.ask(
+            lambda: self._client.get_queue_attributes(
+                QueueUrl=self._urls[priority], AttributeNames=["ApproximateNumberOfMessages"]
+            )
+        )
+        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
+    def _send(self, messages: Sequence[_Message]) -> list[bool]:
+        by_url: dict[str, list[int]] = {}
+        for position, message in enumerate(messages):
+            by_url.setdefault(message.url, []).append(position)
         batches = [
-            (priority, positions[start : start + BATCH])
-            for priority, positions in by_priority.items()
+            positions[start : start + BATCH]
+            for positions in by_url.values()
             for start in range(0, len(positions), BATCH)
         ]
-        sent, asking = [False] * len(dispatches), self._asker.begin()
-        for done in self._threads.map(lambda batch: self._send_batch(batch[0], batch[1], dispatches, asking), batches):
+        sent, asking = [False] * len(messages), self._asker.begin()
+        for done in self._threads.map(lambda positions: self._send_batch(positions, messages, asking), batches):
             for position in done:
                 sent[position] = True
         return sent
 
-    def _send_batch(
-        self, priority: str, positions: Sequence[int], dispatches: Sequence[Dispatch], asking: Asking
-    ) -> list[int]:
+    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], asking: Asking) -> list[int]:
+        """Send messages of one queue; return the positions of those that were taken."""
+
         def send() -> "SendMessageBatchResultTypeDef":
             now = self._clock.now()
             entries: list[SendMessageBatchRequestEntryTypeDef] = [
                 {
                     "Id": str(position),
-                    "MessageBody": _body(dispatches[position].run),
-                    "DelaySeconds": _delay_seconds(dispatches[position].not_before - now),
+                    "MessageBody": messages[position].body,
+                    "DelaySeconds": _delay_seconds(messages[position].at - now),
                 }
                 for position in positions
             ]
-            return self._client.send_message_batch(QueueUrl=self._urls[priority], Entries=entries)
+            return self._client.send_message_batch(QueueUrl=messages[positions[0]].url, Entries=entries)
 
         try:
             answer = asking.ask(send)

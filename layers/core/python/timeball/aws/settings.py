@@ -12,10 +12,11 @@ class SettingError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The environment of a function: tables, queue URLs by priority and of what is unreadable, the engine's rules."""
+    """The environment of a function: tables, the URLs of queues, those of priorities by name, the engine's rules."""
 
     jobs_table: str
     queues: Mapping[str, str]
+    watch_queue: str
     unreadable_queue: str
     rules: Rules
     list_shards: int = 4
@@ -29,6 +30,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     return Settings(
         jobs_table=_text(environment, "JOBS_TABLE"),
         queues={name: _text(environment, f"QUEUE_{name.upper()}") for name in ("high", "normal", "low")},
+        watch_queue=_text(environment, "QUEUE_WATCH"),
         unreadable_queue=_text(environment, "QUEUE_UNREADABLE"),
         rules=Rules(**_numbers(environment, [field.name for field in fields(Rules)])),
         private_targets=environment.get("TIMEBALL_PRIVATE_TARGETS", ""),

@@ -81,9 +81,9 @@ class DynamoStore:
             for insert, written in zip(inserts, self._writer.write(inserts), strict=True)
         ]
 
-    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
         """Return each job, with its work if that was asked for."""
-        rows = self._reader.get([job_key(key) for key in keys])
+        rows = self._reader.get([job_key(key) for key in keys], strong=strong)
         if not with_work:
             return [evolve(to_job(row), work=None) if row else None for row in rows]
         elsewhere = {
@@ -122,9 +122,10 @@ class DynamoStore:
             for run, answer, found in zip(runs, written, standing, strict=True)
         ]
 
-    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
         """Return each run."""
-        return [to_run(row) if row else None for row in self._reader.get([run_key(run) for run in ids])]
+        rows = self._reader.get([run_key(run) for run in ids], strong=strong)
+        return [to_run(row) if row else None for row in rows]
 
     def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         """Change each run's row if it has the revision that was read."""

@@ -68,7 +68,7 @@ def _world(asker: Asker) -> World:
         threads=_THREADS,
         asker=asker,
     )
-    queue = SqsQueue(_sqs(asker.patience), found.queues, clock, _queue_threads(), asker)
+    queue = SqsQueue(_sqs(asker.patience), found.queues, found.watch_queue, clock, _queue_threads(), asker)
     return World(store, queue, clock, found.rules, CloudWatchMeter())
 
 

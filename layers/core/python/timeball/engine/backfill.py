@@ -27,6 +27,7 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended
 from timeball.engine.notice import skipped
+from timeball.engine.send import send
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError
 
@@ -129,7 +130,7 @@ def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> li
     rows = [found or run for run, found in zip(runs, standing, strict=True)]
     queued = [row for row in rows if row.state is RunState.QUEUED]
     dispatches = [Dispatch(row.id, row.priority, row.not_before) for row in queued]
-    if dispatches and not all(world.queue.send(dispatches, now)):
+    if dispatches and not all(send(world, dispatches, now)):
         raise UnavailableError(f"messages of backfill {backfill.key.name} are not sent yet")
     return rows
 

@@ -18,6 +18,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, ended, put_off
 from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
+from timeball.engine.send import send
 from timeball.engine.world import World
 from timeball.ports import Conclusion, Dispatch, Swap
 
@@ -235,7 +236,7 @@ def _send(world: World, writings: Sequence[_Writing], now: int) -> None:
     sending = [(writing, run) for writing in writings for run in writing.to_send]
     if not sending:
         return
-    sent = world.queue.send([Dispatch(run.id, run.priority, run.not_before) for _, run in sending], now)
+    sent = send(world, [Dispatch(run.id, run.priority, run.not_before) for _, run in sending], now)
     for (writing, _), done in zip(sending, sent, strict=True):
         writing.whole = writing.whole and done
 

@@ -13,6 +13,7 @@ from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended
 from timeball.engine.notice import skipped
+from timeball.engine.send import send
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError
 
@@ -162,7 +163,7 @@ def _released(world: World, job: Job, run: RunId, rows: Mapping[RunId, Run | Non
     if parked is None:
         # One that a pause took back has the guard for when it is let go, and keeps nobody from it until then.
         return guarded(job, job.parked if _is_withdrawn(_row(rows, job.parked)) else None, None)
-    if not world.queue.send([Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
+    if not send(world, [Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
         raise UnavailableError("the message of a parked run is not sent yet")
     return guarded(job, parked.id, run if before is not None and not before.is_terminal else None)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from timeball.domain.run import Run, RunState, due_again, requeued
 from timeball.engine.follow_up import follow_up
 from timeball.engine.reap import is_reapable, reap
+from timeball.engine.send import send
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap
 
@@ -26,7 +27,7 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     runs = [run for run in runs if run not in expired]
     carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
     dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]
-    sent = world.queue.send(dispatches, now) if dispatches else []
+    sent = send(world, dispatches, now) if dispatches else []
     swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
     swaps += [
         Swap(run, due_again(run, (run.lease_until or now) + margin_ms))

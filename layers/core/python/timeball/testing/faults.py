@@ -15,7 +15,7 @@ LIST_WRITES = frozenset(
     {"create_jobs", "swap_jobs", "conclude_jobs", "insert_runs", "swap_runs"}  # a store's
     | {"save_attempts", "replace_attempts"}  # a store's too
     | {"save_works", "create_backfills", "swap_backfills", "create_hosts", "swap_hosts"}  # a store's too
-    | {"send"}  # a queue's
+    | {"send", "watch"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""

@@ -1,11 +1,11 @@
-"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, and what came back too often."""
+"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, what came back too often; watches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Delivery, Dispatch
+from timeball.ports import Delivery, Dispatch, Watch
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -28,6 +28,7 @@ class MemoryQueue:
         self._received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
         self.sent: list[Dispatch] = []
+        self.watches: list[Watch] = []
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, to be seen after the whole seconds until its instant, or after as many as a queue can wait."""
@@ -39,6 +40,24 @@ class MemoryQueue:
             )
             self.sent.append(dispatch)
         return [True] * len(dispatches)
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Keep each watch until its instant."""
+        self.watches += watches
+        return [True] * len(watches)
+
+    def due_watches(self) -> list[Watch]:
+        """Return the watches whose instant has come; each stays until it is taken away from `watches`."""
+        return [watch for watch in self.watches if watch.at <= self._now()]
+
+    def backlog(self, priority: str) -> int:
+        """Count the messages that may be received now."""
+        return sum(visible_at <= self._now() for _, visible_at in self.waiting(priority))
+
+    def purge(self) -> None:
+        """Lose all messages to executors, received or not."""
+        for messages in self._messages.values():
+            messages.clear()
 
     def inbox(self, priority: str) -> "MemoryInbox":
         """Return the executor's side of one priority's queue."""

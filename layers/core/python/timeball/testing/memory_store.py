@@ -62,7 +62,13 @@ class MemoryStore:
         """Insert each job that is not there."""
         return [self._repeatedly(partial(self._create_job, job, now)) for job in jobs]
 
-    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+    def read_jobs(
+        self,
+        keys: Sequence[JobKey],
+        *,
+        with_work: bool = False,
+        strong: bool = True,  # noqa: ARG002 - all are
+    ) -> list[Job | None]:
         """Return each job; its work only if that was asked for, so that nobody relies on it by chance."""
         with self._lock:
             found = [self.jobs.get(key) for key in keys]
@@ -115,7 +121,7 @@ class MemoryStore:
         """Insert each run that is not there."""
         return [self._repeatedly(partial(self._insert_run, run, now)) for run in runs]
 
-    def read_runs(self, ids: Sequence[RunId]) -> list[Run | None]:
+    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:  # noqa: ARG002 - all are
         """Return each run."""
         with self._lock:
             return [self.runs.get(run_id) for run_id in ids]

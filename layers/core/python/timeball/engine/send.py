@@ -1,0 +1,24 @@
+"""Send runs to their executors, and see to it that somebody looks at them again.
+
+Invariant: no message of a run is sent that is not watched (watch.py); so losing one loses nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from timeball.domain.watch import FIRST_LOOK_MS
+from timeball.engine.world import World
+from timeball.ports import MAX_WATCHED, Dispatch, Watch
+
+
+def send(world: World, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+    """Send each run's message, delayed until its instant. False: unknown, send it again."""
+    watched = world.queue.watch(list(_watches(dispatches)))
+    sent = world.queue.send(dispatches, now)
+    return [done and watched[position // MAX_WATCHED] for position, done in enumerate(sent)]
+
+
+def _watches(dispatches: Sequence[Dispatch]) -> Iterator[Watch]:
+    for start in range(0, len(dispatches), MAX_WATCHED):
+        together = dispatches[start : start + MAX_WATCHED]
+        last_at = max(dispatch.not_before for dispatch in together)
+        yield Watch(tuple(dispatch.run for dispatch in together), last_at + FIRST_LOOK_MS)

@@ -1,0 +1,79 @@
+"""Look again at runs that were sent: one whose message was lost is sent again, and no end goes without its follow-ups.
+
+Each sending is named a second time, on a queue of its own, from where it comes some seconds after its instant, and then
+at growing distances, until its runs are over or stand in the due index. That costs no write: rows are read, and as
+cheaply as may be, for whoever acts on an old reading finds out at the claim.
+
+A queue that is full of messages has lost none: its executors are behind, and nothing is added to it.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from timeball.domain.ids import RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Job, conclusion
+from timeball.domain.run import Run
+from timeball.domain.watch import Finding, find, pause_ms
+from timeball.engine.apart import apart
+from timeball.engine.follow_up import follow_up
+from timeball.engine.world import World
+from timeball.ports import Dispatch, Watch
+
+log = logging.getLogger(__name__)
+
+_KEEPS_UP = 100
+"""How many messages may wait in a queue whose executors are not behind."""
+
+_APART_MS = 20 * SECOND_MS
+
+_ABSENT_LOOKS = 3
+"""A row that lately was not there may have been written just before; one that never is has expired."""
+
+
+def look_again(world: World, watches: Sequence[Watch]) -> list[bool]:
+    """Look at each watched run; return for each watch whether its message may go, for another one stands for it."""
+    parts, _ = apart(partial(_look, world), watches, world.clock, world.clock.now() + _APART_MS)
+    gone = {watch for part in parts for watch in part}
+    return [watch in gone for watch in watches]
+
+
+def _look(world: World, watches: Sequence[Watch]) -> list[Watch]:
+    now = world.clock.now()
+    ids = list(dict.fromkeys(run for watch in watches for run in watch.runs))
+    rows = {row.id: row for row in world.store.read_runs(ids, strong=False) if row is not None}
+    found = {row.id: find(row, now, world.rules.margin_ms) for row in rows.values()}
+    _repeat_follow_ups(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
+    _send_again(world, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
+    left = [(watch, after) for watch in watches if (after := _following(watch, found, now)) is not None]
+    watched = world.queue.watch([after for _, after in left])
+    refused = {watch for (watch, _), done in zip(left, watched, strict=True) if not done}
+    return [watch for watch in watches if watch not in refused]
+
+
+def _following(watch: Watch, found: Mapping[RunId, Finding], now: int) -> Watch | None:
+    """Return the next watch over what is left of one, or None if nothing is."""
+    absent = Finding.ON_ITS_WAY if watch.look < _ABSENT_LOOKS else Finding.KEPT
+    left = tuple(run for run in watch.runs if found.get(run, absent) in (Finding.ON_ITS_WAY, Finding.LOST))
+    return Watch(left, now + pause_ms(watch.look), watch.look + 1) if left else None
+
+
+def _send_again(world: World, lost: Sequence[Run], now: int) -> None:
+    """Send what is lost; the watch that found it goes on, so no other is made."""
+    behind = {priority for priority in {run.priority for run in lost} if world.queue.backlog(priority) > _KEEPS_UP}
+    sending = [run for run in lost if run.priority not in behind]
+    if sending:
+        log.warning("%d runs are sent again: nobody came for them", len(sending))
+        world.queue.send([Dispatch(run.id, run.priority, max(run.not_before, now)) for run in sending], now)
+
+
+def _repeat_follow_ups(world: World, over: Sequence[Run]) -> None:
+    """Repeat what the ends of runs entail for jobs that seem not to know of them."""
+    jobs = world.store.read_jobs([run.id.job for run in over], strong=False) if over else []
+    follow_up(world, [(run, job) for run, job in zip(over, jobs, strict=True) if job and _seems_unaware(job, run)])
+
+
+def _seems_unaware(job: Job, run: Run) -> bool:
+    ends = job.is_open and conclusion(job, run) is not None
+    return ends or run.id in (job.holder, job.parked)
