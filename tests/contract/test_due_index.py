@@ -139,21 +139,20 @@ def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
 
 def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
     first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
-    assert store.take_partition(0, first, [0, 1]) == {}
-    assert store.take_partition(0, first, [0, 1]) == {}
-    assert store.take_partition(0, second, [0, 1]) == {}
-    assert store.take_partition(0, first, [0, 1]) is None
-    assert store.take_partition(0, Owner(second.started_at, "0"), [0, 1]) is None
-    assert store.take_partition(0, Owner(second.started_at, "b"), [0, 1]) == {}
-    assert store.take_partition(1, first, [2, 3]) == {}
+    assert store.take_partition(0, first)
+    assert store.take_partition(0, first)
+    assert store.take_partition(0, second)
+    assert not store.take_partition(0, first)
+    assert not store.take_partition(0, Owner(second.started_at, "0"))
+    assert store.take_partition(0, Owner(second.started_at, "b"))
+    assert store.take_partition(1, first)
 
 
 def test_a_cursor_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
-    owner = Owner("2026", "a")
     store.move_cursor(0, THIS_HOUR)
     store.move_cursor(0, THIS_HOUR - HOUR_MS)
-    assert store.take_partition(0, owner, [0, 1]) == {0: THIS_HOUR}
+    assert store.read_cursors([0, 1]) == {0: THIS_HOUR}
     store.move_cursor(0, THIS_HOUR + HOUR_MS)
     store.move_cursor(1, THIS_HOUR)
-    assert store.take_partition(0, owner, [0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
-    assert store.take_partition(0, owner, [1]) == {1: THIS_HOUR}
+    assert store.read_cursors([0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
+    assert store.read_cursors([1]) == {1: THIS_HOUR}

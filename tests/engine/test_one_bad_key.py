@@ -163,9 +163,9 @@ def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
     asked: list[list[JobKey]] = []
     read_jobs = store.read_jobs
 
-    def noting(keys: Sequence[JobKey], *, with_work: bool = False) -> list[Job | None]:
+    def noting(keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
         asked.append(list(keys))
-        return read_jobs(keys, with_work=with_work)
+        return read_jobs(keys, with_work=with_work, strong=strong)
 
     store.read_jobs = noting  # type: ignore[method-assign]
     sweeps = Sweeps(closed_at={0: LATEST}, failed={(0, NOW - NOW % HOUR_MS): frozenset({bad.key})})

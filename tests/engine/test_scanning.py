@@ -80,9 +80,34 @@ def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farthe
 def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
-    play.store.take_partition(0, Owner("2026-11-21T09:31", "b"), [0])
+    play.store.take_partition(0, Owner("2026-11-21T09:31", "b"))
     assert scan(play.world(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
     assert play.queue.sent == []
+
+
+class AskedStore(MemoryStore):
+    """A store that counts how often it is asked for a partition."""
+
+    asked = 0
+
+    def take_partition(self, partition: int, owner: Owner) -> bool:
+        self.asked += 1
+        return super().take_partition(partition, owner)
+
+
+def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_often_than_that() -> None:
+    play = Play(store := AskedStore())
+    older, newer = Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")
+    old, new = Sweeps(), Sweeps()
+    for second in range(4):
+        assert not scan(play.world(), 0, older, old).superseded
+        assert store.asked == second // 2 + 1
+        play.clock.advance(SECOND_MS)
+    assert not scan(play.world(), 0, newer, new).superseded
+    assert scan(play.world(), 0, older, new).superseded  # this process knows it without asking
+    play.clock.advance(SECOND_MS)
+    assert scan(play.world(), 0, older, old).superseded
+    assert store.asked == 4
 
 
 def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> None:

@@ -216,10 +216,13 @@ class Store(Protocol):
     def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Ask the due index, which may lag: its answers only nominate."""
 
-    def take_partition(self, partition: int, owner: Owner, shards: Sequence[int]) -> dict[int, int] | None:
-        """Make `owner` the partition's owner unless a greater one is (then None).
+    def take_partition(self, partition: int, owner: Owner) -> bool:
+        """Make `owner` the partition's owner, unless a greater one is."""
 
-        Returns, for each shard that has a cursor, the oldest hour (ms) that may still hold due entries.
+    def read_cursors(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return, for each shard that has a cursor, the oldest hour (ms) that may still hold due entries.
+
+        It may be where a cursor stood some seconds ago, which is never further on.
         """
 
     def move_cursor(self, shard: int, oldest_hour_at: int) -> None:

@@ -238,20 +238,23 @@ class DynamoStore:
         """Ask the due index."""
         return list(self._threads.map(self._due, queries))
 
-    def take_partition(self, partition: int, owner: Owner, shards: Sequence[int]) -> dict[int, int] | None:
+    def take_partition(self, partition: int, owner: Owner) -> bool:
         """Make the greater owner the partition's; one request when it is already."""
         mine = f"{owner.started_at}|{owner.name}"
         partition_row: Key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
-        standing, *cursors = self._reader.get([partition_row, *map(_cursor_key, shards)])
+        standing = self._reader.get([partition_row])[0]
         while standing is None or standing["owner"] < mine:
             taking: Write = Insert({**partition_row, "owner": mine})
             if standing is not None:
                 taking = Update(partition_row, {"owner": [standing["owner"]]}, {"owner": mine})
             written = self._writer.write([taking])[0]
             standing = {"owner": mine} if written.done else written.row
-        if standing["owner"] != mine:
-            return None
-        return {shard: row["oldest_hour_at"] for shard, row in zip(shards, cursors, strict=True) if row}
+        return bool(standing["owner"] == mine)
+
+    def read_cursors(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the cursors as the nearest copy of their rows has them."""
+        rows = self._reader.get([_cursor_key(shard) for shard in shards], strong=False)
+        return {shard: row["oldest_hour_at"] for shard, row in zip(shards, rows, strict=True) if row}
 
     def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
         """Move the cursor, on condition that it stands where it was read, and before the new place."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
-from timeball.ports import DuePage, DueQuery, Owned
+from timeball.ports import DuePage, DueQuery, Owned, Owner
 
 PAGE = 250
 """Entries of one shard and hour that one scan takes, beside those that failed before."""
@@ -30,12 +30,13 @@ class Sweeps:
     """What this process remembers of its last looks. A new one remembers nothing, and looks.
 
     `closed_at` and `back_at`: when it looked at closed hours, by shard (ms). `failed`: what could not be worked on when
-    its hour was last asked, by shard and hour.
+    its hour was last asked, by shard and hour. `owned`: the owner for whom it last took a partition, and when (ms).
     """
 
     closed_at: dict[int, int] = field(default_factory=dict)
     back_at: dict[int, int] = field(default_factory=dict)
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
+    owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,16 @@ def hour_of(at: int) -> int:
     return at - at % HOUR_MS
 
 
+def needs_cursor(shard: int, sweeps: Sweeps, now: int) -> bool:
+    """Say whether it is time to ask for the closed hours of a shard."""
+    return now - sweeps.closed_at.get(shard, 0) >= MINUTE_MS
+
+
 def look(shard: int, oldest_hour_at: int | None, sweeps: Sweeps, now: int, horizon_at: int) -> Look:
     """Decide which hours of a shard to ask for now; a shard without a cursor is asked two days back."""
     first_open = hour_of(now - _STILL_OPEN_MS)
     opened = tuple(_queries(shard, first_open, hour_of(horizon_at), horizon_at, sweeps))
-    if now - sweeps.closed_at.get(shard, 0) < MINUTE_MS:
+    if not needs_cursor(shard, sweeps, now):
         return Look(shard, opened, (), cut=False)
     oldest = first_open - _BACK_HOURS * HOUR_MS if oldest_hour_at is None else min(oldest_hour_at, first_open)
     if oldest_hour_at is not None and now - sweeps.back_at.get(shard, 0) >= HOUR_MS:

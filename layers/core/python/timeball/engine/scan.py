@@ -20,7 +20,7 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.apart import apart
 from timeball.engine.backfill import move_on
-from timeball.engine.cursor import Sweeps, look, looked, note_failed
+from timeball.engine.cursor import Sweeps, look, looked, needs_cursor, note_failed
 from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
 from timeball.engine.settle import UnfinishedError, settle
@@ -45,6 +45,8 @@ _SETTLE_MS = 3_000
 """How long a scan begins to settle: with a settling's own time no longer than the look-ahead, so nothing gets late."""
 _UNSETTLED_MS = 10_000
 """After how long a job is settled again that just now could not be."""
+_OWNED_MS = 2_000
+"""How long a process takes for granted that nobody newer owns what its owner took: so long two may do the same work."""
 _MAX_NOMINATED = 1_000
 """How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
@@ -73,9 +75,10 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions:
     now = world.clock.now()
     horizon_at = now + world.rules.lookahead_ms
     shards = shards_of(partition, partitions, world.rules.shards)
-    cursors = world.store.take_partition(partition, owner, shards)
-    if cursors is None:
+    if not _owns(world, partition, owner, sweeps, now):
         return Scan(superseded=True)
+    closing = [shard for shard in shards if needs_cursor(shard, sweeps, now)]
+    cursors = world.store.read_cursors(closing) if closing else {}
     looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
     pages = iter(world.store.due([query for one in looks for query in (*one.open, *one.closed)]))
     nominated: dict[Owned, None] = {}
@@ -128,6 +131,17 @@ class _Failures:
         self.of.update({_owner(item) for item in items} - worked_on)
         self.last = failure or self.last
         return done
+
+
+def _owns(world: World, partition: int, owner: Owner, sweeps: Sweeps, now: int) -> bool:
+    """Take the partition for its owner, unless a newer one has it; ask no more often than need be."""
+    last, taken_at = sweeps.owned.get(partition, (owner, -_OWNED_MS))
+    if last == owner and now < taken_at + _OWNED_MS:
+        return True
+    if last > owner or not world.store.take_partition(partition, owner):
+        return False
+    sweeps.owned[partition] = (owner, now)
+    return True
 
 
 def _owner(item: Owned | Job | Run) -> Owned:

@@ -203,12 +203,15 @@ class MemoryStore:
         with self._lock:
             return [self._due_index.page(query) for query in queries]
 
-    def take_partition(self, partition: int, owner: Owner, shards: Sequence[int]) -> dict[int, int] | None:
+    def take_partition(self, partition: int, owner: Owner) -> bool:
         """Let the greater owner have the partition."""
         with self._lock:
-            if self.owners.get(partition, owner) > owner:
-                return None
-            self.owners[partition] = owner
+            self.owners[partition] = max(self.owners.get(partition, owner), owner)
+            return self.owners[partition] == owner
+
+    def read_cursors(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the cursors."""
+        with self._lock:
             return {shard: self.cursors[shard] for shard in shards if shard in self.cursors}
 
     def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
