@@ -12,6 +12,7 @@ from dataclasses import replace
 from bench.metering import Charges, meter
 from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
+from timeball.aws.patience import Asker, Patience
 from timeball.aws.store import DynamoStore
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
@@ -21,6 +22,10 @@ from timeball.domain.schedule import At, Every
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.ports import Owner
+
+
+_UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
+"""Nobody waits for these figures, and moto takes its time."""
 
 
 def requests_of_a_scan(jobs_not_due: int) -> int:
@@ -69,7 +74,7 @@ def _counted() -> Iterator[tuple[Play, Charges]]:
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)
         charges = meter(dynamodb, client("dynamodb"))
-        yield Play(DynamoStore(dynamodb, table, threads=1)), charges
+        yield Play(DynamoStore(dynamodb, table, threads=1, asker=Asker(_UNHURRIED))), charges
 
 
 def main() -> int:

@@ -41,12 +41,13 @@ class Sweeps:
 
 @dataclass(frozen=True)
 class Look:
-    """What to ask of one shard: `open` hours, and `closed` ones in order (empty: not now). `cut`: there are more."""
+    """What to ask of one shard: `open` hours, and `closed` ones in order, if it `sweeps`. `cut`: there are more."""
 
     shard: int
     open: tuple[DueQuery, ...]
-    closed: tuple[DueQuery, ...]
-    cut: bool
+    closed: tuple[DueQuery, ...] = ()
+    sweeps: bool = False
+    cut: bool = False
 
 
 def hour_of(at: int) -> int:
@@ -64,17 +65,17 @@ def look(shard: int, oldest_hour_at: int | None, sweeps: Sweeps, now: int, horiz
     first_open = hour_of(now - _STILL_OPEN_MS)
     opened = tuple(_queries(shard, first_open, hour_of(horizon_at), horizon_at, sweeps))
     if not needs_cursor(shard, sweeps, now):
-        return Look(shard, opened, (), cut=False)
+        return Look(shard, opened)
     oldest = first_open - _BACK_HOURS * HOUR_MS if oldest_hour_at is None else min(oldest_hour_at, first_open)
     if oldest_hour_at is not None and now - sweeps.back_at.get(shard, 0) >= HOUR_MS:
         oldest -= _BACK_HOURS * HOUR_MS
     closed = tuple(_queries(shard, max(oldest, 0), first_open - HOUR_MS, horizon_at, sweeps))
-    return Look(shard, opened, closed[:_MAX_CLOSED], cut=len(closed) > _MAX_CLOSED)
+    return Look(shard, opened, closed[:_MAX_CLOSED], sweeps=True, cut=len(closed) > _MAX_CLOSED)
 
 
 def looked(look: Look, pages: Sequence[DuePage], oldest_hour_at: int | None, sweeps: Sweeps, now: int) -> int | None:
     """Note that a look's closed hours were answered with `pages`; return where the cursor may move to, or None."""
-    if not look.closed:
+    if not look.sweeps:
         return None
     if not look.cut:
         sweeps.closed_at[look.shard] = now
