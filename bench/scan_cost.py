@@ -23,7 +23,6 @@ from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.ports import Owner
 
-
 _UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 """Nobody waits for these figures, and moto takes its time."""
 
