@@ -1,32 +1,71 @@
-"""The watch function: runs that were sent some time ago are looked at again."""
+"""The watch function: runs that were sent are looked at again, some time later, or because their queue gave up on them.
+
+Both go by the run's row; a message only names it. What no function can read or judge is kept elsewhere, for people.
+"""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.queue import UnreadableMessageError, parse_watch
+from timeball.aws.queue import UnreadableMessageError, parse_message, parse_watch
 from timeball.aws.wiring import unreadable_queue, world
+from timeball.engine.judge import judge
 from timeball.engine.watch import look_again
-from timeball.ports import Watch
+from timeball.engine.world import World
+from timeball.ports import UnavailableError
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
+_Record = Mapping[str, Any]
+_Named = TypeVar("_Named")
+_Dealing = Callable[[World, Sequence[_Named]], list[bool]]
+
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Look at the runs of each watch; what cannot be looked at now is reported, and comes again."""
-    watches: dict[str, Watch] = {}
-    failed: list[str] = []
+    """Deal with each message; one that is not dealt with for want of an answer of AWS is reported, and comes again."""
+    watches, given_up, settled = [], [], {}
     for record in event["Records"]:
         try:
-            watches[record["messageId"]] = parse_watch(record)
+            if _is_watch(record):
+                watches.append((record, parse_watch(record)))
+            else:
+                given_up.append((record, parse_message(record).run))
         except UnreadableMessageError as unreadable:
             log.warning("%s", unreadable)
-            if not unreadable_queue().keep(record):
-                failed.append(record["messageId"])
-    may_go = look_again(world(), list(watches.values())) if watches else []
-    failed += [message_id for message_id, gone in zip(watches, may_go, strict=True) if not gone]
-    log.info("watched", extra={"watches": len(watches), "kept": len(failed)})
+            settled[record["messageId"]] = unreadable_queue().keep(record)
+    settled |= _dealt_with(watches, look_again) | _dealt_with(given_up, judge)
+    failed = [message_id for message_id, is_settled in settled.items() if not is_settled]
+    log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def _is_watch(record: _Record) -> bool:
+    return '"runs"' in record["body"]
+
+
+def _dealt_with(named: Sequence[tuple[_Record, _Named]], deal: _Dealing[_Named]) -> dict[str, bool]:
+    """Deal with all together, or with each alone if that goes wrong; return for each message whether it may go."""
+    if not named:
+        return {}
+    ids = [record["messageId"] for record, _ in named]
+    try:
+        return dict(zip(ids, deal(world(), [one for _, one in named]), strict=True))
+    except UnavailableError as unavailable:
+        log.warning("not dealt with together: %s", unavailable)
+    except Exception:
+        log.exception("not dealt with together")
+    return {record["messageId"]: _is_dealt_with_alone(record, one, deal) for record, one in named}
+
+
+def _is_dealt_with_alone(record: _Record, named: _Named, deal: _Dealing[_Named]) -> bool:
+    try:
+        return deal(world(), [named])[0]
+    except UnavailableError as unavailable:
+        log.warning("not dealt with: %s", unavailable)
+        return False
+    except Exception:
+        log.exception("this cannot be dealt with")
+        return unreadable_queue().keep(record)

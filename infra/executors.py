@@ -29,6 +29,6 @@ class Executors(Construct):
             )
             allow(function, ROWS, [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
-            allow(function, ["sqs:SendMessage"], [*queues.arns, queues.unreadable.queue_arn])
+            allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             feed.into(function, most_at_once=maker.settings.execute_concurrency)
             self.by_priority[priority] = function

@@ -1,4 +1,4 @@
-"""One queue for each priority, behind them the queue of what could not be carried; and one of what cannot be read.
+"""One queue for each priority, one of runs that are to be looked at again, and one of what cannot be read.
 
 Invariant: a message stays invisible for at least as long as the function that took it may run, or two would
 hold it.
@@ -23,12 +23,12 @@ KEPT = Duration.days(14)
 """The longest that SQS allows, on every queue: an outage of executors that is shorter loses no message."""
 
 DELIVERIES = 10
-"""Receives until a message goes to the dead-letter queue; paused jobs and leases held elsewhere return some, too."""
+"""Receives until a queue gives up on a message; paused jobs and leases held elsewhere return some, too."""
 
 EXECUTE_TIMEOUT = Duration.minutes(15)
 """The longest that a Lambda may run; a run may take 840 seconds of it."""
 
-DEAD_LETTER_TIMEOUT = Duration.minutes(1)
+WATCH_TIMEOUT = Duration.minutes(1)
 
 FEWEST_AT_ONCE = 2
 """What AWS takes as the least bound of a mapping."""
@@ -48,10 +48,11 @@ class Feed:
     queue: sqs.Queue
     visibility: Duration
 
-    def into(self, function: lambda_.Function, *, most_at_once: int) -> None:
+    def into(self, function: lambda_.Function, *, most_at_once: int, gathering: Duration | None = None) -> None:
         """Let a function consume the queue, in batches of which it may return single messages as failed.
 
-        Without a bound one queue would take all of the account's concurrency, of which the scan and the API live.
+        They may be gathered for a while, so that fewer calls are made for them. Without a bound one queue would
+        take all of the account's concurrency, of which the scan and the API live.
         """
         timeout = function.timeout
         if timeout is None or self.visibility.to_seconds() < timeout.to_seconds():
@@ -63,6 +64,7 @@ class Feed:
             target=function,
             event_source_arn=self.queue.queue_arn,
             batch_size=10,
+            max_batching_window=gathering,
             report_batch_item_failures=True,
             max_concurrency=most_at_once,
         )
@@ -74,10 +76,11 @@ class Queues(Construct):
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         super().__init__(scope, construct_id)
         self._settings = settings
-        self.dead = self._feed(
-            "Dead",
-            DEAD_LETTER_TIMEOUT,
-            why="What any priority gave up on: its function judges by the run's row alone",
+        self.watch = self._feed(
+            "Watch",
+            WATCH_TIMEOUT,
+            why="Runs that were sent, to be looked at again; and what any priority gave up on, which is a dead-letter "
+            "queue's part: its function goes by the run's row alone",
             accepts=sqs.RedriveAllowPolicy(source_queues=self._sources()),
         )
         self.by_priority = {
@@ -87,19 +90,19 @@ class Queues(Construct):
                 why="Its executor hides a claimed run's message for a lease at a time; a message that nobody "
                 "claimed comes back when no executor can be at it any more",
                 name=self._name(priority),
-                redrive=sqs.DeadLetterQueue(queue=self.dead.queue, max_receive_count=DELIVERIES),
+                redrive=sqs.DeadLetterQueue(queue=self.watch.queue, max_receive_count=DELIVERIES),
             )
             for priority in PRIORITIES
         }
         self.unreadable = self._feed(
-            "Unreadable", DEAD_LETTER_TIMEOUT, why="Nothing receives from it: what stands there is for people to see"
+            "Unreadable", WATCH_TIMEOUT, why="Nothing receives from it: what stands there is for people to see"
         ).queue
         acknowledge(self.unreadable, "SQS3", "It is the last stop itself: nothing receives from it")
 
     @property
-    def arns(self) -> list[str]:
-        """Return the queues that work is sent to."""
-        return [feed.queue.queue_arn for feed in self.by_priority.values()]
+    def sent_to(self) -> list[str]:
+        """Return the queues to which whoever sends a run must be able to send: what is sent is watched."""
+        return [feed.queue.queue_arn for feed in (*self.by_priority.values(), self.watch)]
 
     def _sources(self) -> list[sqs.IQueue]:
         """Name the queues that may send here when they give up: by their names, for each of them names this one."""

@@ -31,4 +31,4 @@ class Scan(Construct):
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.DUE))
-        allow(self.function, ["sqs:SendMessage"], queues.arns)
+        allow(self.function, ["sqs:SendMessage"], queues.sent_to)

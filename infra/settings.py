@@ -228,7 +228,7 @@ class Settings:
         if reserved and self.account_concurrency - reserved < max(100, 3 * self.execute_concurrency + 2):
             problems.append(
                 "reserved_concurrency, taken three times, must leave of account_concurrency what AWS demands (100) "
-                "and what the executors and the dead-letter function may take (three times execute_concurrency and 2)"
+                "and what the executors and the watch function may take (three times execute_concurrency and 2)"
             )
         return problems
 

@@ -5,7 +5,6 @@ from constructs import Construct
 
 from infra import emulated
 from infra.api import Api
-from infra.dead_letters import DeadLetters
 from infra.executors import Executors
 from infra.functions import FunctionMaker
 from infra.layers import Layers, Target
@@ -14,6 +13,7 @@ from infra.scan import Scan
 from infra.settings import Settings
 from infra.storage import Storage
 from infra.ticker import Ticker
+from infra.watch import Watch
 
 
 class TimeballStack(Stack):
@@ -30,7 +30,7 @@ class TimeballStack(Stack):
         api = Api(self, "Api", maker, storage, queues)
         scan = Scan(self, "Scan", maker, storage, queues)
         Executors(self, "Executors", maker, storage, queues)
-        DeadLetters(self, "Judge", maker, storage, queues)
+        Watch(self, "Look", maker, storage, queues)
         ticker = Ticker(self, "Ticker", scan.function, settings)
 
         outputs = {
@@ -39,7 +39,7 @@ class TimeballStack(Stack):
             "TenantsTable": storage.tenants.table_name,
             "TickerArn": ticker.machine.state_machine_arn,
         }
-        outputs["DeadLetters"] = queues.dead.queue.queue_url
+        outputs["WatchQueue"] = queues.watch.queue.queue_url
         outputs["UnreadableQueue"] = queues.unreadable.queue_url
         for priority, feed in queues.by_priority.items():
             outputs[f"{priority.title()}Queue"] = feed.queue.queue_url
@@ -54,6 +54,7 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_JOBS_TABLE": storage.jobs.table_name,
         "TIMEBALL_TENANTS_TABLE": storage.tenants.table_name,
         **{f"TIMEBALL_QUEUE_{name.upper()}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
+        "TIMEBALL_QUEUE_WATCH": queues.watch.queue.queue_url,
         "TIMEBALL_QUEUE_UNREADABLE": queues.unreadable.queue_url,
         "TIMEBALL_SHARDS": str(settings.shards),
         "TIMEBALL_LIST_SHARDS": str(settings.list_shards),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions import dead_letter
+from functions import watch
 from functions.execute import handler
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.aws import wiring
@@ -147,6 +147,6 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
             raise KeyError("state")
         return judge(world, ids)
 
-    monkeypatch.setattr(dead_letter, "judge", judging)
-    assert dead_letter.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
+    monkeypatch.setattr(watch, "judge", judging)
+    assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])

@@ -91,6 +91,31 @@ def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
         functions.delete_function_concurrency(FunctionName=scan)
 
 
+@contextmanager
+def no_executor(stage: Stage, executor: str) -> Iterator[None]:
+    """Let nothing come from its queue to an executor."""
+    functions = stage.emulator.client("lambda")
+    name = f"{stage.deployment.settings.name}-{executor}"
+    (mapping,) = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    try:
+        yield
+    finally:
+        functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+
+
+def purge(stage: Stage, queue: str) -> None:
+    """Lose the messages of a queue."""
+    stage.emulator.client("sqs").purge_queue(QueueUrl=stage.deployment.outputs[queue])
+
+
+def receive_and_die(stage: Stage, queue: str) -> int:
+    """Receive what an executor would, and never be heard of again; return how many messages that were."""
+    url = stage.deployment.outputs[queue]
+    answer = stage.emulator.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=900)
+    return len(answer.get("Messages", []))
+
+
 def send_copy(stage: Stage, queue: str, run: dict[str, Any]) -> None:
     """Send a run's message once more, to be delivered at once."""
     body = json.dumps({"tenant": stage.tenant, "run": run["runId"]}, separators=(",", ":"))

@@ -55,7 +55,7 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
     bounds = {name: mapping["ScalingConfig"]["MaximumConcurrency"] for _, name, mapping in _feeds(synthesized)}
     assert bounds == {
         **dict.fromkeys(("execute-high", "execute-normal", "execute-low"), executors),
-        "dead-letter": 2,
+        "watch": 2,
     }
     assert sum(bounds.values()) <= 1000 - 100, "the scan, the authorizer and the API need the rest"
 
@@ -83,7 +83,7 @@ def test_a_function_that_what_it_sends_may_come_back_to_is_not_stopped_for_a_loo
         after[queue] = given_up | ({fed[queue]} if queue in fed else set())
 
     loops = {name for name in stack.functions() if name in _reached(after, name)}
-    assert {"execute-high", "dead-letter"} <= loops
+    assert {"execute-high", "watch"} <= loops
     allowed = {name for name, function in stack.functions().items() if function.get("RecursiveLoop") == "Allow"}
     assert allowed == loops
 
@@ -106,7 +106,7 @@ def _reached(after: dict[str, set[str]], start: str) -> set[str]:
         ("execute-high", "functions.execute"),
         ("execute-normal", "functions.execute"),
         ("execute-low", "functions.execute"),
-        ("dead-letter", "functions.dead_letter"),
+        ("watch", "functions.watch"),
     ],
 )
 def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(

@@ -16,7 +16,7 @@ from timeball.engine.settle import LONGEST_REQUEST_SECONDS
 PATIENCE = {
     "api": PATIENT,
     "authorize": BRISK,
-    "dead-letter": PATIENT,
+    "watch": PATIENT,
     "execute-high": BRISK,
     "execute-low": BRISK,
     "execute-normal": BRISK,

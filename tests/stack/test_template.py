@@ -41,7 +41,7 @@ def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> 
     assert {queue["Properties"]["MessageRetentionPeriod"] for queue in queues} == {14 * 24 * 3600}
 
 
-def test_the_priorities_share_a_queue_of_dead_letters_which_takes_nobody_elses(stack: Synthesized) -> None:
+def test_what_a_priority_gives_up_on_goes_to_the_watch_queue_which_takes_nobody_elses(stack: Synthesized) -> None:
     queues = [queue["Properties"] for queue in stack.resources("AWS::SQS::Queue").values()]
     sources = [queue for queue in queues if "RedrivePolicy" in queue]
     assert [queue["RedrivePolicy"]["maxReceiveCount"] for queue in sources] == [10, 10, 10]
@@ -66,12 +66,12 @@ def test_a_message_stays_invisible_for_as_long_as_its_function_may_run(stack: Sy
         assert queue["VisibilityTimeout"] >= function["Timeout"]
 
 
-def test_a_batch_returns_single_messages_and_is_not_waited_for(stack: Synthesized) -> None:
-    for mapping in stack.resources("AWS::Lambda::EventSourceMapping").values():
-        properties = mapping["Properties"]
-        assert properties["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert properties["BatchSize"] == 10
-        assert "MaximumBatchingWindowInSeconds" not in properties
+def test_a_batch_returns_single_messages_and_only_watches_are_waited_for(stack: Synthesized) -> None:
+    mappings = [mapping["Properties"] for mapping in stack.resources("AWS::Lambda::EventSourceMapping").values()]
+    assert {tuple(mapping["FunctionResponseTypes"]) for mapping in mappings} == {("ReportBatchItemFailures",)}
+    assert {mapping["BatchSize"] for mapping in mappings} == {10}
+    gathering = [mapping for mapping in mappings if "MaximumBatchingWindowInSeconds" in mapping]
+    assert [json.dumps(mapping["EventSourceArn"]).count("Watch") for mapping in gathering] == [1]
 
 
 def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None:
@@ -86,7 +86,7 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
         "execute-high": ("execute.handler", 900),
         "execute-normal": ("execute.handler", 900),
         "execute-low": ("execute.handler", 900),
-        "dead-letter": ("dead_letter.handler", 60),
+        "watch": ("watch.handler", 60),
     }
 
 
@@ -127,7 +127,8 @@ ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem
 FIND = {"Query"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 SEND = {"SendMessage"}
-SENDER = {"High": SEND, "Normal": SEND, "Low": SEND}
+SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
+LOOK = {"GetQueueAttributes"}
 KEEPER = {**SENDER, "Unreadable": SEND}
 
 
@@ -139,7 +140,7 @@ KEEPER = {**SENDER, "Unreadable": SEND}
         ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
-        ("dead-letter", {"Jobs": ROWS, **KEEPER, "Dead": CONSUME}),
+        ("watch", {"Jobs": ROWS, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND}),
         ("authorize", {"Tenants": {"GetItem"}}),
     ],
 )
@@ -205,7 +206,7 @@ def test_each_function_is_told_every_setting_that_the_code_reads_and_no_other(st
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
-    queues = {"HighQueue", "NormalQueue", "LowQueue", "DeadLetters", "UnreadableQueue"}
+    queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "UnreadableQueue"}
     assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
 
 
@@ -220,11 +221,11 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _short_name(resource: Any) -> str:
-    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Dead`, `apilog`."""
+    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
     if "Fn::Join" in resource:
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "Judge"):
+    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "Look"):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

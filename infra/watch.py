@@ -1,0 +1,34 @@
+"""The watch function: runs that were sent are looked at again, and so is what a queue gave up on."""
+
+from aws_cdk import Duration
+from constructs import Construct
+
+from infra.functions import Bounds, FunctionMaker, allow
+from infra.queues import FEWEST_AT_ONCE, WATCH_TIMEOUT, Queues
+from infra.storage import ROWS, Storage
+
+
+class Watch(Construct):
+    """One function for the runs of all priorities."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.function = maker.make(
+            self,
+            "watch",
+            "watch",
+            about="Looks again at runs that were sent, and at what a queue gave up on",
+            bounds=Bounds(
+                WATCH_TIMEOUT,
+                memory_mb=512,
+                loops=True,
+                why="Reads and writes a batch's rows; as few at once as AWS lets it, for nobody waits for them",
+            ),
+        )
+        allow(self.function, ROWS, [storage.jobs.table_arn])
+        # A lost run is sent again, but not to a queue whose executors are behind; what cannot be read is kept.
+        allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
+        allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
+        queues.watch.into(self.function, most_at_once=FEWEST_AT_ONCE, gathering=Duration.seconds(5))
