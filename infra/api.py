@@ -62,7 +62,7 @@ class Api(Construct):
                 Duration.seconds(10),
                 memory_mb=512,
                 reserved=settings.reserved_concurrency,
-                why="One read of one row, tried three times; every answer waits for it",
+                why="One read of one row, tried again within seconds; every answer waits for it",
             ),
         )
         allow(authorize, ["dynamodb:GetItem"], [storage.tenants.table_arn])
