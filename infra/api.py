@@ -69,7 +69,14 @@ class Api(Construct):
 
         http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
         self.url = http.api_endpoint
-        stage = http.add_stage("Stage", stage_name="$default", auto_deploy=True)
+        stage = http.add_stage(
+            "Stage",
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=settings.api_requests_per_second, burst_limit=settings.api_burst
+            ),
+        )
         log = make_log(self, "access-log", f"/aws/apigateway/{settings.name}", settings)
         definition = stage.node.default_child
         if not isinstance(definition, apigateway.CfnStage):

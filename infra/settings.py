@@ -160,6 +160,25 @@ class Settings:
             *(0, 0, 10_000),
         )
     )
+    api_requests_per_second: int = field(
+        metadata=_setting(
+            "How many requests a second the API takes, of all callers together, callbacks too; more get a 429. It "
+            "bounds what strangers can cost: `small` suits a team, `large` a spike, `local` is the quota of an account",
+            _whole(1, 10_000),
+            10_000,
+            50,
+            2_000,
+        )
+    )
+    api_burst: int = field(
+        metadata=_setting(
+            "How many of them may come at once: two seconds' worth, so that a script's first moment is not refused",
+            _whole(1, 5_000),
+            5_000,
+            100,
+            4_000,
+        )
+    )
     log_retention_days: int = field(
         metadata=_setting("How long logs are kept", _number_of(1, 7, 14, 30, 90, 180, 365), 1, 30, 90)
     )

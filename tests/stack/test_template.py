@@ -96,6 +96,14 @@ def test_each_route_but_that_of_health_is_behind_the_authorizer(stack: Synthesiz
     assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM"}
 
 
+def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesized, local_stack: Synthesized) -> None:
+    for synthesized, rate, burst in ((stack, 50, 100), (local_stack, 10_000, 5_000)):
+        (stage,) = synthesized.resources("AWS::ApiGatewayV2::Stage").values()
+        throttle = stage["Properties"]["DefaultRouteSettings"]
+        assert throttle == {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
+        assert "RouteSettings" not in stage["Properties"]  # one of a single route would replace that of all
+
+
 def test_the_authorizer_sees_every_request_and_nothing_it_said_is_kept(stack: Synthesized) -> None:
     (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
     properties = authorizer["Properties"]
