@@ -4,7 +4,6 @@ Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the pa
 `_deny_by_default` is the only place that decides this, and it runs before any route.
 """
 
-import base64
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from timeball.ports import ContendedError, UnavailableError
 
+from .body import decoded
 from .edge import Edge
 from .parameters import refuse_undeclared
 from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
@@ -94,7 +94,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
             query=event.query_string_parameters,
-            body=_body(event.raw_event),
+            body=_body(event.raw_event) if route.takes_body else b"",
         )
         return _response(route.operation(edge, request))
 
@@ -102,10 +102,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
-    body = event.get("body") or ""
-    if not event.get("isBase64Encoded"):
-        return body.encode("utf-8", "surrogatepass")
-    return base64.b64decode(body)
+    return decoded(event.get("body") or "", is_base64=bool(event.get("isBase64Encoded")))
 
 
 def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str]:

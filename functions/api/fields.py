@@ -1,7 +1,9 @@
 """The types of single fields: what a value must look like by itself, with the sentence that says so."""
 
 import re
+from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address
+from itertools import islice
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
@@ -21,6 +23,7 @@ MAX_PAYLOAD_BYTES: Final = 256 * 1024
 MAX_RESULT_BYTES: Final = 16 * 1024
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
+MAX_TAGS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -120,6 +123,15 @@ def _handler(text: str) -> str:
     return _url(text)
 
 
+def _cut_behind(limit: int) -> Callable[[object], object]:
+    """Return what leaves of an object just enough entries to be too many: each is judged before their number is."""
+
+    def cut(entries: object) -> object:
+        return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries
+
+    return cut
+
+
 def _header_name(name: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
         raise ValueError("This is no legal name of a header; use letters, digits and hyphens.")
@@ -213,13 +225,15 @@ Headers = Annotated[
     dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]],
     Field(max_length=MAX_HEADERS),
     AfterValidator(_headers),
+    BeforeValidator(_cut_behind(MAX_HEADERS)),
 ]
 Tags = Annotated[
     dict[
         Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_plain)],
         Annotated[str, Field(max_length=256), AfterValidator(_plain)],
     ],
-    Field(max_length=50),
+    Field(max_length=MAX_TAGS),
+    BeforeValidator(_cut_behind(MAX_TAGS)),
 ]
 Payload = Annotated[Any, AfterValidator(_payload)]
 Result = Annotated[Any, AfterValidator(_result)]

@@ -5,6 +5,7 @@ Invariant: a job's document, read as any request is, asks for just what the job 
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from timeball.domain.job import Completion, Job, Work
 from timeball.domain.schedule import At, Cron, Every, Schedule
 
 from .job_request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
-from .problems import FieldError
+from .problems import ENOUGH_ERRORS, FieldError
 from .sentences import field_errors, model_of
 
 _TO_CALL: Final = ("handler", "target")
@@ -61,7 +62,8 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     document = document_of(job)
     merged = patched(document, patch)
     request, errors, errors_now = read_job_request(merged, now)
-    errors += field_errors(JobRequest, [_unknown(loc) for loc in _unknown_nulls(JobRequest, patch)])
+    unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
+    errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
     kept = _kept_times(job, request)
     return request, [*errors, *(error for error in errors_now if error.field not in kept)]

@@ -15,7 +15,7 @@ from .answers import BackfillAnswer, JobAnswer
 from .job_request import JobRequest
 from .parameters import described_parameter
 from .patch_schema import patch_of
-from .problems import CONTENT_TYPE, Problem
+from .problems import CONTENT_TYPE, MAX_ERRORS, Problem
 from .requests import MERGE_PATCH
 from .route import Route
 from .routes import ROUTES
@@ -44,7 +44,9 @@ class ProblemDetails(BaseModel):
     status: int
     detail: str = Field(description="One sentence that a person can act on.")
     instance: str = Field(description="The id of the request, also in `X-Request-Id`.")
-    errors: list[FieldProblem] = Field(default_factory=list, description="Every bad field, at once.")
+    errors: list[FieldProblem] = Field(
+        default_factory=list, description=f"Every bad field, at once; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
+    )
 
 
 def document() -> dict[str, Any]:

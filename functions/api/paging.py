@@ -9,6 +9,7 @@ import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from timeball.domain.backfill import Backfill
@@ -17,7 +18,7 @@ from timeball.domain.instants import parse_instant
 from timeball.domain.run import RunState
 from timeball.ports import LedgerQuery
 
-from .problems import FieldError, invalid
+from .problems import ENOUGH_ERRORS, FieldError, invalid, shortened
 from .sentences import unknown_name
 
 DEFAULT_LIMIT: Final = 50
@@ -138,8 +139,10 @@ class Reader:
 
     def refuse_unknown(self, known: tuple[str, ...]) -> None:
         """Keep each parameter that is none of the known ones."""
+        unknown = (name for name in self._query if name not in known)
         self.errors += [
-            FieldError(name, unknown_name("parameter", name, known)) for name in self._query if name not in known
+            FieldError(shortened(name), unknown_name("parameter", name, known))
+            for name in islice(unknown, ENOUGH_ERRORS)
         ]
 
     def limit(self) -> int:

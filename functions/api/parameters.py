@@ -8,7 +8,7 @@ from timeball.domain.run import RunState
 
 from .dead_letter_request import ERROR_CHARACTERS
 from .paging import DEFAULT_LIMIT, MAX_LIMIT
-from .problems import FieldError, invalid
+from .problems import FieldError, invalid, shortened
 from .route import Route
 from .sentences import unknown_name
 
@@ -89,4 +89,4 @@ def refuse_undeclared(route: Route, query: Mapping[str, str]) -> None:
     Public ones take any: who watches a page's health may add a number to its address, to pass by caches.
     """
     if query and not (route.query or route.is_public):
-        raise invalid([FieldError(name, unknown_name("parameter", name, ())) for name in query])
+        raise invalid(FieldError(shortened(name), unknown_name("parameter", name, ())) for name in query)

@@ -4,14 +4,19 @@ A problem's `type` is for programs and never changes; its `detail` is one senten
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 CONTENT_TYPE = "application/problem+json"
 MAX_ERRORS = 100
 """Of the bad fields of one request, so many are named."""
+ENOUGH_ERRORS = MAX_ERRORS + 1
+"""Who has found so many bad fields need not look for more."""
+
+_MAX_NAME = 100
 
 
 class Problem(Enum):
@@ -29,6 +34,7 @@ class Problem(Enum):
     LEASE_EXPIRED = ("lease-expired", 409, "The lease is out")
     NO_CALLBACK_EXPECTED = ("no-callback-expected", 409, "The run takes no callback")
     STALE_VERSION = ("stale-version", 412, "The resource has changed meanwhile")
+    BODY_TOO_LARGE = ("body-too-large", 413, "The body is too large")
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")
     INTERNAL = ("internal", 500, "Something went wrong here")
@@ -70,13 +76,20 @@ class ProblemError(Exception):
         self.headers = headers or {}
 
 
-def invalid(errors: Sequence[FieldError]) -> ProblemError:
-    """Return the problem that names every bad field at once."""
-    named = tuple(errors[:MAX_ERRORS])
-    count = len(errors)
-    subject = "One field needs" if count == 1 else f"{count} fields need"
-    shown = "" if count == len(named) else f" (the first {len(named)} are listed)"
+def invalid(errors: Iterable[FieldError]) -> ProblemError:
+    """Return the problem that names every bad field at once, of more than a hundred the first; no more are taken."""
+    found = list(islice(errors, ENOUGH_ERRORS))
+    named = found[:MAX_ERRORS]
+    subject = "One field needs" if len(found) == 1 else f"{len(found)} fields need"
+    shown = ""
+    if len(found) > len(named):
+        subject, shown = f"More than {MAX_ERRORS} fields need", f", which names the first {MAX_ERRORS}"
     return ProblemError(Problem.INVALID_REQUEST, f"{subject} a change; nothing was done. See `errors`{shown}.", named)
+
+
+def shortened(name: str) -> str:
+    """Return a name that a caller wrote, or the beginning of a long one."""
+    return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}..."
 
 
 def not_found(detail: str) -> ProblemError:

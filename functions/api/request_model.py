@@ -4,12 +4,13 @@ What is good of it goes on to be judged together, so that one mistake never hide
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from .problems import FieldError
+from .problems import ENOUGH_ERRORS, FieldError
 from .sentences import field_errors
 
 
@@ -23,6 +24,16 @@ class Strict(BaseModel):
         alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid", strict=True
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown(cls, body: object) -> object:
+        """Leave of thousands of unknown fields as many as are told: each is an error, and those are dear."""
+        if not isinstance(body, dict) or len(body) <= ENOUGH_ERRORS:
+            return body
+        known = set(aliases(cls))
+        unknown = islice((name for name in body if name not in known), ENOUGH_ERRORS)
+        return {name: body[name] for name in (*(known & body.keys()), *unknown)}
+
 
 R = TypeVar("R", bound=Strict)
 
@@ -35,13 +46,13 @@ def aliases(model: type[Strict]) -> list[str]:
 def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], list[FieldError]]:
     """Judge the fields of a body one by one: what is good of them, which were given, and what is wrong."""
     known = set(aliases(model))
-    given = {name for name, value in body.items() if value is not None and name in known}
+    given = {name for name in known & body.keys() if body[name] is not None}
     try:
         return model.model_validate(body), given, []
     except ValidationError as bad:
         errors = bad.errors(include_url=False, include_context=True, include_input=False)
     spoilt = {error["loc"][0] for error in errors}
-    good = {name: value for name, value in body.items() if name not in spoilt}
+    good = {name: body[name] for name in (known - spoilt) & body.keys()}
     return model.model_validate(good), given, field_errors(model, errors)
 
 

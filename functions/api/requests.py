@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .body import read_object
-from .problems import FieldError, Problem, ProblemError, invalid
+from .problems import FieldError, Problem, ProblemError, invalid, shortened
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0
@@ -82,7 +82,7 @@ def refuse_fields(request: Request) -> None:
     """Raise ProblemError unless nothing is sent, or an empty object."""
     body = read_optional_body(request)
     if body:
-        raise invalid([FieldError(name, "This request takes no fields; leave it out.") for name in body])
+        raise invalid(FieldError(shortened(name), "This request takes no fields; leave it out.") for name in body)
 
 
 def _check_content_type(request: Request, accepted: Sequence[str]) -> None:

@@ -41,6 +41,11 @@ class Route:
         """What is answered where nothing is wrong, by status."""
         return {self.status: self.answer, **self.also}
 
+    @property
+    def takes_body(self) -> bool:
+        """Whether a body is read at all; elsewhere it is left alone, whatever it is."""
+        return self.method in {"PATCH", "POST"}
+
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:
         """What a path of this route looks like, with ids of the characters that ids have."""

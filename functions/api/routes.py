@@ -42,7 +42,7 @@ from .service_operations import healthz, openapi
 _LIST_RUNS = "/v1/jobs/{jobId}/runs"
 _BACKFILLS = "/v1/jobs/{jobId}/backfills"
 _BACKFILL = "/v1/jobs/{jobId}/backfills/{backfillId}"
-_A_BODY = (Problem.MALFORMED_BODY, Problem.UNSUPPORTED_MEDIA_TYPE)
+_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _OF_A_JOB = (Problem.NOT_FOUND, Problem.JOB_ENDED)
 _OF_A_CALLBACK = (*_A_BODY, Problem.NOT_FOUND, Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
 

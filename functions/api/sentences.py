@@ -7,7 +7,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from .problems import MAX_ERRORS, FieldError
+from .problems import ENOUGH_ERRORS, FieldError, shortened
 
 _SENTENCES: Mapping[str, str] = {
     "missing": "This field is needed; give it.",
@@ -32,13 +32,8 @@ _MAX_NAME = 100
 
 
 def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[FieldError]:
-    """Turn the errors of a model into bad fields, with their paths as the caller wrote them."""
-    named, counted = errors[:MAX_ERRORS], errors[MAX_ERRORS:]
-    return [
-        *(FieldError(_path(error["loc"]), _sentence(model, error)) for error in named),
-        # These are only counted; to guess what each was meant to be would take a hostile request's time.
-        *(FieldError(_path(error["loc"]), "This needs a change.") for error in counted),
-    ]
+    """Turn the errors of a model, as many as are told, into bad fields with their paths as the caller wrote them."""
+    return [FieldError(_path(error["loc"]), _sentence(model, error)) for error in errors[:ENOUGH_ERRORS]]
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
@@ -48,11 +43,7 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
-    return ".".join(_short(str(part)) for part in loc if part != "[key]")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}..."
+    return ".".join(shortened(str(part)) for part in loc if part != "[key]")
 
 
 def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:

