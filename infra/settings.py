@@ -116,6 +116,9 @@ class Settings:
             "How many retries a second go to a host that has failed lately; twice as many at once", _whole(1, 1000), 10
         )
     )
+    running_backfills: int = field(
+        metadata=_setting("How many of a tenant's backfills run at once; the others wait", _whole(1, 100), 10)
+    )
     retention_days: int = field(metadata=_setting("How long finished jobs and runs are kept", _whole(1, 3650), 90))
     private_targets: str = field(
         metadata=_setting(

@@ -65,6 +65,7 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_HOST_FAILURES": str(settings.host_failures),
         "TIMEBALL_HOST_REST_SECONDS": str(settings.host_rest_seconds),
         "TIMEBALL_HOST_RETRIES_PER_SECOND": str(settings.host_retries_per_second),
+        "TIMEBALL_RUNNING_BACKFILLS": str(settings.running_backfills),
         "TIMEBALL_RETENTION_DAYS": str(settings.retention_days),
         "TIMEBALL_PRIVATE_TARGETS": settings.private_targets,
         "TIMEBALL_WRITES": settings.writes,

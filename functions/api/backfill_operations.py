@@ -45,7 +45,9 @@ def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Re
         return ok(dry_run_answer(job, found, wanted.pace_seconds, wanted.overlap))
     backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, now)
     standing = create_backfills(edge.world, [backfill])[0]
-    return _created(standing) if standing == backfill else _repeated(wanted, standing)
+    if standing != backfill:
+        return _repeated(wanted, standing)
+    return _created(_standing(edge, key))  # by now it runs, or waits
 
 
 def _created(backfill: Backfill, headers: dict[str, str] | None = None) -> Reply:

@@ -30,9 +30,9 @@ class TestCreating:
             "from": IN_RANGE[0],
             "to": IN_RANGE[2],
             "total": 3,
-            "started": 0,
+            "started": 1,
             "skipped": 0,
-            "remaining": 3,
+            "remaining": 2,
             "paceSeconds": 1,
             "overlapPolicy": "allow",
             "scheduleRules": {"version": RuleSet().version, "tzdata": RuleSet().tzdata},
@@ -42,7 +42,19 @@ class TestCreating:
         }
         read = api.call("GET", answer.headers["Location"])
         assert read.headers["ETag"] == '"1"'
-        assert read.body == {**answer.body, "started": 1, "remaining": 2}
+        assert read.body == answer.body
+
+    def test_a_backfill_that_waits_for_others_of_its_tenant_says_so_until_its_turn(self, api: Api) -> None:
+        job = api.create(**HOURLY)
+        first, *_, last = [backfill(api, job).body for _ in range(api.world.rules.running_backfills + 1)]
+        path = f"/v1/jobs/{job['jobId']}/backfills"
+        assert (first["status"], last["status"], last["started"]) == ("running", "waiting", 0)
+        others = api.call("POST", "/v1/jobs", {"handler": "https://example.com/", **HOURLY}, tenant="other").body
+        assert backfill(api, others, tenant="other").body["status"] == "running"
+        api.call("DELETE", f"{path}/{first['backfillId']}")
+        scan(api)
+        after = api.call("GET", f"{path}/{last['backfillId']}").body
+        assert (after["status"], after["started"]) == ("running", 1)
 
     def test_its_runs_stand_in_the_ledger_by_its_name(self, api: Api) -> None:
         job = api.create(**HOURLY)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, backfill
-from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill
+from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill, waiting, woken
 from timeball.domain.ids import BackfillKey, JobKey
 from timeball.ports import Swap, Swapped
 
@@ -20,6 +20,8 @@ def _advanced(row: Backfill) -> Backfill:
 
 BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "advanced": _advanced,
+    "looking again later": lambda row: waiting(row, NOW),
+    "woken": lambda row: woken(row, NOW + 3),
     "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
     "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
     "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),

@@ -39,6 +39,13 @@ def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: St
     assert len(all_of_them.candidates) == 7
 
 
+def test_a_page_from_the_other_end_holds_the_latest_that_are_due(store: Store) -> None:
+    store.create_jobs([job(f"job-{step}", due_at=NOW - step) for step in range(-1, 7)], NOW - MINUTE_MS)
+    (few,) = store.due([DueQuery(0, THIS_HOUR, NOW, 3, latest_first=True)])
+    assert few.full
+    assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (0, 1, 2))
+
+
 def test_several_queries_are_answered_in_their_order(store: Store) -> None:
     store.create_jobs([job("a", due_at=NOW), job("b", due_at=NOW + HOUR_MS), job("c", due_at=NOW, shard=3)], NOW)
     queries = [DueQuery(shard, hour, NOW + HOUR_MS, 9) for shard, hour in ((3, 0), (0, 1), (1, 0), (0, 0))]

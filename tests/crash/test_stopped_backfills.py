@@ -19,6 +19,7 @@ from timeball.domain.schedule import Every
 from timeball.engine.backfill import cancel_backfill, create_backfills
 from timeball.engine.change import cancel
 from timeball.engine.claim import claim
+from timeball.engine.world import Rules
 
 NAME = BackfillKey(KEY, "bf1")
 COUNT = 3
@@ -87,6 +88,32 @@ def test_a_backfill_stopped_anywhere_has_each_instant_once_and_strands_nothing(s
         left.clock.advance(stage.later_ms)
         _run_on(left)
         _assert_promises(at_rest(left, left.job(KEY)), case, stopped_at)
+
+
+def test_who_waits_for_a_slot_runs_to_its_end_wherever_the_one_before_it_was_stopped(stage: Stage) -> None:
+    play = stage.play(NOW)
+    play.rules = Rules(shards=1, running_backfills=1)
+    (job,) = play.store_jobs([spec("job", Every(60, NOW + DAY_MS))])
+    first, second = (BackfillKey(KEY, name) for name in ("bf1", "bf2"))
+
+    def create(play: Play, key: BackfillKey) -> None:
+        create_backfills(play.world(), [new_backfill(key, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)])
+
+    def create_and_scan(play: Play) -> None:
+        create(play, second)
+        play.scan()
+
+    play.store.create_backfills([new_backfill(first, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)], NOW)
+    for left in stage.crashes(play, create_and_scan, 20):
+        create(left, second)
+        for _ in range(100):
+            left.scan_all()
+            left.clock.advance(SECOND_MS)
+        left.drain()
+        rows = [row for row in left.store.read_backfills([first, second]) if row is not None]
+        assert [(row.status, row.due_at) for row in rows] == [(BackfillStatus.COMPLETED, None)] * 2
+        assert sorted(run.state for run in left.runs(KEY)) == [RunState.SUCCEEDED] * 2 * COUNT
+        assert len(left.caller.calls) == 2 * COUNT
 
 
 def _is_asked(play: Play, case: Case) -> bool:

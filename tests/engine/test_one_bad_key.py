@@ -136,23 +136,24 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
 ) -> None:
     play = Play(store := UnreadableRuns())
     (bad,) = play.store_jobs([replace(spec("bad", At(NOW + HOUR_MS)), key=JobKey("hot", "bad"))])
+    (good,) = play.store_jobs([spec("good", At(NOW + SECOND_MS))])
     with monkeypatch.context() as patch:
         patch.setattr(play.queue, "send", lambda dispatches, _: [False] * len(dispatches))
-        for _ in range(2 * PAGE + 1):
-            trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
-            play.clock.advance(1)
-    (good,) = play.store_jobs([spec("good", At(NOW + SECOND_MS))])
+        for from_at in (NOW, NOW + 2 * SECOND_MS):  # at both ends of the hour
+            play.clock.advance(from_at - play.clock.now())
+            for _ in range(2 * PAGE + 1):
+                trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
+                play.clock.advance(1)
     store.unreadable = True
     sweeps = Sweeps(closed_at={0: LATEST})
-    for _ in range(2):
-        with pytest.raises(ValueError, match="no state"):
-            scan(play.world(), 0, Owner("2026", "a"), sweeps)
+    with pytest.raises(ValueError, match="no state"):
+        scan(play.world(), 0, Owner("2026", "a"), sweeps)
     assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == 1
     assert _states(play, [good]) == {RunState.QUEUED}
     store.unreadable = False
     while scan(play.world(), 0, Owner("2026", "a"), sweeps).progressed:
         pass
-    assert len(play.messages()) == 2 * PAGE + 2
+    assert len(play.messages()) == 2 * (2 * PAGE + 1) + 1
     assert sweeps.failed == {}
 
 

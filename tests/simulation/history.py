@@ -4,14 +4,16 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Generic, TypeVar
 
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.domain.schedule import Schedule, first_fire, is_occurrence
 
-_Row = TypeVar("_Row", Job, Run)
+_Row = TypeVar("_Row", Job, Run, Backfill)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,13 @@ class Reign:
 
 
 class History:
-    """All writes of runs and jobs, in order, and those of each row."""
+    """All writes of runs, jobs and backfills, in order, and those of each row; and where each scan begins."""
 
     def __init__(self) -> None:
         self.runs: list[Write[Run]] = []
         self.jobs: list[Write[Job]] = []
+        self.backfills: list[Write[Backfill]] = []
+        self.scans: dict[str, list[int]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)
         self._jobs: dict[JobKey, list[Write[Job]]] = defaultdict(list)
@@ -59,6 +63,17 @@ class History:
         """Keep a write of a job."""
         self.jobs.append(write)
         self._jobs[write.after.key].append(write)
+
+    def note_scan(self, by: str) -> None:
+        """Note that a scan of a process begins."""
+        self.scans[by].append(len(self.runs))
+
+    def inserted_by_scans(self) -> Iterator[list[Run]]:
+        """Yield the runs of schedules that each scan inserted, in order."""
+        for by, begins in self.scans.items():
+            for begin, end in pairwise([*begins, len(self.runs)]):
+                writes = (one for one in self.runs[begin:end] if one.by == by and one.before is None)
+                yield [write.after for write in writes if write.after.id.origin is Origin.SCHEDULE]
 
     def of_run(self, run: RunId) -> list[Write[Run]]:
         """Return the writes of a run."""

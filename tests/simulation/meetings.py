@@ -122,6 +122,13 @@ def submits(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> Ver
     return verb
 
 
+async def crowds(story: Story, process: Process) -> None:
+    """Submit more jobs of one tenant than a scan takes at once, and one of another, which is due last."""
+    specs = [replace(_spec(_LATER), key=JobKey("acme", f"job-{n}")) for n in range(110)]
+    specs.append(replace(_spec(At(START + 9_000)), key=JobKey("other", "job")))
+    await process.run(submit, story.world(process), specs, process.now())
+
+
 def revises(timing: Timing, calls: int = 1_000) -> Verb:
     """Change the schedule; the process ends before it makes one call more."""
 
@@ -184,7 +191,7 @@ _ROLES: dict[Verb, str] = {scans: "scanner", plans_slowly: "scanner", executes: 
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
 
-_OFTEN, _SELDOM, _ONCE = Every(2, START), Every(60, START), At(START + 5_000)
+_OFTEN, _SELDOM, _ONCE, _LATER = Every(2, START), Every(60, START), At(START + 5_000), At(START + 8_000)
 _dispatched = ((0, submits(_OFTEN)), (2, scans))
 _paused = (*_dispatched, (4, pauses))
 _due_once = ((0, submits(_ONCE)), (1, scans))
@@ -201,6 +208,9 @@ MEETINGS = {
     "another schedule, and a cancel": Meeting(_dispatched, (3, revises(Every(3, START))), [cancels]),
     "a scan, and a pause": Meeting(_dispatched, (4, scans), [pauses]),
     "a scan, and a pause and a resume": Meeting(_dispatched, (4, scans), [pauses, resumes]),
+    "a scan that breaks off among the jobs of many": Meeting(
+        [(0, crowds)], (5, scans), [], stop_seconds=None, call_seconds=0
+    ),
     "a scan, and a cancel": Meeting(_dispatched, (4, scans), [cancels]),
     "a scan, and another schedule": Meeting(_dispatched, (4, scans), [revises(Every(3, START))]),
     "a scan, and a schedule with the same next fire": Meeting(

@@ -12,8 +12,9 @@ from itertools import islice
 from tests.simulation.history import Write
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.attempt import Outcome
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.catch_up import PACE_MS
-from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.overlap import OverlapPolicy
@@ -244,6 +245,26 @@ def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
     return sum(1 for _ in missed) <= allowed
 
 
+def _no_more_backfills_run_than_may(story: Story) -> Iterator[str]:
+    running: dict[str, set[BackfillKey]] = defaultdict(set)
+    for write in story.store.history.backfills:
+        key = write.after.key
+        of_tenant = running[key.job.tenant]
+        if write.after.status is BackfillStatus.RUNNING:
+            of_tenant.add(key)
+        else:
+            of_tenant.discard(key)
+        if len(of_tenant) > story.rules.running_backfills:
+            yield f"{write} beside {of_tenant - {key}}"
+
+
+def _nobody_waits_for_a_hundred_of_another(story: Story) -> Iterator[str]:
+    """Of those that one scan starts, the first hundred are of all their tenants."""
+    for runs in story.store.history.inserted_by_scans():
+        first = {run.id.job.tenant for run in runs[:100]}
+        yield from (f"{run.id} of {run.id.job.tenant}" for run in runs[100:] if run.id.job.tenant not in first)
+
+
 def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
     """By the due index or a plan, at the end of the run that it is parked behind, at a resume; or it is over."""
     for gone in story.queue.deletions:
@@ -278,5 +299,7 @@ RULES = (
     _who_waits_for_the_guard_does_not_misfire,
     _what_is_superseded_is_no_fire_any_more,
     _late_starts_are_as_few_as_catching_up_allows,
+    _no_more_backfills_run_than_may,
+    _nobody_waits_for_a_hundred_of_another,
     _whose_last_message_goes_is_found_again,
 )

@@ -29,8 +29,11 @@ _LOSSY_EACH = 4
 
 _CALM_MS = 20 * SECOND_MS
 
-_RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1)
-"""A host that fails often must be met in a short story: so it rests soon and not for long, and its turns are few."""
+_RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1, running_backfills=1)
+"""A host that fails often must be met in a short story: so it rests soon and not for long, and its turns are few.
+
+And few backfills are asked for, of which some are to wait.
+"""
 
 TARGET = "user-target-"
 """How the process of a target is named, before the number of the attempt that it was called with."""

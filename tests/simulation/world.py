@@ -12,7 +12,8 @@ from random import Random
 
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
-from timeball.domain.ids import JobKey, RunId
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.run import Run
@@ -44,7 +45,9 @@ class LaggingStore(MemoryStore):
         self._order = count()
 
     def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        """Answer from what has reached the index."""
+        """Answer from what has reached the index; with its first question a scan begins."""
+        if not any(query.latest_first for query in queries):
+            self.history.note_scan(_writer())
         now = self._clock.now()
         while self._coming and self._coming[0][0] <= now:
             heappop(self._coming)[2]()
@@ -68,6 +71,18 @@ class LaggingStore(MemoryStore):
         self._note_job(before, conclusion.job)
         return answer
 
+    def _create_backfill(self, backfill: Backfill, now: int) -> Backfill | None:
+        before = self.backfills.get(backfill.key)
+        answer = super()._create_backfill(backfill, now)
+        self._note_backfill(before, backfill.key)
+        return answer
+
+    def _swap_backfill(self, swap: Swap[Backfill], now: int) -> Swapped[Backfill]:
+        before = self.backfills.get(swap.before.key)
+        answer = super()._swap_backfill(swap, now)
+        self._note_backfill(before, swap.before.key)
+        return answer
+
     def _insert_run(self, run: Run, now: int) -> Run | None:
         before = self.runs.get(run.id)
         answer = super()._insert_run(run, now)
@@ -84,6 +99,11 @@ class LaggingStore(MemoryStore):
         after = self.jobs.get(key)
         if after is not None and after is not before:
             self.history.note_job(Write(self._clock.now(), _writer(), before, after))
+
+    def _note_backfill(self, before: Backfill | None, key: BackfillKey) -> None:
+        after = self.backfills.get(key)
+        if after is not None and after is not before:
+            self.history.backfills.append(Write(self._clock.now(), _writer(), before, after))
 
     def _note_run(self, before: Run | None, run: RunId) -> None:
         after = self.runs.get(run)

@@ -1,6 +1,16 @@
 """Deliberate faults, each of which breaks a rule of the write order. A check that finds none of them checks nothing."""
 
-from tests.simulation.faults import answering, claiming, dispatching, finishing, guarding, settling, trying, watching
+from tests.simulation.faults import (
+    answering,
+    claiming,
+    dispatching,
+    finishing,
+    guarding,
+    settling,
+    sharing,
+    trying,
+    watching,
+)
 
 FAULTS = (
     dispatching.FAULTS
@@ -11,4 +21,5 @@ FAULTS = (
     | settling.FAULTS
     | answering.FAULTS
     | watching.FAULTS
+    | sharing.FAULTS
 )

@@ -16,6 +16,7 @@ from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, JobStatus, Work
 from timeball.domain.run import Run, RunState
+from timeball.domain.slots import Slots
 
 
 class UnavailableError(Exception):
@@ -26,7 +27,7 @@ class ContendedError(UnavailableError):
     """What was to be changed kept changing meanwhile: nothing of what was asked for was done."""
 
 
-Row = TypeVar("Row", Job, Run, Backfill, Host)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots)
 Owned = JobKey | RunId | BackfillKey
 """What may stand in the due index."""
 
@@ -70,12 +71,16 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class DueQuery:
-    """The entries of one shard in one UTC hour (ms of its start) that are due through `through_at`, earliest first."""
+    """The entries of one shard in one UTC hour (ms of its start) that are due through `through_at`, earliest first.
+
+    `latest_first` turns the order round.
+    """
 
     shard: int
     hour_at: int
     through_at: int
     limit: int
+    latest_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,12 @@ class Store(Protocol):
 
     def backfills_of(self, job: JobKey) -> list[Backfill]:
         """Return the backfills of a job, in the order of their names."""
+
+    def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
+        """Return the slots of each tenant, empty ones at revision 0 if there is no row."""
+
+    def swap_slots(self, swaps: Sequence[Swap[Slots]]) -> list[Swapped[Slots]]:
+        """Write each tenant's row if it is as it was read; from revision 0, if there is none."""
 
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run if absent. None: inserted; a run: the row that already stands there."""

@@ -13,6 +13,7 @@ JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 HOST = "HOST"
+SLOTS = "SLOTS"
 DEAD = "dead"
 """What stands for the status in the listing's partition of dead letters."""
 
@@ -56,6 +57,11 @@ def backfill_key(key: BackfillKey) -> Key:
 def host_key(key: HostKey) -> Key:
     """Return where the row of a host stands that a tenant calls; no job has an id with such a mark."""
     return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
+
+
+def slots_key(tenant: str) -> Key:
+    """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
+    return {"pk": f"{tenant}#!", "sk": SLOTS}
 
 
 def request_key(key: JobKey, request: str) -> Key:

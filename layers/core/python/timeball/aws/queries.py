@@ -92,14 +92,15 @@ class Reader:
                 return rows, None
         return rows, from_values(start or {})
 
-    def due(self, bucket: str, through_at: int, limit: int) -> list[_Row]:
-        """Return the keys that stand in a bucket of the due index through an instant, earliest first."""
+    def due(self, bucket: str, through_at: int, limit: int, *, forward: bool) -> list[_Row]:
+        """Return the keys that stand in a bucket of the due index through an instant, from one of its ends."""
         answer = self._query(
             {
                 "TableName": self._table,
                 "IndexName": DUE.name,
                 "KeyConditionExpression": "due_bucket = :bucket AND due_at <= :through",
                 "ExpressionAttributeValues": to_values({":bucket": bucket, ":through": through_at}),
+                "ScanIndexForward": forward,
                 "Limit": limit,
             }
         )

@@ -27,6 +27,7 @@ from timeball.aws.keys import (
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.aws.queries import Reader
 from timeball.aws.rows import Item, Rows, to_job, to_run
+from timeball.aws.slots import TenantSlots
 from timeball.aws.swaps import swap_rows
 from timeball.aws.works import Works, work_fields
 from timeball.aws.writes import Insert, Update, Write, Writer
@@ -38,6 +39,7 @@ from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, LATEST
 from timeball.domain.job import Job, Work
 from timeball.domain.run import LIVE, Run
+from timeball.domain.slots import Slots
 from timeball.ports import Conclusion, DeadQuery, DuePage, DueQuery, LedgerPage, LedgerQuery, Owner, Swap, Swapped
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class DynamoStore:
         self._works = Works(self._writer, self._reader)
         self._backfills = Backfills(self._writer, self._reader, self._rows)
         self._conclusions = Conclusions(self._writer, self._rows)
+        self._slots = TenantSlots(self._writer, self._reader)
         self._hosts = Hosts(self._writer, self._reader, self._rows)
         self._dead_letters = DeadLetters(self._reader, list_shards)
 
@@ -164,6 +167,14 @@ class DynamoStore:
     def backfills_of(self, job: JobKey) -> list[Backfill]:
         """Return a job's backfills."""
         return self._backfills.of_job(job)
+
+    def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
+        """Return each tenant's slots."""
+        return self._slots.read(tenants)
+
+    def swap_slots(self, swaps: Sequence[Swap[Slots]]) -> list[Swapped[Slots]]:
+        """Change each tenant's row if it has the revision that was read."""
+        return self._slots.swap(swaps)
 
     def runs_between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs whose fire time lies within."""
@@ -276,7 +287,8 @@ class DynamoStore:
         return map(to_run, self._reader.between(job_key(job)["pk"], first, last, states))
 
     def _due(self, query: DueQuery) -> DuePage:
-        rows = self._reader.due(due_bucket(query.shard, query.hour_at), query.through_at, query.limit)
+        bucket, forward = due_bucket(query.shard, query.hour_at), not query.latest_first
+        rows = self._reader.due(bucket, query.through_at, query.limit, forward=forward)
         candidates = tuple(owner_of_row(row["pk"], row["sk"]) for row in rows)
         return DuePage(candidates, len(rows) >= query.limit)
 

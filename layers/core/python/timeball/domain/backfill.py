@@ -1,7 +1,8 @@
 """A backfill: the fires of a past range, run again as an object of its own.
 
 It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its runs
-carry its name in their identity, so a range may be run again as often as one likes.
+carry its name in their identity, so a range may be run again as often as one likes. It waits until it holds one of its
+tenant's slots (slots.py).
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from enum import StrEnum
 from itertools import islice
 
 from timeball.domain.evolve import evolve
-from timeball.domain.ids import BackfillKey, Origin, RunId
+from timeball.domain.ids import BackfillKey, Origin, RunId, fraction_of
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, Priority, RuleSet
 from timeball.domain.overlap import OverlapPolicy, Step, decide_overlap
@@ -25,10 +26,17 @@ MAX_INSTANTS = 10_000
 _LOOK_AGAIN_MS = 5 * SECOND_MS
 """How soon a backfill that waits for its last run looks at it again."""
 
+_LOOK_FOR_SLOT_MS = 30 * SECOND_MS
+"""How soon a backfill looks again for a slot, more or less: it is woken if it is among the next."""
+
 
 class BackfillStatus(StrEnum):
-    """Where a backfill stands. Completed: each of its runs was started or skipped; some may still be under way."""
+    """Where a backfill stands. Waiting: as many of its tenant's run as may.
 
+    Completed: each of its runs was started or skipped; some may still be under way.
+    """
+
+    WAITING = "waiting"
     RUNNING = "running"
     COMPLETED = "completed"
     CANCELLED = "cancelled"
@@ -52,7 +60,7 @@ class Backfill:
     shard: int
     created_at: int
     updated_at: int
-    status: BackfillStatus = BackfillStatus.RUNNING
+    status: BackfillStatus = BackfillStatus.WAITING
     next_fire_at: int | None = None
     due_at: int | None = None
     last_run_at: int | None = None
@@ -61,6 +69,16 @@ class Backfill:
     rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
     revision: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has, or may get, more runs."""
+        return self.status in (BackfillStatus.WAITING, BackfillStatus.RUNNING)
+
+    @property
+    def most_at_once(self) -> int:
+        """How many runs one plan starts at the most: with the policy `allow` and no pace those of many fires."""
+        return MAX_STARTS if self.overlap is OverlapPolicy.ALLOW and not self.pace_seconds else 1
 
     @property
     def last_run(self) -> RunId | None:
@@ -120,7 +138,7 @@ def new_backfill(
 
 
 def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
-    """Plan a running backfill; `last` is the row of its newest run, as read strongly.
+    """Plan a backfill that holds a slot; `last` is the row of its newest run, as read strongly.
 
     With the policy `allow` one start follows the other at the pace; with any other the last run must be over first,
     or is stopped, or the fire is skipped.
@@ -140,6 +158,23 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
         return passed_over(backfill, fire_at, now)
     wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
     return BackfillPlan(stop_last=overlap.stop_holder, after=_moved(backfill, fire_at, now + wait_ms, now))
+
+
+def admitted(backfill: Backfill, now: int) -> Backfill:
+    """Return a backfill that holds a slot as one whose first turn is now; one that runs stays as it is."""
+    waits = backfill.status is BackfillStatus.WAITING
+    return evolve(backfill, status=BackfillStatus.RUNNING, due_at=now) if waits else backfill
+
+
+def waiting(backfill: Backfill, now: int) -> Backfill:
+    """Return the backfill without a slot, to look again later. The looks of many are spread out."""
+    spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
+    return evolve(backfill, revision=backfill.revision + 1, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
+
+
+def woken(backfill: Backfill, now: int) -> Backfill:
+    """Return a waiting backfill to be looked at now: it was given a slot."""
+    return evolve(backfill, revision=backfill.revision + 1, due_at=now)
 
 
 def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
@@ -193,7 +228,7 @@ def passed_over(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
 
 
 def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
-    """Return the plan that starts the run of a fire, and with the policy `allow` and no pace those of many."""
+    """Return the plan that starts the run of a fire, and of those that follow if many start at once."""
     starts = _at_once(backfill, fire_at)
     following_at = _following(backfill, starts[-1])
     after = evolve(
@@ -206,8 +241,7 @@ def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
 
 def _at_once(backfill: Backfill, fire_at: int) -> tuple[int, ...]:
     """Return the fires, from `fire_at` on, that one plan starts."""
-    count = MAX_STARTS if backfill.overlap is OverlapPolicy.ALLOW and not backfill.pace_seconds else 1
-    return tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), count))
+    return tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), backfill.most_at_once))
 
 
 def _following(backfill: Backfill, fire_at: int) -> int | None:
@@ -222,7 +256,7 @@ def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now
         backfill,
         revision=backfill.revision + 1,
         updated_at=now,
-        status=BackfillStatus.COMPLETED if over else backfill.status,
+        status=BackfillStatus.COMPLETED if over else BackfillStatus.RUNNING,
         next_fire_at=next_fire_at,
         due_at=None if over else due_at,
     )

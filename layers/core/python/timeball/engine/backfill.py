@@ -6,12 +6,14 @@ refuse it.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from timeball.domain.backfill import (
     Backfill,
     BackfillPlan,
     BackfillStatus,
+    admitted,
     backfill_run,
     cancelled_backfill,
     passed_over,
@@ -20,6 +22,7 @@ from timeball.domain.backfill import (
     settled_backfill,
     skipped_backfill_run,
     started,
+    waiting,
 )
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import JobStatus
@@ -28,12 +31,29 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended
 from timeball.engine.notice import skipped
 from timeball.engine.send import send
+from timeball.engine.slots import free_slots, take_slots
 from timeball.engine.world import World
 from timeball.ports import Dispatch, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
 _TRIES = 5
+_STARTS = 100
+"""How many runs are started together."""
+
+
+@dataclass
+class _Move:
+    """A plan on its way into the store: of a backfill as it was read, and as it is with its slot.
+
+    `last` is the run whose end it may have to wait for. `whole` turns False when something of it is unknown.
+    """
+
+    read: Backfill
+    backfill: Backfill
+    last: Run | None
+    plan: BackfillPlan
+    whole: bool = True
 
 
 def create_backfills(world: World, backfills: Sequence[Backfill]) -> list[Backfill]:
@@ -44,21 +64,56 @@ def create_backfills(world: World, backfills: Sequence[Backfill]) -> list[Backfi
     now = world.clock.now()
     standing = world.store.create_backfills(backfills, now)
     created = [backfill for backfill, found in zip(backfills, standing, strict=True) if found is None]
-    move_on(world, created)
+    try:
+        for part in portions(created):
+            move_on(world, part)
+    except Exception:
+        log.exception("backfills are stored, and left to the scan")
     return [found or backfill for backfill, found in zip(backfills, standing, strict=True)]
 
 
+def portions(backfills: Iterable[Backfill]) -> Iterator[list[Backfill]]:
+    """Yield as many at a time as may be moved on together: so many that not too many runs start at once."""
+    portion: list[Backfill] = []
+    for one in backfills:
+        if portion and sum(other.most_at_once for other in portion) + one.most_at_once > _STARTS:
+            yield portion
+            portion = []
+        portion.append(one)
+    if portion:
+        yield portion
+
+
 def move_on(world: World, backfills: Sequence[Backfill]) -> int:
-    """Move each due backfill on; return how many were. One that cannot be moved now is found again."""
-    done = 0
-    for backfill in backfills:
-        try:
-            done += _move_on(world, backfill)
-        except Exception:
-            log.exception(
-                "backfill not moved on", extra={"job_id": backfill.key.job.job_id, "backfill": backfill.key.name}
-            )
-    return done
+    """Move each due, open backfill on; return how many were. One that is not moved now is found again.
+
+    ① slots for those that wait ② skipped rows, stops, runs ③ messages ④ swap: the next fire, the next look, or the
+    end of one whose job is gone ⑤ the slots of those that are over. Each is a request, or a few, for all together.
+    Raises UnavailableError; what was begun may be begun again.
+    """
+    now = world.clock.now()
+    jobs = list({one.key.job: None for one in backfills})
+    over = {
+        key
+        for key, job in zip(jobs, world.store.read_jobs(jobs), strict=True)
+        if job is None or job.status is JobStatus.CANCELLED
+    }
+    going = [one for one in backfills if one.key.job not in over]
+    asking = [one for one in going if one.status is BackfillStatus.WAITING]
+    holders = take_slots(world, asking)
+    patient = [one for one in asking if one.key not in holders]
+    turns = [one for one in going if one.status is not BackfillStatus.WAITING or one.key in holders]
+    moves = _planned(world, turns, now)
+    _skip(world, moves, now)
+    _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.OVERTAKEN, now)
+    _start(world, moves, now)
+    swaps = [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
+    swaps += [Swap(one, waiting(one, now)) for one in patient]
+    swaps += [Swap(move.read, move.plan.after) for move in moves if move.whole and move.plan.after is not None]
+    swapped = world.store.swap_backfills(swaps, now) if swaps else []
+    done = [swap.after for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done]
+    free_slots(world, {one.key.job.tenant for one in done if one.status is BackfillStatus.COMPLETED})
+    return len(done)
 
 
 def cancel_backfill(world: World, key: BackfillKey) -> tuple[Backfill | None, tuple[RunId, ...]]:
@@ -71,12 +126,14 @@ def cancel_backfill(world: World, key: BackfillKey) -> tuple[Backfill | None, tu
         if backfill is None:
             return None, ()
         now = world.clock.now()
-        if backfill.status is BackfillStatus.RUNNING:
+        if backfill.is_open:
             swapped = world.store.swap_backfills([Swap(backfill, cancelled_backfill(backfill, now))], now)[0]
             if not swapped.done or swapped.row is None:
                 continue
             backfill = swapped.row
-        return _settle(world, backfill)
+        settled = _settle(world, backfill)
+        free_slots(world, [key.job.tenant])
+        return settled
     raise UnavailableError(f"backfill {key.name} kept changing; cancel it again")
 
 
@@ -88,51 +145,50 @@ def cancel_backfills(world: World, job: JobKey) -> tuple[RunId, ...]:
     return stopped
 
 
-def _move_on(world: World, backfill: Backfill) -> bool:
-    if backfill.status is BackfillStatus.CANCELLED:
-        _settle(world, backfill)
-        return True
-    job = world.store.read_jobs([backfill.key.job])[0]
-    if job is None or job.status is JobStatus.CANCELLED:
-        cancel_backfill(world, backfill.key)
-        return True
-    now = world.clock.now()
-    plan = plan_backfill(backfill, _last_run(world, backfill), now)
-    if plan.skip is not None and not _is_skipped(world, backfill, plan.skip, now):
-        plan = started(backfill, plan.skip, now)  # by an earlier plan, which may have died before its send
-    rows = _write(world, backfill, plan, now)
-    if len(rows) == 1 and rows[0].reason is Reason.OVERLAP:
-        plan = passed_over(backfill, rows[0].id.fire_at, now)  # by an earlier plan, which died before it moved on
-    return plan.after is not None and world.store.swap_backfills([Swap(backfill, plan.after)], now)[0].done
+def _planned(world: World, backfills: Sequence[Backfill], now: int) -> list[_Move]:
+    """Plan backfills that hold a slot, by their last runs if they may have to wait for those."""
+    waits_for: dict[BackfillKey, RunId] = {
+        one.key: one.last_run
+        for one in backfills
+        if one.overlap is not OverlapPolicy.ALLOW and one.last_run is not None
+    }
+    rows = world.store.read_runs(list(waits_for.values())) if waits_for else []
+    lasts = dict(zip(waits_for, rows, strict=True))
+    moves = []
+    for one in backfills:
+        backfill, last = admitted(one, now), lasts.get(one.key)
+        moves.append(_Move(one, backfill, last, plan_backfill(backfill, last, now)))
+    return moves
 
 
-def _last_run(world: World, backfill: Backfill) -> Run | None:
-    """Read the run whose end a backfill may have to wait for."""
-    if backfill.overlap is OverlapPolicy.ALLOW or backfill.last_run is None:
-        return None
-    return world.store.read_runs([backfill.last_run])[0]
+def _skip(world: World, moves: Sequence[_Move], now: int) -> None:
+    """Skip the fires that plans skip; one whose row says otherwise was started by an earlier plan, and is again."""
+    rows = {
+        run.id: (move, run)
+        for move in moves
+        if move.plan.skip is not None
+        for run in [skipped_backfill_run(move.backfill, move.plan.skip, now)]
+    }
+    standing = world.store.insert_runs([run for _, run in rows.values()], now) if rows else []
+    for (move, run), found in zip(rows.values(), standing, strict=True):
+        if found is None:
+            skipped(world, run.id.job, Reason.OVERLAP, 1, run.id.fire_at)
+        elif found.state is not RunState.SKIPPED:
+            move.plan = started(move.backfill, run.id.fire_at, now)
 
 
-def _is_skipped(world: World, backfill: Backfill, fire_at: int, now: int) -> bool:
-    """Skip a fire, and say whether that is what its row says then."""
-    standing = world.store.insert_runs([skipped_backfill_run(backfill, fire_at, now)], now)[0]
-    if standing is None:
-        skipped(world, backfill.key.job, Reason.OVERLAP, 1, fire_at)
-    return standing is None or standing.state is RunState.SKIPPED
-
-
-def _write(world: World, backfill: Backfill, plan: BackfillPlan, now: int) -> list[Run]:
-    """Stop, insert and send what a plan says; return the rows of its starts as they stand."""
-    if plan.stop_last:
-        _stop(world, [run for run in [_last_run(world, backfill)] if run is not None], Reason.OVERTAKEN, now)
-    runs = [backfill_run(backfill, fire_at, now) for fire_at in plan.starts]
-    standing = world.store.insert_runs(runs, now) if runs else []
-    rows = [found or run for run, found in zip(runs, standing, strict=True)]
-    queued = [row for row in rows if row.state is RunState.QUEUED]
-    dispatches = [Dispatch(row.id, row.priority, row.not_before) for row in queued]
-    if dispatches and not all(send(world, dispatches, now)):
-        raise UnavailableError(f"messages of backfill {backfill.key.name} are not sent yet")
-    return rows
+def _start(world: World, moves: Sequence[_Move], now: int) -> None:
+    """Insert and send the runs that plans start. One that an earlier plan skipped, before it died, stays skipped."""
+    starting = [(move, backfill_run(move.backfill, fire_at, now)) for move in moves for fire_at in move.plan.starts]
+    standing = world.store.insert_runs([run for _, run in starting], now) if starting else []
+    rows = [(move, found or run) for (move, run), found in zip(starting, standing, strict=True)]
+    for move, row in rows:
+        if len(move.plan.starts) == 1 and row.reason is Reason.OVERLAP:
+            move.plan = passed_over(move.backfill, row.id.fire_at, now)
+    queued = [(move, row) for move, row in rows if row.state is RunState.QUEUED]
+    dispatches = [Dispatch(row.id, row.priority, row.not_before) for _, row in queued]
+    for (move, _), sent in zip(queued, send(world, dispatches, now) if dispatches else [], strict=True):
+        move.whole = move.whole and sent
 
 
 def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:

@@ -5,10 +5,11 @@ the closed ones back to a shard's cursor once a minute, two days before the curs
 over hours that were found empty and have been over for ten minutes, so an index that lags loses nothing.
 
 What cannot be worked on stands at the head of its hour, and hides nothing: the next page of that hour is longer by it.
+An hour that has more than a page is asked from its other end too: what has only just come near is not behind the rest.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
 from timeball.ports import DuePage, DueQuery, Owned, Owner
@@ -90,13 +91,20 @@ def looked(look: Look, pages: Sequence[DuePage], oldest_hour_at: int | None, swe
     return moved if oldest_hour_at is None or (moved or 0) > oldest_hour_at else None
 
 
-def note_failed(query: DueQuery, page: DuePage, failed: frozenset[Owned], sweeps: Sweeps) -> None:
-    """Note which candidates of an hour could not be worked on."""
-    left = failed.intersection(page.candidates)
-    if left:
-        sweeps.failed[query.shard, query.hour_at] = left
-    else:
+def other_ends(queries: Sequence[DueQuery], pages: Sequence[DuePage]) -> list[DueQuery]:
+    """Return what to ask of the hours whose first page was full: what is due last there, within the look-ahead."""
+    return [replace(query, latest_first=True) for query, page in zip(queries, pages, strict=True) if page.full]
+
+
+def note_failed(asked: Sequence[tuple[DueQuery, DuePage]], failed: frozenset[Owned], sweeps: Sweeps) -> None:
+    """Note which candidates of the hours that were asked could not be worked on."""
+    for query, _ in asked:
         sweeps.failed.pop((query.shard, query.hour_at), None)
+    for query, page in asked:
+        left = failed.intersection(page.candidates)
+        if left:
+            hour = query.shard, query.hour_at
+            sweeps.failed[hour] = sweeps.failed.get(hour, frozenset()) | left
 
 
 def _queries(shard: int, first_hour_at: int, last_hour_at: int, through_at: int, sweeps: Sweeps) -> Iterator[DueQuery]:

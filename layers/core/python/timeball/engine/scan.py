@@ -4,34 +4,37 @@ The due index only nominates; rows decide. A scan that is repeated, doubled or c
 elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
 partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
-What is due goes before what a user's change left to be settled, and what has failed before goes last.
+Jobs and runs that are due go before backfills, those before what a user's change left to be settled, and what has
+failed before goes last. Within each, the tenants take turns.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
-from timeball.domain.backfill import Backfill
+from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.evolve import evolve
+from timeball.domain.fairness import in_turns
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.apart import apart
-from timeball.engine.backfill import move_on
-from timeball.engine.cursor import Sweeps, look, looked, needs_cursor, note_failed
+from timeball.engine.backfill import cancel_backfill, move_on, portions
+from timeball.engine.cursor import Sweeps, look, looked, needs_cursor, note_failed, other_ends
 from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
 from timeball.engine.settle import UnfinishedError, settle
 from timeball.engine.world import World
-from timeball.ports import Clock, DuePage, DueQuery, Owned, Owner, Swap, UnavailableError
+from timeball.ports import Clock, Owned, Owner, Swap, UnavailableError
 
 log = logging.getLogger(__name__)
 
 _Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
 _Row = TypeVar("_Row", Job, Run, Backfill)
-_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, Job, Run)
+_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, Job, Run, Backfill)
 _Done = TypeVar("_Done")
 
 _ROUNDS = 4
@@ -43,6 +46,10 @@ _APART_MS = 5_000
 """How long a scan takes apart what fails together."""
 _SETTLE_MS = 3_000
 """How long a scan begins to settle: with a settling's own time no longer than the look-ahead, so nothing gets late."""
+_BACKFILL_MS = 1_500
+"""How long a scan begins to move backfills on, for the same reason."""
+_CANCELLED_MS = 500
+"""How long a scan begins to take cancelled backfills out of the index before that."""
 _UNSETTLED_MS = 10_000
 """After how long a job is settled again that just now could not be."""
 _OWNED_MS = 2_000
@@ -80,23 +87,21 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions:
     closing = [shard for shard in shards if needs_cursor(shard, sweeps, now)]
     cursors = world.store.read_cursors(closing) if closing else {}
     looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
-    pages = iter(world.store.due([query for one in looks for query in (*one.open, *one.closed)]))
-    nominated: dict[Owned, None] = {}
-    full = any(one.cut for one in looks)
+    queries = [query for one in looks for query in (*one.open, *one.closed)]
+    pages = world.store.due(queries)
+    ends = other_ends(queries, pages)
+    asked = [*zip(queries, pages, strict=True), *zip(ends, world.store.due(ends) if ends else [], strict=True)]
+    nominated = list(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates))
     moves: list[tuple[int, int]] = []
-    asked: list[tuple[DueQuery, DuePage]] = []
+    following = iter(pages)
     for one in looks:
-        answers = [next(pages) for _ in (*one.open, *one.closed)]
-        asked += zip((*one.open, *one.closed), answers, strict=True)
-        full = full or any(page.full for page in answers)
-        nominated.update(dict.fromkeys(candidate for page in answers for candidate in page.candidates))
+        answers = [next(following) for _ in (*one.open, *one.closed)]
         moved = looked(one, answers[len(one.open) :], cursors.get(one.shard), sweeps, now)
         if moved is not None:
             moves.append((one.shard, moved))
-    full = full or len(nominated) > _MAX_NOMINATED
-    done, failures = _work(world, list(nominated), frozenset[Owned]().union(*sweeps.failed.values()), now)
-    for query, page in asked:
-        note_failed(query, page, frozenset(failures.of), sweeps)
+    full = bool(ends) or any(one.cut for one in looks) or len(nominated) > _MAX_NOMINATED
+    done, failures = _work(world, nominated, frozenset[Owned]().union(*sweeps.failed.values()), now)
+    note_failed(asked, frozenset(failures.of), sweeps)
     if failures.last is not None and not done.progressed:
         raise failures.last
     for shard, oldest_hour_at in moves:
@@ -144,15 +149,21 @@ def _owns(world: World, partition: int, owner: Owner, sweeps: Sweeps, now: int) 
     return True
 
 
-def _owner(item: Owned | Job | Run) -> Owned:
-    if isinstance(item, Job):
+def _owner(item: Owned | Job | Run | Backfill) -> Owned:
+    if isinstance(item, Job | Backfill):
         return item.key
     return item.id if isinstance(item, Run) else item
+
+
+def _tenant(item: Owned | Job | Run | Backfill) -> str:
+    owned = _owner(item)
+    return owned.tenant if isinstance(owned, JobKey) else owned.job.tenant
 
 
 def _work(world: World, nominated: Sequence[Owned], failed: frozenset[Owned], now: int) -> tuple[Scan, _Failures]:
     """Work on what was nominated: what failed the last time after all else, and only if there is time."""
     stop_at, failures = world.clock.now() + _WORK_MS, _Failures()
+    nominated = in_turns(nominated, _tenant)
     fresh, again = [key for key in nominated if key not in failed], [key for key in nominated if key in failed]
     done, changed = _move_on(world, fresh[:_MAX_NOMINATED], now, stop_at, failures)
     if again and world.clock.now() < stop_at:
@@ -178,12 +189,14 @@ def _move_on(
     runs = _read(world, RunId, world.store.read_runs, nominated, apart_until, failures)
     backfills = _read(world, BackfillKey, world.store.read_backfills, nominated, apart_until, failures)
     horizon_at = now + world.rules.lookahead_ms
-    jobs = [job for job in jobs if _is_due(job, horizon_at)]
-    resent = _resend(world, [run for run in runs if _is_due(run, horizon_at)], apart_until, failures)
+    jobs = _due(jobs, horizon_at)
+    resent = _resend(world, _due(runs, horizon_at), apart_until, failures)
     pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
     done = _dispatch(world, pending, now, stop_at, failures)
-    moved = move_on(world, [backfill for backfill in backfills if _is_due(backfill, horizon_at)])
-    return evolve(done, resent=resent, backfilled=moved), [job for job in jobs if job.intent is not None]
+    until = min(world.clock.now() + _BACKFILL_MS, stop_at)
+    moved, left = _move_backfills(world, _due(backfills, horizon_at), until, failures)
+    done = evolve(done, resent=resent, backfilled=moved, backlog=done.backlog or left)
+    return done, [job for job in jobs if job.intent is not None]
 
 
 def _read(
@@ -199,8 +212,32 @@ def _read(
     return [row for page in pages for row in page if row is not None]
 
 
-def _is_due(row: Job | Run | Backfill, horizon_at: int) -> bool:
-    return row.due_at is not None and row.due_at <= horizon_at
+def _due(rows: Sequence[_Row], horizon_at: int) -> list[_Row]:
+    """Return the rows that are due, earliest first, but the tenants in turns."""
+    due = [(row.due_at, row) for row in rows if row.due_at is not None and row.due_at <= horizon_at]
+    due.sort(key=itemgetter(0))
+    return in_turns([row for _, row in due], _tenant)
+
+
+def _move_backfills(world: World, backfills: Sequence[Backfill], stop_at: int, failures: _Failures) -> tuple[int, bool]:
+    """Take cancelled backfills out of the index, one by one, then move the others on; True if some are left."""
+    cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
+    parts = [([one], min(world.clock.now() + _CANCELLED_MS, stop_at)) for one in cancelled]
+    parts += [(part, stop_at) for part in portions(one for one in backfills if one.is_open)]
+    moved, left = 0, False
+    for part, until in parts:
+        if world.clock.now() >= until:
+            left = True
+            continue
+        work = partial(_take_out if part[0].status is BackfillStatus.CANCELLED else move_on, world)
+        moved += sum(failures.apart(work, part, world.clock, until))
+    return moved, left
+
+
+def _take_out(world: World, backfills: Sequence[Backfill]) -> int:
+    for one in backfills:
+        cancel_backfill(world, one.key)
+    return len(backfills)
 
 
 def _resend(world: World, runs: Sequence[Run], stop_at: int, failures: _Failures) -> int:

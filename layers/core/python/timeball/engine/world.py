@@ -21,6 +21,7 @@ class Rules:
     host_failures: int = 5
     host_rest_seconds: int = 30
     host_retries_per_second: int = 10
+    running_backfills: int = 10
 
     @property
     def lookahead_ms(self) -> int:

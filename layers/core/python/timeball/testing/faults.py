@@ -14,7 +14,7 @@ _Port = TypeVar("_Port")
 LIST_WRITES = frozenset(
     {"create_jobs", "swap_jobs", "conclude_jobs", "insert_runs", "swap_runs"}  # a store's
     | {"save_attempts", "replace_attempts"}  # a store's too
-    | {"save_works", "create_backfills", "swap_backfills", "create_hosts", "swap_hosts"}  # a store's too
+    | {"save_works", "create_backfills", "swap_backfills", "create_hosts", "swap_hosts", "swap_slots"}  # a store's too
     | {"send", "watch"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )

@@ -24,8 +24,8 @@ class DueIndex:
             self._buckets.setdefault((shard, hour), {})[key] = due_at
 
     def page(self, query: DueQuery) -> DuePage:
-        """Return what is due, earliest first."""
+        """Return what is due, from the end that is asked for."""
         entries = self._buckets.get((query.shard, query.hour_at // HOUR_MS), {})
         ready = [(due_at, key) for key, due_at in entries.items() if due_at <= query.through_at]
-        ready.sort(key=itemgetter(0))
+        ready.sort(key=itemgetter(0), reverse=query.latest_first)
         return DuePage(tuple(key for _, key in ready[: query.limit]), len(ready) >= query.limit)

@@ -17,6 +17,7 @@ from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job, Work
 from timeball.domain.run import Run
+from timeball.domain.slots import Slots
 from timeball.ports import (
     Conclusion,
     DeadQuery,
@@ -45,6 +46,7 @@ class MemoryStore:
         self.attempts: dict[RunId, dict[int, Attempt]] = {}
         self.backfills: dict[BackfillKey, Backfill] = {}
         self.hosts: dict[HostKey, Host] = {}
+        self.slots: dict[str, Slots] = {}
         self.works: dict[tuple[JobKey, str], Work] = {}
         self.requests: dict[tuple[JobKey, str], int] = {}
         self.cursors: dict[int, int] = {}
@@ -110,12 +112,21 @@ class MemoryStore:
 
     def swap_backfills(self, swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
         """Replace each backfill that is as it was read."""
-        return [self._repeatedly(partial(self._swap, self.backfills, swap.before.key, swap, now)) for swap in swaps]
+        return [self._repeatedly(partial(self._swap_backfill, swap, now)) for swap in swaps]
 
     def backfills_of(self, job: JobKey) -> list[Backfill]:
         """Return a job's backfills."""
         with self._lock:
             return [backfill for key, backfill in sorted(self.backfills.items()) if key.job == job]
+
+    def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
+        """Return each tenant's slots."""
+        with self._lock:
+            return [self.slots.get(tenant, Slots(tenant)) for tenant in tenants]
+
+    def swap_slots(self, swaps: Sequence[Swap[Slots]]) -> list[Swapped[Slots]]:
+        """Replace the slots of each tenant that are as they were read."""
+        return [self._repeatedly(partial(self._swap_slots, swap)) for swap in swaps]
 
     def insert_runs(self, runs: Sequence[Run], now: int) -> list[Run | None]:
         """Insert each run that is not there."""
@@ -252,6 +263,9 @@ class MemoryStore:
         self._index(backfill.key, backfill.due_at, backfill.shard, now)
         return None
 
+    def _swap_backfill(self, swap: Swap[Backfill], now: int) -> Swapped[Backfill]:
+        return self._swap(self.backfills, swap.before.key, swap, now)
+
     def _create_host(self, host: Host) -> Host | None:
         standing = self.hosts.setdefault(host.key, host)
         return None if standing == host else standing
@@ -260,6 +274,12 @@ class MemoryStore:
         standing = self.hosts.get(swap.before.key)
         if standing is not None and standing != swap.after and standing.revision == swap.before.revision:
             standing = self.hosts[swap.before.key] = swap.after
+        return Swapped(standing == swap.after, standing)
+
+    def _swap_slots(self, swap: Swap[Slots]) -> Swapped[Slots]:
+        standing = self.slots.get(swap.before.tenant)
+        if (standing.revision if standing else 0) == swap.before.revision:
+            standing = self.slots[swap.before.tenant] = swap.after
         return Swapped(standing == swap.after, standing)
 
     def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:

@@ -1,0 +1,69 @@
+"""Shares out a tenant's slots among its backfills. A slot is given in the tenant's row, and by nothing else.
+
+A backfill runs only if that row names it, and stays named until it is over: so at no time do more run than may. Who is
+over is told by the rows of those that are named, each time: so whoever died before it gave a slot back did no harm.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from timeball.domain.backfill import Backfill, woken
+from timeball.domain.ids import BackfillKey
+from timeball.domain.slots import Slots, allot
+from timeball.engine.world import World
+from timeball.ports import Swap, UnavailableError
+
+log = logging.getLogger(__name__)
+
+
+def take_slots(world: World, asking: Sequence[Backfill]) -> set[BackfillKey]:
+    """Return which of the backfills that ask hold a slot now. Raises UnavailableError."""
+    return _share_out(world, {one.key.job.tenant for one in asking}, asking) if asking else set()
+
+
+def free_slots(world: World, tenants: Iterable[str]) -> None:
+    """Give the slots of what is over to those that are next. If that fails, the next look of any of them does it."""
+    try:
+        _share_out(world, set(tenants), [])
+    except UnavailableError as unavailable:
+        log.info("slots not given on yet: %s", unavailable)
+
+
+def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> set[BackfillKey]:
+    """① read the rows and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot.
+
+    Of those who change a row at once one wins; the others go by what it wrote.
+    """
+    rows = world.store.read_slots(sorted(tenants)) if tenants else []
+    standing = _standing(world, rows, asking)
+    askers: dict[str, list[BackfillKey]] = {row.tenant: [] for row in rows}
+    for one in asking:
+        askers[one.key.job.tenant].append(one.key)
+    changes = [
+        Swap(row, after)
+        for row in rows
+        if (after := allot(row, standing, askers[row.tenant], world.rules.running_backfills)) is not row
+    ]
+    standing_rows = {row.tenant: row for row in rows}
+    given: list[BackfillKey] = []
+    for swap, outcome in zip(changes, world.store.swap_slots(changes) if changes else [], strict=True):
+        standing_rows[swap.before.tenant] = outcome.row or swap.before
+        if outcome.done:
+            given += [key for key in swap.after.held if key not in swap.before.held]
+    held = {key for row in standing_rows.values() for key in row.held}
+    _wake(world, [standing[key] for key in given if key not in {one.key for one in asking}])
+    return {one.key for one in asking if one.key in held}
+
+
+def _standing(world: World, rows: Sequence[Slots], asking: Sequence[Backfill]) -> dict[BackfillKey, Backfill]:
+    standing = {one.key: one for one in asking}
+    named = [key for row in rows for key in (*row.held, *row.line) if key not in standing]
+    read = world.store.read_backfills(named) if named else []
+    return standing | {one.key: one for one in read if one is not None and one.is_open}
+
+
+def _wake(world: World, backfills: Sequence[Backfill]) -> None:
+    now = world.clock.now()
+    swaps = [Swap(one, woken(one, now)) for one in backfills if (one.due_at or 0) > now]
+    if swaps:
+        world.store.swap_backfills(swaps, now)

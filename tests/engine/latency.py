@@ -1,0 +1,53 @@
+"""Ports that take their time: each request of theirs moves a virtual clock on, and is counted."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from tests.engine.play import Play
+from timeball.domain.ids import RunId
+from timeball.engine.world import World
+from timeball.testing.virtual_clock import VirtualClock
+
+REQUEST_MS = 20
+"""What a request takes: one for each hundred items of a list."""
+
+_Port = TypeVar("_Port")
+
+
+class Slow:
+    """What became of the requests: how many there were of each kind, and when each run was sent (ms)."""
+
+    def __init__(self, play: Play) -> None:
+        self.requests: Counter[str] = Counter()
+        self.sent_at: dict[RunId, int] = {}
+        self._play = play
+
+    def world(self) -> World:
+        """Return the world as a process sees it to which nothing comes at once."""
+        world = self._play.world()
+        return replace(world, store=self._slow(world.store), queue=self._slow(world.queue))
+
+    def _slow(self, port: _Port) -> _Port:
+        return cast("_Port", _SlowPort(port, self._play.clock, self))
+
+
+class _SlowPort:
+    def __init__(self, port: object, clock: VirtualClock, slow: Slow) -> None:
+        self._port, self._clock, self._slow = port, clock, slow
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        method: Callable[..., object] = getattr(self._port, name)
+
+        def call(*args: object, **kwargs: object) -> object:
+            items: list[Any] = args[0] if isinstance(args[0], list) else [args[0]]
+            requests = max(1, -(-len(items) // 100))
+            self._slow.requests[name] += requests
+            self._clock.advance(requests * REQUEST_MS)
+            if name == "send":
+                for dispatch in items:
+                    self._slow.sent_at.setdefault(dispatch.run, self._clock.now())
+            return method(*args, **kwargs)
+
+        return call

@@ -1,0 +1,180 @@
+"""Many backfills of one tenant: so many run as may, a scan moves them on in few requests, and nobody is late for it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.latency import REQUEST_MS, Slow
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import Service, at
+from timeball.domain.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
+from timeball.domain.ids import BackfillKey, JobKey
+from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.job import Job
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.schedule import Every
+from timeball.domain.slots import MAX_LINE
+from timeball.engine.backfill import cancel_backfill, create_backfills
+from timeball.engine.cursor import Sweeps
+from timeball.engine.scan import Scan, scan
+from timeball.engine.world import Rules
+from timeball.ports import Owner, UnavailableError
+from timeball.testing.faults import with_outages
+from timeball.testing.memory_store import MemoryStore
+
+OTHER = JobKey("other", "job")
+SHARDS = 4
+RUNNING = BackfillStatus.RUNNING
+
+
+def _hourly(play: Play) -> Job:
+    (job,) = play.store_jobs([spec("job", Every(60, NOW + DAY_MS))])
+    return job
+
+
+def _backfills(job: Job, number: int, fires: int, pace: int = 1) -> list[Backfill]:
+    fire_times = list(instants(job.schedule, NOW - 30 * DAY_MS, NOW - 30 * DAY_MS + fires * MINUTE_MS))
+    return [
+        new_backfill(BackfillKey(job.key, f"bf{n:04}"), job, fire_times, pace, OverlapPolicy.ALLOW, NOW)
+        for n in range(number)
+    ]
+
+
+def _running(play: Play, number: int) -> list[Backfill]:
+    """Store backfills that run already, over all shards."""
+    made = _backfills(_hourly(play), number, 1_000)
+    running = [replace(one, status=RUNNING, shard=n % SHARDS) for n, one in enumerate(made)]
+    play.store.create_backfills(running, NOW)
+    return running
+
+
+def _scan(slow: Slow) -> Scan:
+    return scan(slow.world(), 0, Owner("2026", "a"), Sweeps(closed_at=dict.fromkeys(range(SHARDS), NOW + DAY_MS)))
+
+
+def _of(play: Play, status: BackfillStatus) -> list[Backfill]:
+    assert isinstance(play.store, MemoryStore)
+    return [one for one in play.store.backfills.values() if one.status is status]
+
+
+def test_a_scan_moves_a_hundred_backfills_on_with_six_requests() -> None:
+    play = Play(rules=Rules(shards=SHARDS))
+    slow = Slow(play)
+    _running(play, 1_000)
+    assert _scan(slow).backfilled == 1_000
+    asked_anyway = ("take_partition", "due")
+    assert {name: number for name, number in slow.requests.items() if name not in asked_anyway} == {
+        "read_backfills": 10,
+        "read_jobs": 10,
+        "insert_runs": 10,
+        "watch": 10,
+        "send": 10,
+        "swap_backfills": 10,
+    }
+    assert play.clock.now() - NOW <= 65 * REQUEST_MS
+
+
+def test_another_tenants_job_is_sent_before_its_second_while_a_thousand_backfills_run() -> None:
+    play = Play(rules=Rules(shards=SHARDS))
+    slow = Slow(play)
+    _running(play, 1_000)
+    play.store_jobs([replace(spec("job", Every(3, NOW + 20_000)), key=OTHER)])
+    for second in range(60):
+        play.clock.advance(max(0, at(second) - play.clock.now()))
+        _scan(slow)
+    late = {run.fire_at - NOW: sent - run.fire_at for run, sent in slow.sent_at.items() if run.job == OTHER}
+    assert len(late) >= 14
+    assert max(late.values()) <= 0
+    moved = [one.started for one in _of(play, RUNNING)]
+    assert min(moved) >= 30
+
+
+def test_one_backfill_that_cannot_be_moved_on_keeps_no_other_from_it() -> None:
+    play = Play(rules=Rules(shards=SHARDS))
+    _running(play, 250)
+    store, play.store = play.store, with_outages(play.store, lambda _, item: "bf0007" in repr(item))
+    assert play.scan().backfilled > 0
+    play.store = store
+    assert [one.key.name for one in _of(play, RUNNING) if not one.started] == ["bf0007"]
+    play.scan()
+    assert {one.started for one in _of(play, RUNNING)} == {1, 2}
+
+
+def test_a_thousand_cancelled_backfills_keep_a_scan_for_a_second_only_and_go_in_the_end() -> None:
+    play = Play(rules=Rules(shards=SHARDS))
+    slow = Slow(play)
+    running = _running(play, 1_000)
+    assert isinstance(play.store, MemoryStore)
+    for one in running:
+        play.store.backfills[one.key] = cancelled_backfill(one, NOW)
+    first = _scan(slow)
+    assert first.backlog
+    assert play.clock.now() - NOW <= SECOND_MS
+    while _scan(slow).backlog:
+        pass
+    assert [one for one in play.store.backfills.values() if one.due_at is not None] == []
+
+
+def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_over() -> None:
+    with Service(Play(rules=Rules(shards=1, running_backfills=3))) as service:
+        play = service.play
+        job = _hourly(play)
+        create_backfills(play.world(), made := _backfills(job, 3 + MAX_LINE, 8))
+        running: list[int] = []
+        for second in range(60):
+            service.until(at(second))
+            running.append(len(_of(play, RUNNING)))
+        assert max(running) == 3
+        assert len(_of(play, BackfillStatus.COMPLETED)) == len(made)
+        assert len(service.target.visits) == len(made) * 8
+        assert running.index(0) <= 50
+        assert play.store.read_slots(["acme"])[0].held == ()
+
+
+def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
+    with Service(Play(rules=Rules(shards=1, running_backfills=1))) as service:
+        play = service.play
+        first, second = _backfills(_hourly(play), 2, 100)
+        create_backfills(play.world(), [first])
+        create_backfills(play.world(), [second])
+        service.until(at(60))
+        assert [one.key for one in _of(play, BackfillStatus.WAITING)] == [second.key]
+        cancel_backfill(play.world(), first.key)
+        service.until(at(61))
+        assert [one.key for one in _of(play, RUNNING)] == [second.key]
+
+
+def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
+    play = Play(rules=Rules(shards=1, running_backfills=1))
+    create_backfills(play.world(), _backfills(_hourly(play), 200, 1_000, pace=3600))
+    slow = Slow(play)
+    moved = 0
+    for second in range(120):
+        play.clock.advance(max(0, at(second) - play.clock.now()))
+        moved += _scan(slow).backfilled
+    assert 2 * 199 <= moved <= 6 * 199
+    assert slow.requests["swap_slots"] == 0
+
+
+@pytest.mark.parametrize("status", [BackfillStatus.COMPLETED, BackfillStatus.CANCELLED])
+def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
+    play = Play(rules=Rules(shards=1, running_backfills=1))
+    first, second = _backfills(_hourly(play), 2, 100)
+    create_backfills(play.world(), [first])
+    assert isinstance(play.store, MemoryStore)
+    play.store.backfills[first.key] = replace(first, status=status, due_at=None)
+    create_backfills(play.world(), [second])
+    assert [one.key for one in _of(play, RUNNING)] == [second.key]
+
+
+def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    (one,) = _backfills(_hourly(play), 1, 3)
+
+    def unavailable(*_: object) -> None:
+        raise UnavailableError("not now")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(play.store, "read_slots", unavailable)
+        assert create_backfills(play.world(), [one]) == [one]
+    assert play.scan().backfilled == 1
