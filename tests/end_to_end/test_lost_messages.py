@@ -19,7 +19,9 @@ def test_a_run_whose_message_is_lost_is_called_within_a_minute_and_once(
     stage: Stage, client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     def submitted() -> dict[str, Any]:
-        job = client.create({"target": {"type": "http", "url": f"{receiver.url}/ok"}, "priority": "low"})
+        job: dict[str, Any] = client.create(
+            {"target": {"type": "http", "url": f"{receiver.url}/ok"}, "priority": "low"}
+        )
         until(lambda: messages_in(stage, "LowQueue") > 0)
         return job
 
