@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 SCANS = 3_600
 """An hour's: what is asked once an hour is asked once."""
 
-QUEUES = 5
-"""That a function consumes: three priorities, what they gave up on, watches."""
+QUEUES = 4
+"""That a function consumes: three priorities, and watches."""
 
 _POLLS_A_SECOND = 5 / 20
 """Of Lambda's pollers at an idle queue: five, each of which waits for 20 s (documented)."""

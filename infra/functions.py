@@ -34,7 +34,8 @@ class Bounds:
     """What a function is given, and why just that.
 
     `reserved` executions are its own and its most (0: it shares the account's with all others). `loops` says
-    that it may send to a queue that comes back to it, which AWS stops after some 16 rounds unless told.
+    that it may send to a queue that comes back to it, which AWS stops after some 16 rounds unless told. Of a `quiet`
+    one the platform does not log each call: where there is one a second, that costs more than the call.
     """
 
     timeout: Duration
@@ -42,6 +43,7 @@ class Bounds:
     why: str
     reserved: int = 0
     loops: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class FunctionMaker:
             role=role,
             log_group=log,
             logging_format=lambda_.LoggingFormat.JSON,
+            system_log_level_v2=lambda_.SystemLogLevel.WARN if bounds.quiet else None,
             tracing=lambda_.Tracing.DISABLED,
             environment={
                 **self.environment,

@@ -24,6 +24,7 @@ class Scan(Construct):
             bounds=Bounds(
                 Duration.seconds(30),
                 memory_mb=1024,
+                quiet=True,
                 reserved=maker.settings.reserved_concurrency,
                 why="One call a second and partition, two while a new loop takes over; "
                 "one that takes longer stops its own partition for so long and no other",
