@@ -6,6 +6,14 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller, Lookup
@@ -82,6 +90,54 @@ def holding(raw: bytes) -> Behaviour:
     return behave
 
 
+def endless(head: bytes, piece: bytes, sent: list[int] | None = None) -> Behaviour:
+    """Read a request, write the head, then pieces until the caller hangs up; note in `sent` how much went."""
+
+    async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receive(target, reader)
+        writer.write(head)
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(
+                0
+            )  # of a lost TLS connection Python 3.11 hears at the next turn, which drain does not wait for
+            if sent is not None:
+                sent.append(len(piece))
+
+    return behave
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """Return how a target at 127.0.0.1 speaks TLS; its key and certificate are in `target.pem`."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    today = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(today - timedelta(1)).not_valid_after(today + timedelta(1))
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "target.pem").write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(pem))
+    return speaking_tls(folder)
+
+
+def speaking_tls(folder: Path) -> ssl.SSLContext:
+    """Return how a target speaks TLS whose `target.pem` is there."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "target.pem")
+    return context
+
+
+def trusting(folder: Path) -> ssl.SSLContext:
+    """Return how a caller speaks TLS who trusts the certificate there."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(folder / "target.pem")
+    return context
+
+
 @asynccontextmanager
 async def listening(
     behave: Behaviour, *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
@@ -89,9 +145,11 @@ async def listening(
     """Run a target that serves each connection by `behave`, then closes it."""
     target = Target(port, host, "https" if tls else "http")
     serving: set[asyncio.Task[None]] = set()
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         target.connections += 1
+        writers.append(writer)
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 await behave(target, reader, writer)
@@ -112,6 +170,9 @@ async def listening(
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()  # what the caller did not take would hold it open
+        await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
 def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | None = None) -> Call:

@@ -3,16 +3,10 @@
 import asyncio
 import gzip
 import logging
-import ssl
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.webhooks.targets import (
     LOCAL,
@@ -24,9 +18,11 @@ from tests.webhooks.targets import (
     answering,
     call_target,
     call_url,
+    endless,
     holding,
     listening,
     receive,
+    self_signed,
 )
 from timeball.aws.http_target import BODY_BYTES, HttpCaller
 from timeball.domain.job import HttpTarget, Work
@@ -93,18 +89,6 @@ async def trickle(target: Target, reader: asyncio.StreamReader, writer: asyncio.
 def test_a_byte_now_and_then_does_not_keep_a_call_alive() -> None:
     answer, _ = call_target(trickle, timeout=0.2)
     assert answer == Answer(NOW, NOW, error=LATE, timed_out=True)
-
-
-def endless(head: bytes, piece: bytes, sent: list[int]) -> Behaviour:
-    async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await receive(target, reader)
-        writer.write(head)
-        while True:
-            writer.write(piece)
-            await writer.drain()
-            sent.append(len(piece))
-
-    return behave
 
 
 @pytest.mark.parametrize(
@@ -188,20 +172,6 @@ def test_a_name_that_does_not_exist_is_an_answer() -> None:
 
     answer = call_url("http://hooks.example/?key=s3cret", lookup=nobody)
     assert answer == Answer(None, NOW, error="The name hooks.example could not be resolved.")
-
-
-def self_signed(folder: Path) -> ssl.SSLContext:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    today = datetime.now(UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(today - timedelta(1)).not_valid_after(today + timedelta(1))
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / "target.pem").write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(pem))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "target.pem")
-    return context
 
 
 def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:

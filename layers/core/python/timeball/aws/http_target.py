@@ -6,6 +6,7 @@ Invariants: a socket is made only for an address that the rules just passed; a r
 import asyncio
 import re
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +21,7 @@ from yarl import URL
 
 from timeball.aws.addresses import AddressRules, ForbiddenAddressError
 from timeball.aws.http_request import UncallableError, headers_of, parse_method, parse_url
+from timeball.aws.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
 from timeball.domain.instants import SECOND_MS
 from timeball.ports import Answer, Call, Clock
 
@@ -43,12 +45,19 @@ class _Departure:
 
 
 class HttpCaller:
-    """Calls webhooks, any number at once, in one event loop: `async with HttpCaller(clock, rules)`."""
+    """Calls webhooks, any number at once, in one event loop: `async with HttpCaller(clock, rules)`.
 
-    def __init__(self, clock: Clock, rules: AddressRules, lookup: Lookup | None = None) -> None:
+    `trust`: how certificates are verified, if not as the system does.
+    """
+
+    def __init__(
+        self, clock: Clock, rules: AddressRules, lookup: Lookup | None = None, trust: ssl.SSLContext | None = None
+    ) -> None:
         self._clock = clock
         self._rules = rules
         self._lookup = lookup or _look_up
+        self._trust = trust
+        self._turns = Turns()
         self._threads: ThreadPoolExecutor | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -56,9 +65,10 @@ class HttpCaller:
         """Make ready to call, in the running loop."""
         # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
         self._threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
-        connector = aiohttp.TCPConnector(
+        connector = TurnsConnector(
             resolver=_CheckedResolver(self._lookup, self._rules, self._threads),
             socket_factory=self._open_socket,
+            ssl=self._trust or True,
             use_dns_cache=False,
             limit=0,
             # A kept connection may be dead by the next call, which then fails for no fault of its target; and
@@ -73,7 +83,9 @@ class HttpCaller:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
             trust_env=False,
             auto_decompress=False,
-            read_bufsize=BODY_BYTES,
+            # So much that aiohttp itself never pauses: the intake does, and aiohttp would not know that
+            # what it has put off came before the connection's end.
+            read_bufsize=WIRE_BYTES,
             trace_configs=[trace],
             middlewares=[_send_once],
         )
@@ -99,19 +111,27 @@ class HttpCaller:
         if self._session is None:
             raise RuntimeError("The caller is not open.")
         departure = _Departure()
+        intake = begin_intake(self._turns)
         deadline = asyncio.timeout(call.timeout_seconds)
         host = "the target"
         try:
             async with deadline:
                 url = parse_url(call.work.target.url)
                 host = (url.host or host)[:253]
-                return await self._exchange(self._session, call, url, departure)
+                answer = await self._exchange(self._session, call, url, departure, intake)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
             late = deadline.expired()
             sentence = _late(host, call.timeout_seconds, departure) if late else _sentence(error, host)
-            return Answer(departure.at, self._clock.now(), error=sentence, timed_out=late)
+            answer = Answer(departure.at, self._clock.now(), error=sentence, timed_out=late)
+        finally:
+            intake.hang_up()
+        if intake.is_cut:  # which an answer that ends with its connection does not show
+            return Answer(departure.at, self._clock.now(), error=_FLOOD.format(host=host))
+        return answer
 
-    async def _exchange(self, session: aiohttp.ClientSession, call: Call, url: URL, departure: _Departure) -> Answer:
+    async def _exchange(
+        self, session: aiohttp.ClientSession, call: Call, url: URL, departure: _Departure, intake: Intake
+    ) -> Answer:
         payload = call.work.payload
         request = session.request(
             parse_method(call.work.target.method),
@@ -123,6 +143,7 @@ class HttpCaller:
             trace_request_ctx=departure,
         )
         async with request as response:
+            intake.has_head = True
             body = await _read(response)
             response.close()
             now = self._clock.now()
@@ -138,7 +159,7 @@ class HttpCaller:
         # Addresses written in the url never meet the resolver: only here does every connection pass.
         family, kind, protocol, _, (address, port, *_) = where
         self._rules.check(address, port)
-        return socket.socket(family, kind, protocol)
+        return CountedSocket(family, kind, protocol)
 
 
 class _CheckedResolver(AbstractResolver):
@@ -212,6 +233,8 @@ def parse_retry_after(text: str, now: int) -> float | None:
         return max(0.0, (at - now) / SECOND_MS)
     return None
 
+
+_FLOOD = "{host} sent more than 256 KB around its answer, or more than 32 KB before it."
 
 _SENTENCES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
     (

@@ -1,0 +1,183 @@
+"""Targets that send without end: each is cut within bounds, and the other calls of its batch go on meanwhile."""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.webhooks.floods import FLOODS, flooding
+from tests.webhooks.targets import (
+    LOCAL,
+    NOW,
+    OK,
+    Behaviour,
+    a_call,
+    answering,
+    endless,
+    holding,
+    listening,
+    self_signed,
+    trusting,
+)
+from timeball.aws.http_target import BODY_BYTES, HttpCaller
+from timeball.aws.intake import HEAD_BYTES, WIRE_BYTES, CountedSocket, Turns, begin_intake
+from timeball.ports import Answer
+from timeball.testing.virtual_clock import VirtualClock
+
+CUT = "127.0.0.1 sent more than 256 KB around its answer, or more than 32 KB before it."
+MIDDLE = "127.0.0.1 closed the connection in the middle of its answer, or broke the rules of HTTP there."
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+FOR_EVER = 600.0
+
+over_both = pytest.mark.parametrize("over", ["plain", "tls"])
+
+
+async def call_once(
+    behave: Behaviour, tls: ssl.SSLContext | None = None, trust: ssl.SSLContext | None = None, times: int = 1
+) -> Sequence[Answer]:
+    async with (
+        asyncio.timeout(20),  # far within the call's own: a flood that is only timed out fails
+        listening(behave, tls=tls) as target,
+        HttpCaller(VirtualClock(NOW), LOCAL, trust=trust) as caller,
+    ):
+        return await asyncio.gather(*(caller.call(a_call(target.url, timeout=FOR_EVER)) for _ in range(times)))
+
+
+def answers(behave: Behaviour, over: str, folder: Path, times: int = 1) -> Sequence[Answer]:
+    if over == "plain":
+        return asyncio.run(call_once(behave, times=times))
+    return asyncio.run(call_once(behave, self_signed(folder), trusting(folder), times))
+
+
+@over_both
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_is_cut_and_said_to_be_one(flood: str, over: str, tmp_path: Path) -> None:
+    assert answers(endless(*FLOODS[flood]), over, tmp_path) == [Answer(NOW, NOW, error=CUT)]
+
+
+@over_both
+def test_endless_trailers_break_the_rules(over: str, tmp_path: Path) -> None:
+    flood = endless(CHUNKED + b"0\r\n", b"a:\r\n" * 16_384)
+    assert answers(flood, over, tmp_path) == [Answer(NOW, NOW, error=MIDDLE)]
+
+
+def test_what_tls_itself_sends_counts_too(tmp_path: Path) -> None:
+    tls = self_signed(tmp_path)
+    tls.num_tickets = 2_000
+    [answer] = asyncio.run(call_once(holding(b""), tls, trusting(tmp_path)))
+    assert (answer.status, answer.error) == (None, CUT)
+
+
+@pytest.mark.parametrize(("length", "error"), [(WIRE_BYTES, None), (WIRE_BYTES + 1, CUT)])
+def test_256_kb_are_taken_and_not_a_byte_more(length: int, error: str | None, tmp_path: Path) -> None:
+    begin, end = CHUNKED + b"2;", b"\r\nok\r\n0\r\n\r\n"
+    [answer] = answers(answering(begin + b"a" * (length - len(begin + end)) + end), "plain", tmp_path)
+    assert answer.error == error
+
+
+@pytest.mark.parametrize(("length", "error"), [(HEAD_BYTES - 1_000, None), (HEAD_BYTES + 100_000, CUT)])
+def test_32_kb_may_come_before_an_answer(length: int, error: str | None, tmp_path: Path) -> None:
+    [answer] = answers(answering(b"\r\n" * (length // 2) + OK), "plain", tmp_path)
+    assert answer.error == error
+
+
+HEADERS = b"".join(b"X-%d: %s\r\n" % (number, b"v" * 1_000) for number in range(8))
+LARGE = b"x" * 5_000_000
+
+
+@over_both
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(LARGE) + LARGE,
+        b"HTTP/1.1 200 OK\r\n\r\n" + LARGE,
+        b"HTTP/1.1 200 OK\r\n\r\n" + LARGE[:BODY_BYTES],  # ends with the connection, which is over before it is parsed
+        b"HTTP/1.1 103 E\r\nLink: a\r\n\r\n" * 5 + b"HTTP/1.1 200 OK\r\n" + HEADERS + b"\r\n" + LARGE[:BODY_BYTES],
+        CHUNKED + b"1\r\nx\r\n" * BODY_BYTES + b"0\r\n\r\n",
+    ],
+    ids=["large", "large without a length", "ended by its end", "large head", "tiny chunks"],
+)
+def test_a_whole_batch_of_answers_that_are_only_large_is_read(raw: bytes, over: str, tmp_path: Path) -> None:
+    batch = answers(answering(raw), over, tmp_path, times=10)
+    assert [(answer.status, len(answer.body), answer.error) for answer in batch] == [(200, BODY_BYTES, None)] * 10
+
+
+def test_a_long_chain_of_certificates_is_no_flood(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    self_signed(tmp_path)
+    own = (tmp_path / "target.pem").read_text()
+    self_signed(tmp_path / "other")
+    certificate = (tmp_path / "other/target.pem").read_text().partition("-----END PRIVATE KEY-----\n")[2]
+    trust = trusting(tmp_path)
+    (tmp_path / "target.pem").write_text(own + certificate * 150)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "target.pem")
+    assert asyncio.run(call_once(answering(OK), tls, trust)) == [Answer(NOW, NOW, 200, "ok")]
+
+
+def test_what_was_taken_is_parsed_before_more_is() -> None:
+    async def main() -> None:
+        begin_intake(Turns())
+        with (
+            socket.create_server(("127.0.0.1", 0)) as server,
+            CountedSocket(socket.AF_INET, socket.SOCK_STREAM, 0) as call,
+        ):
+            call.connect(server.getsockname())
+            target, _ = server.accept()
+            with target:
+                target.sendall(b"x" * 10_000)
+                assert len(call.recv(65_536)) == 4_096
+                with pytest.raises(BlockingIOError):
+                    call.recv(65_536)
+                await asyncio.sleep(0)  # a turn of the loop
+                assert call.recv_into(bytearray(65_536)) == 4_096
+                with pytest.raises(BlockingIOError):
+                    call.recv_into(bytearray(65_536))
+
+    asyncio.run(main())
+
+
+class ProcessorTime:
+    """A clock that goes only while this thread computes: what else the machine does makes nobody late on it."""
+
+    def now(self) -> int:
+        return int(time.thread_time() * 1_000)
+
+    async def sleep_until(self, moment: int) -> None:
+        raise NotImplementedError
+
+
+async def latest_start(caller: HttpCaller, clock: ProcessorTime, hostile: str, neighbour: str) -> int:
+    """Call nine hostile targets at once, and a neighbour again and again; return how late (ms) its latest call left."""
+    nine = [asyncio.create_task(caller.call(a_call(hostile))) for _ in range(9)]
+    late = 0
+    while not all(call.done() for call in nine):
+        instant = clock.now()
+        answer = await caller.call(a_call(neighbour, timeout=FOR_EVER))
+        assert answer.called_at is not None
+        assert answer.status == 200
+        late = max(late, answer.called_at - instant)
+    return late
+
+
+@over_both
+@pytest.mark.parametrize("flood", ["interim answers", "interim answers with headers"])
+def test_nine_floods_hold_no_neighbour_up(flood: str, over: str, tmp_path: Path) -> None:
+    trust = None
+    if over == "tls":
+        self_signed(tmp_path)
+        trust = trusting(tmp_path)
+    clock = ProcessorTime()
+
+    async def main(hostile: str, neighbour: str) -> list[int]:
+        async with HttpCaller(clock, LOCAL, trust=trust) as caller:
+            return [await latest_start(caller, clock, hostile, neighbour) for _ in range(3)]
+
+    with flooding(flood, tmp_path if trust else None) as (hostile, neighbour):
+        late = sorted(asyncio.run(main(hostile, neighbour)))
+    print(f"{flood}, {over}: a neighbour's call left {late} ms late")  # noqa: T201 -- a figure for `pytest -s`
+    assert late[1] < 50
