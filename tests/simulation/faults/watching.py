@@ -29,7 +29,9 @@ FAULTS = {
     "nobody watches what is sent": Fault(_nobody_watches_what_is_sent, "nothing is stuck"),
     "a lost run is not sent again": Fault(_taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck"),
     "a run that is on its way is looked at no more": Fault(
-        _taking(Finding.ON_ITS_WAY, Finding.KEPT), "nothing is stuck"
+        _taking(Finding.ON_ITS_WAY, Finding.KEPT),
+        "nothing is stuck",
+        meeting="an execution that breaks off, and a purge",
     ),
     "a run is looked at once": Fault(_there_is_one_look, "nothing is stuck"),
     "an end whose message was lost has no follow-ups": Fault(
