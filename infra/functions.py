@@ -14,8 +14,8 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
-from infra.layers import NOT_DEPLOYED, ROOT, Target
 from infra.settings import Settings
+from infra.target import Target
 from infra.why import explain
 
 _LOGS_KEPT = {
@@ -52,7 +52,8 @@ class FunctionMaker:
 
     settings: Settings
     target: Target
-    layers: Sequence[lambda_.ILayerVersion]
+    code: lambda_.Code
+    dependencies: lambda_.ILayerVersion
     environment: Mapping[str, str]
 
     def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: Bounds) -> lambda_.Function:
@@ -68,9 +69,9 @@ class FunctionMaker:
             description=about,
             runtime=self.target.runtime,
             architecture=self.target.architecture,
-            code=lambda_.Code.from_asset(str(ROOT / self.settings.functions_dir), exclude=NOT_DEPLOYED),
+            code=self.code,
             handler=f"{module}.handler",
-            layers=[*self.layers],
+            layers=[self.dependencies],
             timeout=bounds.timeout,
             memory_size=bounds.memory_mb,
             reserved_concurrent_executions=bounds.reserved or None,

@@ -1,17 +1,20 @@
 """The stack: it composes, and decides nothing."""
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import Annotations, CfnOutput, Stack
 from constructs import Construct
 
 from infra import emulated
 from infra.api import Api
+from infra.bundle import ROOT
+from infra.code import code
+from infra.dependencies import Dependencies
 from infra.executors import Executors
 from infra.functions import FunctionMaker
-from infra.layers import Layers, Target
 from infra.queues import Queues
 from infra.scan import Scan
 from infra.settings import Settings
 from infra.storage import Storage
+from infra.target import Target
 from infra.ticker import Ticker
 from infra.watch import Watch
 
@@ -24,8 +27,11 @@ class TimeballStack(Stack):
         storage = Storage(self, "Storage", settings)
         queues = Queues(self, "Queues", settings)
         target = Target.of(settings)
-        layers = Layers(self, "Layers", target)
-        maker = FunctionMaker(settings, target, layers.all, _environment(settings, storage, queues))
+        if target.compiler is None:
+            Annotations.of(self).add_warning_v2("timeball:no-bytecode", target.without_compiler)
+        dependencies = Dependencies(self, "Dependencies", target)
+        ours = code(ROOT / settings.functions_dir, target)
+        maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
 
         api = Api(self, "Api", maker, storage, queues)
         scan = Scan(self, "Scan", maker, storage, queues)

@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("stack"))
 
 
-def _synthesized(folder: Path, stage: str, **settings: object) -> Synthesized:
+def synthesized(folder: Path, stage: str, **settings: object) -> Synthesized:
+    """Synthesize the stack of a stage, with some settings, into a folder."""
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     ours = {f"timeball:{name}": value for name, value in {"stage": stage, **settings}.items()}
     assembly = synthesize({**context, **ours, "aws:cdk:bundling-stacks": []}, folder)
@@ -52,23 +53,23 @@ def _synthesized(folder: Path, stage: str, **settings: object) -> Synthesized:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack as it is deployed to an account; it has passed cdk-nag, or this would have failed."""
-    return _synthesized(tmp_path_factory.mktemp("small"), "small")
+    return synthesized(tmp_path_factory.mktemp("small"), "small")
 
 
 @pytest.fixture(scope="session")
 def local_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack as it is deployed to the emulator."""
-    return _synthesized(tmp_path_factory.mktemp("local"), "local")
+    return synthesized(tmp_path_factory.mktemp("local"), "local")
 
 
 @pytest.fixture(scope="session")
 def large_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack for spikes, with concurrency reserved."""
-    return _synthesized(tmp_path_factory.mktemp("large"), "large", reserved_concurrency=40)
+    return synthesized(tmp_path_factory.mktemp("large"), "large", reserved_concurrency=40)
 
 
 @pytest.fixture(scope="session")
 def attached_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack over tables that exist."""
     tables = {"jobs_table": "jobs-of-may", "tenants_table": "tenants-of-may"}
-    return _synthesized(tmp_path_factory.mktemp("attached"), "large", **tables)
+    return synthesized(tmp_path_factory.mktemp("attached"), "large", **tables)

@@ -218,12 +218,6 @@ def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) 
     assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
 
 
-def test_the_fakes_and_compiled_files_are_not_deployed(stack: Synthesized) -> None:
-    deployed = [path for path in stack.path.parent.glob("asset.*/**/*") if path.is_file()]
-    assert any(path.match("python/timeball/aws/schema.py") for path in deployed)
-    assert not [path for path in deployed if "testing" in path.parts or path.suffix == ".pyc"]
-
-
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 

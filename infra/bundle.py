@@ -1,0 +1,82 @@
+"""What is deployed to functions: a folder that is made here, without Docker, with its bytecode in it.
+
+A function's folders are read-only, so an import from sources alone would compile them at every cold start. The
+bytecode names no source time and is not checked against its source (PEP 552): the two only ever come together.
+Invariant: a bundle is named by what it is made from and how, so that the same sources are the same asset.
+"""
+
+import hashlib
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+import jsii
+from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
+from aws_cdk import aws_lambda as lambda_
+
+from infra.target import Target
+
+ROOT = Path(__file__).parent.parent
+
+
+class BundlingError(RuntimeError):
+    """What the functions need cannot be put together."""
+
+
+def bundled(
+    source: Path, target: Target, make: Callable[[Path], None], made_from: Iterable[bytes]
+) -> lambda_.AssetCode:
+    """Return an asset that `make` puts into an empty folder when it is needed.
+
+    `source` is the folder that the asset stands for, `made_from` all that its contents depend on but the target.
+    """
+    return lambda_.Code.from_asset(
+        str(source),
+        asset_hash_type=AssetHashType.CUSTOM,
+        asset_hash=digest(target, made_from),
+        # The image is never started: the local bundling either succeeds or raises.
+        bundling=BundlingOptions(
+            image=DockerImage.from_registry("scratch"),
+            local=cast("ILocalBundling", _Made(make)),
+        ),
+    )
+
+
+def digest(target: Target, made_from: Iterable[bytes]) -> str:
+    """Return the name of what is made of these parts for a target."""
+    told = (
+        target.python,
+        target.architecture.name,
+        *target.uv_arguments,
+        "with bytecode" if target.compiler else "sources only",
+    )
+    whole = hashlib.sha256()
+    for part in (Path(__file__).read_bytes(), *(text.encode() for text in told), *made_from):
+        whole.update(hashlib.sha256(part).digest())
+    return whole.hexdigest()
+
+
+def compile_all(folder: Path, target: Target, deployed_at: str) -> None:
+    """Add bytecode to a folder that will stand at a path of the functions; do nothing without a compiler."""
+    if target.compiler is None:
+        return
+    options = ["-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(folder), "-p", deployed_at]
+    done = subprocess.run(  # noqa: S603 -- the arguments are ours
+        [target.compiler, "-I", "-m", "compileall", *options, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BundlingError(f"{target.compiler} could not compile what is deployed:\n{done.stdout}{done.stderr}")
+
+
+@jsii.implements(ILocalBundling)
+class _Made:
+    def __init__(self, make: Callable[[Path], None]) -> None:
+        self._make = make
+
+    def try_bundle(self, output_dir: str, options: BundlingOptions) -> bool:  # noqa: ARG002 -- the CDK's signature
+        self._make(Path(output_dir))
+        return True

@@ -1,0 +1,181 @@
+"""What is deployed, made as for a deployment: it holds all that the functions import, and their bytecode."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.assertions import Annotations, Match
+
+from infra import target as targets
+from infra.bundle import BundlingError, compile_all, digest
+from infra.code import copy_code
+from infra.dependencies import install
+from infra.settings import Settings
+from infra.stack import TimeballStack
+from infra.target import Target
+from tests.stack.conftest import ROOT, Synthesized, synthesized
+
+LOCAL = Target.of(Settings.read({"timeball:stage": "local"}))
+
+IMPORT = """
+import importlib, json, sys
+sys.path[:0] = sys.argv[2:]
+assert callable(getattr(importlib.import_module(sys.argv[1]), "handler"))
+origins = {name: getattr(module, "__file__", None) for name, module in sys.modules.items()}
+print(json.dumps({name: origin for name, origin in origins.items() if origin}))
+"""
+
+
+@pytest.fixture(scope="session")
+def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the packages of the layer of dependencies for this machine."""
+    folder = tmp_path_factory.mktemp("opt")
+    install(LOCAL, folder)
+    return folder / "python"
+
+
+@pytest.fixture(scope="session")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a function's code for this machine."""
+    folder = tmp_path_factory.mktemp("task")
+    copy_code(ROOT / "functions", LOCAL, folder)
+    return folder
+
+
+def _imported(module: str, *folders: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Import a function from these folders alone; return the file of each module that this loads."""
+    done = subprocess.run(
+        # -I and -S: nothing of this environment, neither its packages nor its variables. -B: as in a read-only folder.
+        [sys.executable, "-I", "-S", "-B", "-c", IMPORT, module, *folders],
+        env={**environment, "AWS_DEFAULT_REGION": "eu-central-1"},
+        cwd=folders[0],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, f"{module}: {done.stderr}"
+    origins: dict[str, str] = json.loads(done.stdout)
+    return origins
+
+
+@pytest.fixture(scope="session")
+def environments(local_stack: Synthesized) -> dict[str, dict[str, str]]:
+    """Return the environment of each function, by its module."""
+    return {
+        function["Handler"].removesuffix(".handler"): {
+            name: str(value) for name, value in function["Environment"]["Variables"].items()
+        }
+        for function in local_stack.functions().values()
+    }
+
+
+def test_each_function_imports_from_its_code_and_its_layer_alone(
+    environments: dict[str, dict[str, str]], layer: Path, task: Path
+) -> None:
+    for module, environment in environments.items():
+        imported = _imported(module, task, layer, environment=environment)
+        ours = {name: file for name, file in imported.items() if name.split(".")[0] in {module, "timeball"}}
+        assert {"timeball.aws", module} <= ours.keys()
+        assert [name for name, file in ours.items() if not file.startswith(f"{task}/")] == []
+
+
+def test_modules_are_loaded_from_bytecode_that_nobody_checks(
+    environments: dict[str, dict[str, str]], layer: Path, tmp_path: Path
+) -> None:
+    task = tmp_path / "task"
+    copy_code(ROOT / "functions", LOCAL, task)
+    for source in task.rglob("*.py"):
+        source.write_text("raise ImportError('the source was read')")
+    for module, environment in environments.items():
+        _imported(module, task, layer, environment=environment)
+
+
+def test_all_of_both_folders_is_compiled_and_tells_where_it_will_stand(layer: Path, task: Path) -> None:
+    for folder in (layer / "boto3", layer / "aiohttp", task):
+        for source in folder.rglob("*.py"):
+            compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+            unchecked_hash = (0b01).to_bytes(4, "little")
+            assert compiled.read_bytes()[4:8] == unchecked_hash, source
+    (ours,) = (task / "__pycache__").glob("scan.*.pyc")
+    assert b"/var/task/scan.py" in ours.read_bytes()
+
+
+def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
+    deployed = {str(path.relative_to(task)) for path in task.rglob("*") if "__pycache__" not in path.parts}
+    assert {"scan.py", "api/routes.py", "timeball/domain/preview.py", "timeball/aws/store.py"} <= deployed
+    assert not {path for path in deployed if path.startswith(("timeball/__main__", "timeball/cli", "timeball/testing"))}
+
+
+def test_all_functions_share_one_asset_and_no_layer_has_code_of_ours(stack: Synthesized, layer: Path) -> None:
+    functions = stack.functions().values()
+    assert len({json.dumps(function["Code"]) for function in functions}) == 1
+    (used,) = {json.dumps(function["Layers"]) for function in functions}
+    (only,) = stack.resources("AWS::Lambda::LayerVersion")
+    assert json.loads(used) == [{"Ref": only}]
+    assert not (layer / "timeball").exists()
+
+
+def _assets(stack: Synthesized) -> set[str]:
+    resources = [
+        *stack.resources("AWS::Lambda::Function").values(),
+        *stack.resources("AWS::Lambda::LayerVersion").values(),
+    ]
+    codes: list[dict[str, Any]] = [one["Properties"].get("Code") or one["Properties"]["Content"] for one in resources]
+    return {code["S3Key"] for code in codes}
+
+
+def test_the_same_sources_are_the_same_assets(stack: Synthesized, local_stack: Synthesized, tmp_path: Path) -> None:
+    assert _assets(synthesized(tmp_path, "local")) == _assets(local_stack)
+    assert _assets(stack).isdisjoint(_assets(local_stack))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        digest(replace(LOCAL, compiler=None), [b"a", b"b"]),
+        digest(replace(LOCAL, python="3.99"), [b"a", b"b"]),
+        digest(LOCAL, [b"ab"]),
+        digest(LOCAL, [b"a"]),
+    ],
+)
+def test_what_is_made_otherwise_or_of_other_sources_is_another_asset(other: str) -> None:
+    assert digest(LOCAL, [b"a", b"b"]) == digest(replace(LOCAL), [b"a", b"b"])
+    assert other != digest(LOCAL, [b"a", b"b"])
+
+
+def test_the_layer_of_an_account_is_built_for_its_python_and_processor(tmp_path: Path) -> None:
+    install(Target.of(Settings.read({"timeball:stage": "small"})), tmp_path)
+    (compiled,) = (tmp_path / "python/pydantic_core").glob("*.so")
+    assert compiled.name.endswith("cpython-313-aarch64-linux-gnu.so")
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 100_000_000
+
+
+def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_are_deployed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(targets, "_interpreter", lambda _: None)
+    settings = Settings.read({})
+    one_line = Match.string_like_regexp(r"^There is no Python 3\.13 here, so sources alone are deployed.*$")
+    Annotations.from_stack(TimeballStack(App(context={"aws:cdk:bundling-stacks": []}), settings)).has_warning(
+        "/Timeball", one_line
+    )
+    copy_code(ROOT / "functions", Target.of(settings), tmp_path)
+    assert (tmp_path / "scan.py").exists()
+    assert list(tmp_path.rglob("*.pyc")) == []
+
+
+def test_what_cannot_be_compiled_is_not_deployed(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text("def")
+    with pytest.raises(BundlingError, match=r"could not compile what is deployed:(.|\n)*odd\.py"):
+        compile_all(tmp_path, LOCAL, "/var/task")
+
+
+def test_without_uv_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("infra.target.shutil.which", lambda *_, **__: None)
+    with pytest.raises(BundlingError, match="uv is missing: run `make setup`"):
+        install(Target.of(Settings.read({})), tmp_path)
