@@ -11,7 +11,7 @@ from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
-from timeball.aws.wiring import executor_inbox, executor_world, settings, unreadable_queue
+from timeball.aws.wiring import executor_inbox, executor_world, settings, start, unreadable_queue
 from timeball.engine.execute import execute
 from timeball.ports import Delivery
 
@@ -19,6 +19,8 @@ log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _THREADS = 32
+
+start(executor_world)
 
 
 class Context(Timed, Protocol):

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.wiring import world
+from timeball.aws.wiring import start, world
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.ports import Owner
@@ -15,6 +15,8 @@ log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _SWEEPS = Sweeps()
+
+start(world)
 
 
 @in_time

@@ -101,6 +101,11 @@ class Settings:
     lookahead_seconds: int = field(
         metadata=_setting("How long before its time a run is sent to its queue", _whole(1, 20), 5)
     )
+    lead_seconds: int = field(
+        metadata=_setting(
+            "How long before its time a message comes to an executor, which may start cold", _whole(0, 9), 3
+        )
+    )
     lease_seconds: int = field(metadata=_setting("How long a claim holds unless it is renewed", _whole(20, 300), 30))
     heartbeat_seconds: int = field(metadata=_setting("How often an executor renews its claims", _whole(2, 100), 10))
     misfire_seconds: int = field(
@@ -231,6 +236,8 @@ class Settings:
         problems += self._overcommitments()
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must be two tables: whoever may write jobs may make no keys")
+        if self.lead_seconds >= self.lookahead_seconds:
+            problems.append("lead_seconds must be less than lookahead_seconds: nothing comes before it is sent")
         if problems:
             raise SettingsError("\n".join(PREFIX + problem for problem in problems))
 

@@ -65,6 +65,7 @@ def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[s
         "TIMEBALL_SHARDS": str(settings.shards),
         "TIMEBALL_LIST_SHARDS": str(settings.list_shards),
         "TIMEBALL_LOOKAHEAD_SECONDS": str(settings.lookahead_seconds),
+        "TIMEBALL_LEAD_SECONDS": str(settings.lead_seconds),
         "TIMEBALL_LEASE_SECONDS": str(settings.lease_seconds),
         "TIMEBALL_HEARTBEAT_SECONDS": str(settings.heartbeat_seconds),
         "TIMEBALL_MISFIRE_SECONDS": str(settings.misfire_seconds),

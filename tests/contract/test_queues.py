@@ -18,6 +18,7 @@ from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
+LEAD_MS = 3_000
 PRIORITIES = ("high", "normal", "low")
 WATCH = "watch"
 
@@ -35,7 +36,7 @@ class Queues:
 @pytest.fixture(params=["memory", "moto", *(["endpoint"] if ENDPOINT else [])])
 def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
     if request.param == "memory":
-        memory = MemoryQueue(VirtualClock(NOW).now)
+        memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS)
         yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
         return
     with ThreadPoolExecutor(4) as threads:
@@ -64,7 +65,7 @@ def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
         return [parse_watch({"body": message["Body"]}) for message in answer.get("Messages", [])]
 
     return Queues(
-        SqsQueue(sqs, urls, urls[WATCH], VirtualClock(NOW), threads),
+        SqsQueue(sqs, urls, urls[WATCH], VirtualClock(NOW), threads, lead_ms=LEAD_MS),
         lambda priority: SqsInbox(sqs, urls[priority], threads),
         receive,
         due_watches,
@@ -111,10 +112,24 @@ def test_a_delay_counts_from_the_moment_of_sending_and_not_from_an_older_now(que
     assert [delivery.run for delivery in _receive_all(queues, "normal")] == [_run(0)]
 
 
-def test_a_message_of_less_than_a_second_ahead_comes_at_once_and_a_later_one_does_not(queues: Queues) -> None:
-    ahead = {0: 0, 1: 999, 2: 60_000, 3: -5_000}
+def test_a_message_of_less_than_a_lead_and_a_second_ahead_comes_at_once_and_a_later_one_does_not(
+    queues: Queues,
+) -> None:
+    ahead = {0: 0, 1: LEAD_MS + 999, 2: LEAD_MS + 1_000, 3: -5_000}
     queues.queue.send([Dispatch(_run(step), "normal", NOW + ms) for step, ms in ahead.items()], NOW)
     assert sorted(delivery.run for delivery in _receive_all(queues, "normal")) == [_run(0), _run(1), _run(3)]
+
+
+def test_a_message_hints_at_the_instant_from_which_its_run_may_be_called(queues: Queues) -> None:
+    queues.queue.send([Dispatch(_run(0), "normal", NOW + 2_345)], NOW)
+    assert [delivery.not_before for delivery in _receive_all(queues, "normal")] == [NOW + 2_345]
+
+
+@pytest.mark.parametrize("hint", ["", ',"not_before":null', ',"not_before":"soon"', ',"not_before":{}'])
+def test_a_message_without_a_hint_that_can_be_read_still_names_its_run(hint: str) -> None:
+    body = f'{{"tenant":"acme","run":"{_run(0)}"{hint}}}'
+    delivery = parse_message({"body": body, "receiptHandle": "r"})
+    assert delivery == Delivery(_run(0), "r", None)
 
 
 def test_a_message_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:

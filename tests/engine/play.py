@@ -91,8 +91,8 @@ class Play:
     def __init__(self, store: Store | None = None, at: int = NOW, rules: Rules | None = None) -> None:
         self.clock = VirtualClock(at)
         self.store: Store = store or MemoryStore()
-        self.queue = MemoryQueue(self.clock.now)
         self.rules = rules or Rules(shards=1)
+        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
         self.caller = NotingCaller(self.clock)
         self.meter = CountingMeter()
         self.points: Points | None = None

@@ -23,6 +23,7 @@ from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import MOVES, Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
+from timeball.engine.waves import CLAIM_AHEAD_MS, TOGETHER_MS
 
 
 def _each_move_is_legal(story: Story) -> Iterator[str]:
@@ -216,6 +217,15 @@ def _what_is_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
             yield f"{write}: a fire of all of {reigns}"
 
 
+def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
+    """Asked of first attempts whose instant was never moved: older messages hint at the one before."""
+    for write, before in story.store.history.claims():
+        moved = any(one.after.not_before != before.not_before for one in story.store.history.of_run(before.id))
+        earliest_at = before.not_before - CLAIM_AHEAD_MS - TOGETHER_MS
+        if before.is_unstarted and not moved and (write.after.claimed_at or LATEST) < earliest_at:
+            yield str(write)
+
+
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
     """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
 
@@ -298,6 +308,7 @@ RULES = (
     _guarded_runs_come_one_by_one,
     _who_waits_for_the_guard_does_not_misfire,
     _what_is_superseded_is_no_fire_any_more,
+    _nobody_claims_long_before_the_instant,
     _late_starts_are_as_few_as_catching_up_allows,
     _no_more_backfills_run_than_may,
     _nobody_waits_for_a_hundred_of_another,

@@ -85,7 +85,7 @@ class Story:
             cut_off=self.random.choice((0, 0.1, 0.3)),
         )
         self.store = LaggingStore(self.clock, self._new_random())
-        self.queue = UnrulyQueue(self.clock, self._new_random())
+        self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms)
         self.receiver = Receiver(self.clock, self._new_random())
         self.names = count(1)
         if self.is_long:

@@ -145,8 +145,8 @@ class UnrulyQueue(MemoryQueue):
     `uncarried` is the share of runs whose messages it gives up each time.
     """
 
-    def __init__(self, clock: VirtualClock, random: Random) -> None:
-        super().__init__(clock.now)
+    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int) -> None:
+        super().__init__(clock.now, lead_ms)
         self.unruly = True
         self.uncarried = 0.0
         self._uncarried: set[RunId] = set()

@@ -49,7 +49,7 @@ def test_every_function_first_asks_how_long_it_has(stack: Synthesized) -> None:
             getattr(import_module(f"functions.{module}"), name)({}, Context())
 
 
-def test_an_executor_may_run_for_a_hold_the_longest_call_and_the_writes_around_them(
+def test_an_executor_may_run_for_a_wait_a_hold_the_longest_call_and_the_writes_around_them(
     stack: Synthesized, local_stack: Synthesized
 ) -> None:
     for synthesized in (stack, local_stack):
@@ -57,7 +57,7 @@ def test_an_executor_may_run_for_a_hold_the_longest_call_and_the_writes_around_t
             function = synthesized.functions()[name]
             told = {key: str(value) for key, value in function["Environment"]["Variables"].items()}
             rules = read_settings(told).rules
-            assert rules.lookahead_seconds + rules.lease_margin_seconds + LONGEST_CALL_SECONDS < longest_seconds(rules)
+            assert 2 * rules.early_ms + LONGEST_CALL_SECONDS * SECOND_MS < longest_seconds(rules) * SECOND_MS
             assert longest_seconds(rules) <= function["Timeout"]
 
 

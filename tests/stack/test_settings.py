@@ -47,7 +47,9 @@ def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None
         ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
         ({"lease_seconds": 30, "heartbeat_seconds": 15}, "a third of lease_seconds"),
         ({"lookahead_seconds": 20, "misfire_seconds": 20}, "lookahead_seconds must be less than misfire_seconds"),
-        ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),  # what an executor has time for
+        ({"lookahead_seconds": 5, "lead_seconds": 5}, "lead_seconds must be less than lookahead_seconds"),
+        ({"lead_seconds": 10}, "must be a whole number from 0 to 9"),  # what an executor has time for
+        ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
         ({"execute_concurrency": 0}, "must be a whole number from 2 to 1000"),  # there is no "no bound"

@@ -9,6 +9,7 @@ from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.instants import LATEST
 from timeball.domain.job import Job
 from timeball.domain.run import Run, RunState, claimed
+from timeball.engine import waves
 from timeball.engine.held import Held
 
 _Decide = Callable[[Run | None, Job | None, int, ClaimRules], Decision]
@@ -75,6 +76,10 @@ def _whatever_is_claimed_is_called(patch: Patch) -> None:
     patch.setattr(claims, "claimed", at_once)
 
 
+def _claims_as_soon_as_the_message_comes(patch: Patch) -> None:
+    patch.setattr(waves, "CLAIM_AHEAD_MS", LATEST)
+
+
 def _a_call_leaves_after_its_lease(patch: Patch) -> None:
     patch.setattr(Held, "stop_at", lambda *_: LATEST)
 
@@ -110,6 +115,9 @@ FAULTS = {
         _a_claim_drops_the_due_key_that_it_finds,
         "nothing is stuck",
         meeting="a claim by one who dies, of a run whose message is given up",
+    ),
+    "a run is claimed when its message comes": Fault(
+        _claims_as_soon_as_the_message_comes, "nobody claims long before the instant"
     ),
     "a run is called when it is claimed": Fault(_whatever_is_claimed_is_called, "nothing is early"),
     "a call leaves after its lease": Fault(

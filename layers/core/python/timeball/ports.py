@@ -242,7 +242,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A run to be carried to an executor: its queue's priority, and the instant from which it may be claimed."""
+    """A run to be carried to an executor: its queue's priority, and the instant from which it may be called."""
 
     run: RunId
     priority: str
@@ -266,7 +266,7 @@ class Queue(Protocol):
     """What carries runs to executors, and watches to whoever looks again: at least once, in any order."""
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
-        """Send each, delayed by the whole seconds until `not_before`. False: unknown, send it again."""
+        """Send each, delayed by the whole seconds until a lead before `not_before`. False: unknown, send it again."""
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
@@ -277,10 +277,14 @@ class Queue(Protocol):
 
 @dataclass(frozen=True)
 class Delivery:
-    """A message as an executor received it. `receipt` names this receipt of it, for the inbox alone."""
+    """A message as an executor received it. `receipt` names this receipt of it, for the inbox alone.
+
+    `not_before` is when the run could be called as the message was sent: a hint, for the row may have changed.
+    """
 
     run: RunId
     receipt: str
+    not_before: int | None = None
 
 
 class Inbox(Protocol):

@@ -1,5 +1,7 @@
 """Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
 
+When a run is to be called, its message hints at; it comes a lead before, so that an executor that starts cold is in time.
+
 Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
 """
 
@@ -44,7 +46,8 @@ def parse_message(record: Mapping[str, Any]) -> Delivery:
         raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
     if run is None:
         raise UnreadableMessageError(f"message {record.get('messageId')} names no run")
-    return Delivery(run, record["receiptHandle"])
+    not_before = body.get("not_before")
+    return Delivery(run, record["receiptHandle"], not_before if isinstance(not_before, int) else None)
 
 
 def parse_watch(record: Mapping[str, Any]) -> Watch:
@@ -66,8 +69,9 @@ def _watch_body(watch: Watch) -> str:
     return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
 
 
-def _body(run: RunId) -> str:
-    return json.dumps({"tenant": run.job.tenant, "run": str(run)}, separators=(",", ":"))
+def _body(dispatch: Dispatch) -> str:
+    named = {"tenant": dispatch.run.job.tenant, "run": str(dispatch.run), "not_before": dispatch.not_before}
+    return json.dumps(named, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,16 @@ class SqsQueue:
         clock: Clock,
         threads: Executor,
         asker: Asker = PATIENTLY,
+        lead_ms: int = 0,
     ) -> None:
         self._client, self._urls, self._watch_url = client, urls, watch_url
-        self._clock, self._threads, self._asker = clock, threads, asker
+        self._clock, self._threads, self._asker, self._lead_ms = clock, threads, asker, lead_ms
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send each, delayed by the whole seconds until it may start; False for one whose fate is unknown."""
-        return self._send([_Message(self._urls[one.priority], _body(one.run), one.not_before) for one in dispatches])
+        """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
+        return self._send(
+            [_Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms) for one in dispatches]
+        )
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""

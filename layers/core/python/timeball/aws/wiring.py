@@ -1,6 +1,8 @@
 """Puts the ports together from the environment, once per process."""
 
+import logging
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,13 +13,18 @@ from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.settings import Settings, read_settings
 from timeball.aws.store import DynamoStore
 from timeball.aws.system_clock import SystemClock
+from timeball.domain.ids import JobKey
 from timeball.engine.world import World
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_sqs import SQSClient
 
+log = logging.getLogger(__name__)
+
 _THREADS = 16
+
+_NOBODYS = JobKey("!", "!")
 
 
 @cache
@@ -36,6 +43,21 @@ def world() -> World:
 def executor_world() -> World:
     """Return the world of an executor, in which no request outlasts a lease."""
     return _world(BRISKLY)
+
+
+def start(world: Callable[[], World]) -> None:
+    """Build a function's world as it is loaded, and ask its table once: its first event finds all made and connected.
+
+    Nothing is done outside of a function. What the environment lacks is told at once; a table that does not answer may
+    do so later.
+    """
+    if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
+        return
+    store = world().store
+    try:
+        store.read_jobs([_NOBODYS])
+    except Exception:
+        log.exception("not connected yet")
 
 
 def api_world() -> World:
@@ -68,7 +90,8 @@ def _world(asker: Asker) -> World:
         threads=_THREADS,
         asker=asker,
     )
-    queue = SqsQueue(_sqs(asker.patience), found.queues, found.watch_queue, clock, _queue_threads(), asker)
+    sqs, lead_ms = _sqs(asker.patience), found.rules.lead_ms
+    queue = SqsQueue(sqs, found.queues, found.watch_queue, clock, _queue_threads(), asker, lead_ms)
     return World(store, queue, clock, found.rules, CloudWatchMeter())
 
 

@@ -1,12 +1,13 @@
-"""Execute a batch of messages: claim, hold to the millisecond, call, finish; a message is removed last.
+"""Execute a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
 
-One invocation works on all its runs at once. Leases are renewed for all of them in one write, finishes that come
-together are written together, and one bad message, row or target holds up no other.
+One invocation works on all its runs at once, and claims each shortly before its instant. Leases are renewed for all of
+them in one write, finishes that come together are written together, and one bad message, row or target holds up no
+other.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 
 from timeball.domain.ids import RunId
@@ -19,6 +20,7 @@ from timeball.engine.invocation import call_seconds, last_call_at, last_write_at
 from timeball.engine.leases import renew_leases
 from timeball.engine.messages import Messages
 from timeball.engine.offload import Offload
+from timeball.engine.waves import Wave, waves_of
 from timeball.engine.world import World
 from timeball.ports import Answer, Call, Caller, Delivery, Inbox
 
@@ -39,8 +41,8 @@ async def execute(
     `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
     message, a target or an unavailable store.
     """
-    batch = _Batch(world, caller, offload, Messages(world, inbox, offload), deadline_at)
-    for step in (partial(batch.claim, deliveries, owner), batch.work, batch.messages.remove_settled):
+    batch = _Batch(world, caller, offload, Messages(world, inbox, offload), owner, deadline_at)
+    for step in (partial(batch.work, deliveries), batch.messages.remove_settled):
         try:
             await step()
         except Exception:
@@ -49,47 +51,32 @@ async def execute(
 
 
 class _Batch:
-    """The live runs of one invocation, and what is still to be put off."""
+    """The messages of one invocation, and the runs of theirs that are live."""
 
     def __init__(
-        self, world: World, caller: Caller, offload: Offload, messages: Messages, deadline_at: int | None
+        self,
+        world: World,
+        caller: Caller,
+        offload: Offload,
+        messages: Messages,
+        owner: str,
+        deadline_at: int | None,
     ) -> None:
-        self.world, self.caller, self.offload, self.messages = world, caller, offload, messages
+        self.world, self.caller, self.offload, self.messages, self.owner = world, caller, offload, messages, owner
         self.finishes = Finishes(world, offload, last_write_at(deadline_at))
         self.last_call_at = last_call_at(deadline_at)
         self.live: list[Held] = []
         self.renewed: asyncio.Queue[list[Held]] = asyncio.Queue()
-        self.put_off: list[tuple[Delivery, int | None]] = []
 
-    async def claim(self, deliveries: Sequence[Delivery], owner: str) -> None:
-        """Hide the messages for a lease, then claim what they name; those of others wait as long as the claim says.
+    async def work(self, deliveries: Sequence[Delivery]) -> None:
+        """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
 
-        What cannot be claimed keeps its message, and so does a second message of a run that is claimed.
+        They stay hidden until the last wave's claims may be taken over: nobody else claims what waits here.
         """
-        await self.messages.hide(deliveries)
-        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in deliveries}), owner)
-        for delivery in deliveries:
-            one = claims.get(delivery.run)
-            if one is None or delivery.run in (held.run.id for held in self.live):
-                continue
-            if one.is_mine and one.run is not None and one.job is not None:
-                self.live.append(Held(delivery, one.run, one.job, one.is_watched))
-            elif one.is_done:
-                self.messages.settled.append(delivery)
-            else:
-                self.put_off.append((delivery, one.wait_until))
-
-    def claim_runs(self, runs: Sequence[RunId], owner: str) -> dict[RunId, Claim]:
-        """Claim each run; one that cannot be claimed stops no other."""
-
-        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
-            return dict(zip(part, claim(self.world, part, owner, self.last_call_at), strict=True))
-
-        parts, _ = apart(work, runs, self.world.clock, self.world.clock.now() + self.world.rules.margin_ms)
-        return {run: one for part in parts for run, one in part.items()}
-
-    async def work(self) -> None:
-        """Call every target when its time comes, renewing and finishing meanwhile, until no run is live."""
+        now = self.world.clock.now()
+        waves, too_early = waves_of(deliveries, now, self.world.rules)
+        longest_wait_ms = waves[-1].claim_at - now if waves else 0
+        await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
         helpers = [
             asyncio.create_task(helper)
             for helper in (
@@ -99,18 +86,54 @@ class _Batch:
             )
         ]
         try:
-            outcomes = await asyncio.gather(
-                *map(self._work_on, self.live),
-                *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in self.put_off),
-                return_exceptions=True,
+            await _all(
+                *map(self._claim_and_call, waves),
+                *(self.messages.put_off(delivery, comes_at) for delivery, comes_at in too_early),
             )
         finally:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                log.error("a run was given back", exc_info=outcome)
+
+    async def _claim_and_call(self, wave: Wave) -> None:
+        """Claim what a wave names, when it is time; call what is claimed; put off what others have.
+
+        What cannot be claimed keeps its message, and so does a second message of a run that is claimed. What is to be
+        put off by less than a second is claimed again here: a queue counts in seconds.
+        """
+        await self.world.clock.sleep_until(wave.claim_at)
+        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
+        now = self.world.clock.now()
+        held: dict[RunId, Held] = {}
+        put_off: list[tuple[Delivery, int | None]] = []
+        soon: dict[int, list[Delivery]] = {}
+        for delivery in wave.deliveries:
+            one = claims.get(delivery.run)
+            if one is None or delivery.run in held:
+                continue
+            if one.is_mine and one.run is not None and one.job is not None:
+                held[delivery.run] = Held(delivery, one.run, one.job, one.is_watched)
+            elif one.is_done:
+                self.messages.settled.append(delivery)
+            elif one.wait_until is not None and now < one.wait_until < now + SECOND_MS:
+                soon.setdefault(one.wait_until, []).append(delivery)
+            else:
+                put_off.append((delivery, one.wait_until))
+        self.live += held.values()
+        await _all(
+            *map(self._work_on, held.values()),
+            *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()),
+            *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in put_off),
+        )
+
+    def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
+        """Claim each run; one that cannot be claimed stops no other."""
+
+        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
+            return dict(zip(part, claim(self.world, part, self.owner, self.last_call_at), strict=True))
+
+        parts, _ = apart(work, runs, self.world.clock, self.world.clock.now() + self.world.rules.margin_ms)
+        return {run: one for part in parts for run, one in part.items()}
 
     async def _work_on(self, held: Held) -> None:
         try:
@@ -188,3 +211,10 @@ class _Batch:
                 await self.messages.remove_settled()
             except Exception:
                 log.exception("messages not kept")
+
+
+async def _all(*pieces: Awaitable[object]) -> None:
+    """Do all pieces of work at once; one that fails stops no other."""
+    for outcome in await asyncio.gather(*pieces, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            log.error("a run was given back", exc_info=outcome)

@@ -1,4 +1,4 @@
-"""How long one invocation of an executor may need: it claims, holds, calls, and writes down what came of it.
+"""How long one invocation of an executor may need: it waits, claims, holds, calls, and writes down what came of it.
 
 Its function must be given that long (`longest_seconds`). Where it was not, runs that may not fit are given back, and
 calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), for nothing is known of
@@ -23,8 +23,9 @@ def call_seconds(timeout_seconds: int) -> int:
 
 def longest_seconds(rules: Rules) -> int:
     """Return how long an invocation may take from its start to its answer."""
-    hold_seconds = rules.lookahead_seconds + rules.lease_margin_seconds
-    return _CLAIM_SECONDS + hold_seconds + LONGEST_CALL_SECONDS + _LAST_WRITES_SECONDS
+    early_seconds = rules.early_ms // SECOND_MS
+    wait_seconds = early_seconds + early_seconds  # for the instant of the message, and then for that of the row
+    return wait_seconds + _CLAIM_SECONDS + LONGEST_CALL_SECONDS + _LAST_WRITES_SECONDS
 
 
 def last_call_at(deadline_at: int | None) -> int:

@@ -21,10 +21,13 @@ class Messages:
         self.settled: list[Delivery] = []
         self.removed: list[Delivery] = []
 
-    async def hide(self, deliveries: Sequence[Delivery]) -> None:
-        """Keep messages from other executors until their runs may be taken over."""
+    async def hide(self, deliveries: Sequence[Delivery], wait_ms: int = 0) -> None:
+        """Keep messages from other executors until runs may be taken over that are claimed after so long."""
         rules = self._world.rules
-        await self._offload(self._inbox.hide, deliveries, rules.lease_seconds + rules.lease_margin_seconds)
+        wait_seconds = -(-wait_ms // SECOND_MS)
+        await self._offload(
+            self._inbox.hide, deliveries, wait_seconds + rules.lease_seconds + rules.lease_margin_seconds
+        )
 
     async def put_off(self, delivery: Delivery, wait_until: int | None) -> None:
         """Let a message come again at an instant (ms), or as late as its queue can."""

@@ -14,6 +14,7 @@ class Rules:
 
     shards: int = 4
     lookahead_seconds: int = 5
+    lead_seconds: int = 3
     misfire_seconds: int = 60
     lease_seconds: int = 30
     heartbeat_seconds: int = 10
@@ -27,6 +28,16 @@ class Rules:
     def lookahead_ms(self) -> int:
         """How far ahead of its due time a run is sent."""
         return self.lookahead_seconds * SECOND_MS
+
+    @property
+    def lead_ms(self) -> int:
+        """How long before its run's instant a message comes to an executor, at the least: it may start cold."""
+        return self.lead_seconds * SECOND_MS
+
+    @property
+    def early_ms(self) -> int:
+        """How long before its run's instant a message may come whose sender's clock is off."""
+        return self.lead_ms + SECOND_MS + self.margin_ms
 
     @property
     def misfire_ms(self) -> int:
@@ -46,7 +57,7 @@ class Rules:
     @property
     def claim(self) -> ClaimRules:
         """What the claim takes from these settings."""
-        return ClaimRules(self.lookahead_ms + self.margin_ms, self.misfire_ms, self.margin_ms)
+        return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms)
 
     @property
     def hosts(self) -> HostRules:

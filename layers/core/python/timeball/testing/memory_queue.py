@@ -14,16 +14,20 @@ LONGEST_DELAY_SECONDS = 900
 @dataclass(eq=False)
 class _Message:
     run: RunId
+    not_before: int
     visible_at: int
     receives: int = 0
     receipt: str | None = None
 
 
 class MemoryQueue:
-    """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority."""
+    """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority.
 
-    def __init__(self, now: Callable[[], int]) -> None:
-        self._now = now
+    A message comes at least so long before its run's instant.
+    """
+
+    def __init__(self, now: Callable[[], int], lead_ms: int = 0) -> None:
+        self._now, self._lead_ms = now, lead_ms
         self._messages: dict[str, list[_Message]] = {}
         self._received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
@@ -31,12 +35,13 @@ class MemoryQueue:
         self.watches: list[Watch] = []
 
     def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send each, to be seen after the whole seconds until its instant, or after as many as a queue can wait."""
+        """Send each, to be seen after the whole seconds until its lead, or after as many as a queue can wait."""
         sent_at = self._now()
         for dispatch in dispatches:
-            seconds = min(max(0, (dispatch.not_before - sent_at) // SECOND_MS), LONGEST_DELAY_SECONDS)
+            ahead_ms = dispatch.not_before - self._lead_ms - sent_at
+            seconds = min(max(0, ahead_ms // SECOND_MS), LONGEST_DELAY_SECONDS)
             self._messages.setdefault(dispatch.priority, []).append(
-                _Message(dispatch.run, sent_at + seconds * SECOND_MS)
+                _Message(dispatch.run, dispatch.not_before, sent_at + seconds * SECOND_MS)
             )
             self.sent.append(dispatch)
         return [True] * len(dispatches)
@@ -79,7 +84,7 @@ class MemoryQueue:
             message.receipt = f"receipt-{len(self._received) + 1}"
             message.visible_at = now + visibility_seconds * SECOND_MS
             self._received[message.receipt] = message
-            deliveries.append(Delivery(message.run, message.receipt))
+            deliveries.append(Delivery(message.run, message.receipt, message.not_before))
         return deliveries
 
     def give_up(self, run: RunId) -> None:

@@ -1,0 +1,56 @@
+"""Executors that all start cold: what is due after an idle time is called at its instant none the less."""
+
+from collections.abc import Callable
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Receiver
+from local.stage import Stage
+from tests.end_to_end.emulated import kill, processes_of
+from tests.end_to_end.steps import are_completed, calls_of, in_time, until
+from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+SENT_AHEAD_SECONDS = 6
+"""More than the look-ahead: nothing is sent before the executors are ended."""
+
+TRIES = 2
+"""For a machine that is busy with other things for seconds: the bounds below are those of one that is not."""
+
+
+@pytest.mark.parametrize(("jobs", "within_ms"), [(1, 300), (50, 1_000)])
+def test_what_is_due_when_no_executor_is_warm_is_called_in_time(
+    stage: Stage,
+    client: ApiClient,
+    receiver: Receiver,
+    record_property: Callable[[str, object], None],
+    jobs: int,
+    within_ms: int,
+) -> None:
+    latest_ms = within_ms
+    for _ in range(TRIES):
+        lateness_ms = called_after_all_executors_ended(stage, client, receiver, jobs)
+        assert len(lateness_ms) == jobs
+        assert min(lateness_ms) >= 0
+        latest_ms = max(lateness_ms)
+        figures = f"{sorted(lateness_ms)[jobs // 2]} ms late in the middle, {latest_ms} ms at the most"
+        record_property(f"end to end, {jobs} due in one second, executors cold", figures)
+        if latest_ms < within_ms:
+            break
+    assert latest_ms < within_ms
+
+
+def called_after_all_executors_ended(stage: Stage, client: ApiClient, receiver: Receiver, jobs: int) -> list[int]:
+    """Submit jobs for one second, end all executors, and return how late each was called (ms)."""
+
+    def submit_and_end(before: str) -> list[dict[str, object]]:
+        due_at = format_instant(parse_instant(before) + SENT_AHEAD_SECONDS * SECOND_MS)
+        submitted = [client.create({"handler": f"{receiver.url}/ok", "scheduleAt": due_at}) for _ in range(jobs)]
+        kill(processes_of(stage, "execute-normal"))
+        return submitted
+
+    submitted = in_time(3 + jobs // 5, submit_and_end)
+    until(lambda: are_completed(client, *submitted), 60)
+    return [call.at - call.fire_at for job in submitted for call in calls_of(receiver, job)]
