@@ -139,7 +139,13 @@ class Settings:
         )
     )
     execute_memory_mb: int = field(
-        metadata=_setting("Memory of an executor, in MB", _whole(128, 10240), 512, 512, 1024)
+        metadata=_setting(
+            "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead",
+            _whole(128, 10240),
+            512,
+            768,
+            1024,
+        )
     )
     execute_concurrency: int = field(
         metadata=_setting("Most executors at a time for each priority, ten runs each", _whole(2, 1000), 5, 50, 250)

@@ -1,11 +1,15 @@
 """What is deployed, made as for a deployment: it holds all that the functions import, and their bytecode."""
 
 import json
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import pytest
 from aws_cdk import App
@@ -23,11 +27,12 @@ from tests.stack.conftest import ROOT, Synthesized, synthesized
 LOCAL = Target.of(Settings.read({"timeball:stage": "local"}))
 
 IMPORT = """
-import importlib, json, sys
+import importlib, json, sys, time
 sys.path[:0] = sys.argv[2:]
 assert callable(getattr(importlib.import_module(sys.argv[1]), "handler"))
+cpu_ms = int(time.process_time() * 1000)
 origins = {name: getattr(module, "__file__", None) for name, module in sys.modules.items()}
-print(json.dumps({name: origin for name, origin in origins.items() if origin}))
+print(json.dumps([cpu_ms, {name: origin for name, origin in origins.items() if origin}]))
 """
 
 
@@ -47,9 +52,9 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _imported(module: str, *folders: Path, environment: dict[str, str]) -> dict[str, str]:
-    """Import a function from these folders alone; return the file of each module that this loads."""
-    done = subprocess.run(
+def _import(module: str, *folders: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Import a function from these folders alone."""
+    return subprocess.run(
         # -I and -S: nothing of this environment, neither its packages nor its variables. -B: as in a read-only folder.
         [sys.executable, "-I", "-S", "-B", "-c", IMPORT, module, *folders],
         env={**environment, "AWS_DEFAULT_REGION": "eu-central-1"},
@@ -58,8 +63,13 @@ def _imported(module: str, *folders: Path, environment: dict[str, str]) -> dict[
         text=True,
         check=False,
     )
+
+
+def _imported(module: str, *folders: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Import a function from these folders alone; return the file of each module that this loads."""
+    done = _import(module, *folders, environment=environment)
     assert not done.returncode, f"{module}: {done.stderr}"
-    origins: dict[str, str] = json.loads(done.stdout)
+    origins: dict[str, str] = json.loads(done.stdout)[1]
     return origins
 
 
@@ -103,6 +113,67 @@ def test_all_of_both_folders_is_compiled_and_tells_where_it_will_stand(layer: Pa
             assert compiled.read_bytes()[4:8] == unchecked_hash, source
     (ours,) = (task / "__pycache__").glob("scan.*.pyc")
     assert b"/var/task/scan.py" in ours.read_bytes()
+
+
+class _Table(BaseHTTPRequestHandler):
+    """A table that has no row; `asked` are the operations that it was asked for."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(self.headers["X-Amz-Target"])
+        answer = b'{"Responses": {}, "UnprocessedKeys": {}}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("module", ["execute", "scan"])
+def test_a_cold_start_loads_and_connects_all_that_the_first_event_needs(
+    module: str,
+    environments: dict[str, dict[str, str]],
+    layer: Path,
+    task: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    _Table.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Table) as table:
+        Thread(target=table.serve_forever, daemon=True).start()
+        done = _import(module, task, layer, environment=environments[module] | _in_a_function(table.server_port))
+        table.shutdown()
+    assert not done.returncode, done.stderr
+    cpu_ms, imported = json.loads(done.stdout)
+    assert {"boto3", "botocore.httpsession", *(["aiohttp"] if module == "execute" else [])} <= imported.keys()
+    assert _Table.asked == ["DynamoDB_20120810.BatchGetItem"]
+    record_property(f"CPU of a cold start of {module}, ms", cpu_ms)
+
+
+def test_a_table_that_does_not_answer_stops_no_function_from_starting(
+    environments: dict[str, dict[str, str]], layer: Path, task: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    done = _import("execute", task, layer, environment=environments["execute"] | _in_a_function(port))
+    assert not done.returncode, done.stderr
+
+
+def test_what_the_environment_lacks_is_told_when_a_function_starts(layer: Path, task: Path) -> None:
+    done = _import("execute", task, layer, environment=_in_a_function(1))
+    assert done.stderr.endswith("SettingError: Set TIMEBALL_JOBS_TABLE.\n")
+
+
+def _in_a_function(port: int) -> dict[str, str]:
+    return {
+        "AWS_LAMBDA_FUNCTION_NAME": "a-function",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+    }
 
 
 def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:

@@ -1,6 +1,6 @@
 """Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
 
-When a run is to be called, its message hints at; it comes a lead before, so that an executor that starts cold is in time.
+A message hints at when its run is to be called, and comes a lead before that: an executor that starts cold is in time.
 
 Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
 """
