@@ -57,11 +57,16 @@ def digest(target: Target, made_from: Iterable[bytes]) -> str:
     return whole.hexdigest()
 
 
-def compile_all(folder: Path, target: Target, deployed_at: str) -> None:
-    """Add bytecode to a folder that will stand at a path of the functions; do nothing without a compiler."""
+def compile_all(folder: Path, target: Target, deployed_at: str, *, keep_sources: bool = True) -> None:
+    """Add bytecode to a folder that will stand at a path of the functions; do nothing without a compiler.
+
+    It stands beside sources that are kept, for the sake of traces, and else in their place.
+    """
     if target.compiler is None:
         return
     options = ["-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(folder), "-p", deployed_at]
+    if not keep_sources:
+        options.append("-b")
     done = subprocess.run(  # noqa: S603 -- the arguments are ours
         [target.compiler, "-I", "-m", "compileall", *options, str(folder)],
         capture_output=True,
@@ -70,6 +75,8 @@ def compile_all(folder: Path, target: Target, deployed_at: str) -> None:
     )
     if done.returncode:
         raise BundlingError(f"{target.compiler} could not compile what is deployed:\n{done.stdout}{done.stderr}")
+    for source in () if keep_sources else folder.rglob("*.py"):
+        source.unlink()
 
 
 @jsii.implements(ILocalBundling)

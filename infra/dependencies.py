@@ -44,7 +44,8 @@ def install(target: Target, folder: Path) -> None:
     for description in (packages / "botocore/data").iterdir():
         if description.is_dir() and description.name not in SERVICES:
             shutil.rmtree(description)
-    compile_all(folder, target, "/opt")
+    # A third fewer files: an environment that starts cold fetches and unpacks the layer first.
+    compile_all(folder, target, "/opt", keep_sources=False)
 
 
 class Dependencies(Construct):
