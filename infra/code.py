@@ -1,7 +1,7 @@
 """The code of all functions: one asset of the handlers and of `timeball`, so that no function ever has two versions.
 
 A function's code and its layer change in two calls of CloudFormation's; what is in the asset changes in one
-(docs/adr/0015-our-code-is-one-asset.md).
+(docs/adr/0017-our-code-is-one-asset.md).
 """
 
 import shutil
