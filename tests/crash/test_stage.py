@@ -14,7 +14,8 @@ from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
     {"read_jobs", "read_works", "read_backfills", "backfills_of", "read_runs", "runs_between", "live_runs", "ledger"}
-    | {"read_attempts", "due", "dead_letters", "read_hosts"}
+    | {"read_attempts", "due", "dead_letters", "read_hosts", "read_cursors", "read_slots"}
+    | {"backlog"}
 )
 
 

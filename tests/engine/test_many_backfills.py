@@ -1,5 +1,6 @@
 """Many backfills of one tenant: so many run as may, a scan moves them on in few requests, and nobody is late for it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,12 +14,12 @@ from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Every
-from timeball.domain.slots import MAX_LINE
+from timeball.domain.slots import MAX_LINE, Slots
 from timeball.engine.backfill import cancel_backfill, create_backfills
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules
-from timeball.ports import Owner, UnavailableError
+from timeball.ports import Owner, Swap, Swapped, UnavailableError
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 
@@ -165,6 +166,22 @@ def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
     play.store.backfills[first.key] = replace(first, status=status, due_at=None)
     create_backfills(play.world(), [second])
     assert [one.key for one in _of(play, RUNNING)] == [second.key]
+
+
+def test_who_loses_the_race_for_the_row_asks_again_with_the_next_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    (one,) = _backfills(_hourly(play), 1, 3)
+    other = Slots("acme", (), (), 1)
+
+    def too_late(swaps: Sequence[Swap[Slots]]) -> list[Swapped[Slots]]:
+        return [Swapped(done=False, row=other) for _ in swaps]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(play.store, "swap_slots", too_late)
+        create_backfills(play.world(), [one])
+    assert _of(play, BackfillStatus.WAITING) == [one]
+    play.scan()
+    assert [row.started for row in _of(play, RUNNING)] == [1]
 
 
 def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,9 +100,9 @@ def move_on(world: World, backfills: Sequence[Backfill]) -> int:
     }
     going = [one for one in backfills if one.key.job not in over]
     asking = [one for one in going if one.status is BackfillStatus.WAITING]
-    holders = take_slots(world, asking)
-    patient = [one for one in asking if one.key not in holders]
-    turns = [one for one in going if one.status is not BackfillStatus.WAITING or one.key in holders]
+    holds = take_slots(world, asking)
+    patient = [one for one in asking if holds.get(one.key) is False]
+    turns = [one for one in going if one.status is not BackfillStatus.WAITING or holds.get(one.key)]
     moves = _planned(world, turns, now)
     _skip(world, moves, now)
     _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.OVERTAKEN, now)

@@ -16,9 +16,12 @@ from timeball.ports import Swap, UnavailableError
 log = logging.getLogger(__name__)
 
 
-def take_slots(world: World, asking: Sequence[Backfill]) -> set[BackfillKey]:
-    """Return which of the backfills that ask hold a slot now. Raises UnavailableError."""
-    return _share_out(world, {one.key.job.tenant for one in asking}, asking) if asking else set()
+def take_slots(world: World, asking: Sequence[Backfill]) -> dict[BackfillKey, bool]:
+    """Return of each backfill that asks whether it holds a slot now. Raises UnavailableError.
+
+    Those are left out that would have to ask again, as somebody else has just changed their tenant's row.
+    """
+    return _share_out(world, {one.key.job.tenant for one in asking}, asking) if asking else {}
 
 
 def free_slots(world: World, tenants: Iterable[str]) -> None:
@@ -29,11 +32,8 @@ def free_slots(world: World, tenants: Iterable[str]) -> None:
         log.info("slots not given on yet: %s", unavailable)
 
 
-def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> set[BackfillKey]:
-    """① read the rows and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot.
-
-    Of those who change a row at once one wins; the others go by what it wrote.
-    """
+def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> dict[BackfillKey, bool]:
+    """① read the rows and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot."""
     rows = world.store.read_slots(sorted(tenants)) if tenants else []
     standing = _standing(world, rows, asking)
     askers: dict[str, list[BackfillKey]] = {row.tenant: [] for row in rows}
@@ -46,13 +46,17 @@ def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> s
     ]
     standing_rows = {row.tenant: row for row in rows}
     given: list[BackfillKey] = []
+    contended: set[str] = set()
     for swap, outcome in zip(changes, world.store.swap_slots(changes) if changes else [], strict=True):
         standing_rows[swap.before.tenant] = outcome.row or swap.before
         if outcome.done:
             given += [key for key in swap.after.held if key not in swap.before.held]
+        else:
+            contended.add(swap.before.tenant)
     held = {key for row in standing_rows.values() for key in row.held}
-    _wake(world, [standing[key] for key in given if key not in {one.key for one in asking}])
-    return {one.key for one in asking if one.key in held}
+    own = [one.key for one in asking]
+    _wake(world, [standing[key] for key in given if key not in own])
+    return {key: key in held for key in own if key in held or key.job.tenant not in contended}
 
 
 def _standing(world: World, rows: Sequence[Slots], asking: Sequence[Backfill]) -> dict[BackfillKey, Backfill]:
