@@ -94,7 +94,7 @@ def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
 FAULTS = {
     "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), "nobody cuts a lease short", 1),
     "a claim ignores cancel_requested": Fault(
-        _deciding(_ignores_that_it_is_asked_to_stop), "what is asked to stop is not claimed", 65
+        _deciding(_ignores_that_it_is_asked_to_stop), "what is asked to stop is not claimed", 110
     ),
     "nobody settles a run with cancel_requested": Fault(
         _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 25
