@@ -15,7 +15,7 @@ from timeball.domain.schedule import At
 from timeball.engine.change import cancel, pause
 from timeball.engine.claim import claim
 from timeball.engine.execute import execute
-from timeball.engine.waves import CLAIM_AHEAD_MS, TOGETHER_MS, waves_of
+from timeball.engine.waves import CLAIM_AHEAD_MS, waves_of
 from timeball.engine.world import Rules
 from timeball.ports import Delivery, Inbox
 from timeball.testing.memory_queue import MemoryInbox
@@ -24,7 +24,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 DUE_AT = NOW + 5 * SECOND_MS
-EARLIEST_MS, LATEST_MS = CLAIM_AHEAD_MS + TOGETHER_MS, CLAIM_AHEAD_MS
+EARLIEST_MS = 1_000
 
 
 @dataclass
