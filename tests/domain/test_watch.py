@@ -11,6 +11,7 @@ from timeball.domain.watch import FIRST_LOOK_MS, Finding, find, pause_ms
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 MARGIN_MS = 5 * SECOND_MS
+HORIZON = NOW + 10 * SECOND_MS
 RUN_ID = RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE)
 
 
@@ -35,10 +36,12 @@ CASES = {
     "it failed": (_run(RunState.FAILED), Finding.OVER),
     "it was skipped": (_run(RunState.SKIPPED), Finding.OVER),
     "it was cancelled": (_run(RunState.CANCELLED), Finding.OVER),
-    "the scan will repeat what its end entails": (_run(RunState.FAILED, due_at=NOW), Finding.KEPT),
-    "the scan will send it": (_run(RunState.QUEUED, due_at=NOW), Finding.KEPT),
-    "the scan will send its retry": (_run(RunState.RETRYING, due_at=NOW), Finding.KEPT),
-    "the scan watches over its lease": (replace(_leased(-20), due_at=NOW), Finding.KEPT),
+    "a scan will repeat what its end entails": (_run(RunState.FAILED, due_at=NOW), Finding.KEPT),
+    "a scan will send it": (_run(RunState.QUEUED, due_at=HORIZON + 1), Finding.KEPT),
+    "a scan will send its retry": (_run(RunState.RETRYING, due_at=HORIZON + 1), Finding.KEPT),
+    "a scan watches over its lease": (replace(_leased(-20), due_at=HORIZON + 1), Finding.KEPT),
+    "a scan may have sent it, and not dropped its key yet": (_run(RunState.QUEUED, due_at=NOW), Finding.ON_ITS_WAY),
+    "a scan may be at its retry": (_run(RunState.RETRYING, due_at=HORIZON), Finding.ON_ITS_WAY),
     "a resume decides about it": (_run(RunState.WITHDRAWN), Finding.KEPT),
 }
 
@@ -46,7 +49,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_is_lost_only_if_nobody_came_for_it_and_nobody_else_will(case: str) -> None:
     run, finding = CASES[case]
-    assert find(run, NOW, MARGIN_MS) is finding
+    assert find(run, NOW, HORIZON, MARGIN_MS) is finding
 
 
 def test_each_look_is_twice_as_late_as_the_one_before_and_none_later_than_a_queue_can_wait() -> None:

@@ -18,7 +18,7 @@ from timeball.domain.watch import FIRST_LOOK_MS
 from timeball.engine.submit import submit
 from timeball.engine.trigger import Trigger, trigger
 from timeball.engine.watch import look_again
-from timeball.ports import MAX_WATCHED, Watch
+from timeball.ports import MAX_WATCHED, Swap, Watch
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 
@@ -184,3 +184,24 @@ def test_the_fires_of_a_second_are_watched_together() -> None:
     play.scan_all()
     assert [len(watch.runs) for watch in play.queue.watches] == [100, 100, 50]
     assert {watch.at for watch in play.queue.watches} == {at(3) + FIRST_LOOK_MS}
+
+
+def test_a_run_is_watched_on_whose_scan_has_sent_it_and_stands_still_before_it_drops_the_due_key() -> None:
+    play = Play()
+    _is_tried_again(play)
+    (sent,) = [run for run in play.runs(KEY) if run.state is RunState.QUEUED]
+    kept = replace(sent, due_at=sent.not_before, revision=sent.revision + 1)
+    assert play.store.swap_runs([Swap(sent, kept)], play.clock.now())[0].done
+    _first_look(play)
+    standing = play.runs(KEY)[0]
+    dropped = replace(standing, due_at=None, revision=standing.revision + 1)
+    assert play.store.swap_runs([Swap(standing, dropped)], play.clock.now())[0].done
+    play.queue.purge()
+    assert _first_look(play) == 1
+
+
+def test_what_is_sent_long_after_its_instant_is_looked_at_twenty_seconds_later_and_not_at_once() -> None:
+    play = Play()
+    play.store_jobs([spec("job", At(NOW - MINUTE_MS))])
+    play.scan_all()
+    assert [watch.at for watch in play.queue.watches] == [play.clock.now() + FIRST_LOOK_MS]

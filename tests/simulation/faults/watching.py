@@ -11,7 +11,7 @@ from timeball.domain.watch import Finding, find
 
 def _nobody_watches_what_is_sent(patch: Patch) -> None:
     watches = sending._watches
-    patch.setattr(sending, "_watches", lambda dispatches: (replace(one, runs=()) for one in watches(dispatches)))
+    patch.setattr(sending, "_watches", lambda *args: (replace(one, runs=()) for one in watches(*args)))
 
 
 def _taking(found: Finding, for_: Finding) -> Callable[[Patch], None]:

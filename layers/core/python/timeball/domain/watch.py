@@ -27,12 +27,18 @@ class Finding(StrEnum):
     KEPT = "kept"  # the due index has it, or it waits for its paused job: somebody else will
 
 
-def find(run: Run, now: int, takeover_margin_ms: int) -> Finding:
-    """Say how a run stands at `now` (ms). A lease may be taken over once its margin is over, too."""
-    if run.due_at is not None or run.state is RunState.WITHDRAWN:
-        return Finding.KEPT
+def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Finding:
+    """Say how a run stands at `now` (ms), when scans look ahead to `horizon_at`.
+
+    A due key before that may be about to be dropped, by a scan that has just sent the run. A lease may be taken over
+    once its margin is over, too.
+    """
     if run.is_terminal:
-        return Finding.OVER
+        return Finding.OVER if run.due_at is None else Finding.KEPT
+    if run.state is RunState.WITHDRAWN:
+        return Finding.KEPT
+    if run.due_at is not None:
+        return Finding.KEPT if run.due_at > horizon_at else Finding.ON_ITS_WAY
     ready_at = run.not_before
     if run.state is RunState.RUNNING:
         ready_at = (run.lease_until or 0) + takeover_margin_ms

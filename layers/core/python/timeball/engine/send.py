@@ -12,13 +12,13 @@ from timeball.ports import MAX_WATCHED, Dispatch, Watch
 
 def send(world: World, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
     """Send each run's message, delayed until its instant. False: unknown, send it again."""
-    watched = world.queue.watch(list(_watches(dispatches)))
+    watched = world.queue.watch(list(_watches(dispatches, now)))
     sent = world.queue.send(dispatches, now)
     return [done and watched[position // MAX_WATCHED] for position, done in enumerate(sent)]
 
 
-def _watches(dispatches: Sequence[Dispatch]) -> Iterator[Watch]:
+def _watches(dispatches: Sequence[Dispatch], now: int) -> Iterator[Watch]:
     for start in range(0, len(dispatches), MAX_WATCHED):
         together = dispatches[start : start + MAX_WATCHED]
-        last_at = max(dispatch.not_before for dispatch in together)
+        last_at = max(now, *(dispatch.not_before for dispatch in together))
         yield Watch(tuple(dispatch.run for dispatch in together), last_at + FIRST_LOOK_MS)

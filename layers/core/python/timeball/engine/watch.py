@@ -41,9 +41,10 @@ def look_again(world: World, watches: Sequence[Watch]) -> list[bool]:
 
 def _look(world: World, watches: Sequence[Watch]) -> list[Watch]:
     now = world.clock.now()
+    horizon_at = now + world.rules.lookahead_ms + world.rules.margin_ms
     ids = list(dict.fromkeys(run for watch in watches for run in watch.runs))
     rows = {row.id: row for row in world.store.read_runs(ids, strong=False) if row is not None}
-    found = {row.id: find(row, now, world.rules.margin_ms) for row in rows.values()}
+    found = {row.id: find(row, now, horizon_at, world.rules.margin_ms) for row in rows.values()}
     _repeat_follow_ups(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(world, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
     left = [(watch, after) for watch in watches if (after := _following(watch, found, now)) is not None]
