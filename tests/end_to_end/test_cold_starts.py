@@ -11,12 +11,12 @@ from tests.end_to_end.emulated import kill, processes_of
 from tests.end_to_end.steps import are_completed, calls_of, in_time, until
 from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
-pytestmark = pytest.mark.xdist_group("end_to_end")
+pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]
 
 SENT_AHEAD_SECONDS = 6
 """More than the look-ahead: nothing is sent before the executors are ended."""
 
-TRIES = 2
+TRIES = 3
 """For a machine that is busy with other things for seconds: the bounds below are those of one that is not."""
 
 
