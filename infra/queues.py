@@ -1,7 +1,7 @@
 """One queue for each priority, one of runs that are to be looked at again, and one of what cannot be read.
 
-Invariant: a message stays invisible for at least as long as the function that took it may run, or two would
-hold it.
+Invariant: a message stays invisible for at least as long as it may be gathered and its function may run, or two
+would hold it.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,9 @@ EXECUTE_TIMEOUT = Duration.minutes(15)
 
 WATCH_TIMEOUT = Duration.minutes(1)
 
+WATCHES_GATHER = Duration.seconds(5)
+"""How long watches wait for others, so that fewer calls are made; it counts against their queue's visibility."""
+
 FEWEST_AT_ONCE = 2
 """What AWS takes as the least bound of a mapping."""
 
@@ -54,9 +57,9 @@ class Feed:
         They may be gathered for a while, so that fewer calls are made for them. Without a bound one queue would
         take all of the account's concurrency, of which the scan and the API live.
         """
-        timeout = function.timeout
-        if timeout is None or self.visibility.to_seconds() < timeout.to_seconds():
-            raise ValueError(f"{self.queue.node.path}: visibility is shorter than the timeout of its function")
+        held = function.timeout and function.timeout.plus(gathering or Duration.seconds(0))
+        if held is None or self.visibility.to_seconds() < held.to_seconds():
+            raise ValueError(f"{self.queue.node.path}: visibility is shorter than its function may hold a message")
         allow(function, _CONSUME, [self.queue.queue_arn])
         lambda_.EventSourceMapping(
             function,
@@ -78,7 +81,7 @@ class Queues(Construct):
         self._settings = settings
         self.watch = self._feed(
             "Watch",
-            WATCH_TIMEOUT,
+            WATCH_TIMEOUT.plus(WATCHES_GATHER),
             why="Runs that were sent, to be looked at again; and what any priority gave up on, which is a dead-letter "
             "queue's part: its function goes by the run's row alone",
             accepts=sqs.RedriveAllowPolicy(source_queues=self._sources()),

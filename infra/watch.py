@@ -1,10 +1,9 @@
 """The watch function: runs that were sent are looked at again, and so is what a queue gave up on."""
 
-from aws_cdk import Duration
 from constructs import Construct
 
 from infra.functions import Bounds, FunctionMaker, allow
-from infra.queues import FEWEST_AT_ONCE, WATCH_TIMEOUT, Queues
+from infra.queues import FEWEST_AT_ONCE, WATCH_TIMEOUT, WATCHES_GATHER, Queues
 from infra.storage import ROWS, Storage
 
 
@@ -31,4 +30,4 @@ class Watch(Construct):
         # A lost run is sent again, but not to a queue whose executors are behind; what cannot be read is kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
-        queues.watch.into(self.function, most_at_once=FEWEST_AT_ONCE, gathering=Duration.seconds(5))
+        queues.watch.into(self.function, most_at_once=FEWEST_AT_ONCE, gathering=WATCHES_GATHER)

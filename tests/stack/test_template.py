@@ -57,13 +57,14 @@ def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
     assert policies.count('"aws:SecureTransport": "false"') == len(stack.resources("AWS::SQS::Queue"))
 
 
-def test_a_message_stays_invisible_for_as_long_as_its_function_may_run(stack: Synthesized) -> None:
+def test_a_message_stays_invisible_for_as_long_as_it_is_gathered_and_its_function_may_run(stack: Synthesized) -> None:
     mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
     assert len(mappings) == 4
     for mapping in mappings:
         queue = stack.resolve(mapping["Properties"]["EventSourceArn"])
         function = stack.resolve(mapping["Properties"]["FunctionName"])
-        assert queue["VisibilityTimeout"] >= function["Timeout"]
+        gathered = mapping["Properties"].get("MaximumBatchingWindowInSeconds", 0)
+        assert queue["VisibilityTimeout"] >= gathered + function["Timeout"]
 
 
 def test_a_batch_returns_single_messages_and_only_watches_are_waited_for(stack: Synthesized) -> None:
