@@ -51,7 +51,7 @@ class Target:
         """Say what it means that there is no compiler."""
         return (
             f"There is no Python {self.python} here, so sources alone are deployed and every cold start compiles them: "
-            f"`uv python install {self.python}`, and deploy again."
+            f"`.venv/bin/uv python install {self.python}`, and deploy again."
         )
 
 

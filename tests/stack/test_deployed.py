@@ -233,7 +233,9 @@ def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_a
 ) -> None:
     monkeypatch.setattr(targets, "_interpreter", lambda _: None)
     settings = Settings.read({})
-    one_line = Match.string_like_regexp(r"^There is no Python 3\.13 here, so sources alone are deployed.*$")
+    one_line = Match.string_like_regexp(
+        r"^There is no Python 3\.13 here, so sources .*`\.venv/bin/uv python install 3\.13`.*$"
+    )
     Annotations.from_stack(TimeballStack(App(context={"aws:cdk:bundling-stacks": []}), settings)).has_warning(
         "/Timeball", one_line
     )
