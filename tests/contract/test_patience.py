@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from tests.contract.waits import Waits
 from timeball.aws import wiring
-from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time
+from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
 from timeball.aws.tenants import Tenants
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.world import Rules, World
@@ -175,3 +175,12 @@ def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_o
 def test_a_message_of_a_queue_that_is_none_of_ours_has_no_inbox() -> None:
     with pytest.raises(LookupError):
         wiring.executor_inbox("arn:aws:sqs:us-east-1:1:other")
+
+
+def test_nothing_is_asked_that_might_not_be_answered_within_a_given_time() -> None:
+    asked: list[int] = []
+    with within(BRISK.try_seconds - 1), pytest.raises(UnavailableError):
+        BRISKLY.ask(lambda: asked.append(1))
+    assert asked == []
+    BRISKLY.ask(lambda: asked.append(1))
+    assert asked == [1]

@@ -11,7 +11,8 @@ answered by then is unknown.
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -161,15 +162,22 @@ class Timed(Protocol):
         """Return how long the function has before it is ended."""
 
 
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let nothing be asked of AWS that might not be answered in so long."""
+    _PRESENT.ends_at = _now() + seconds * SECOND_MS
+    try:
+        yield
+    finally:
+        _PRESENT.ends_at = math.inf
+
+
 def in_time(handler: Callable[[_Event, _Timed], _Answer]) -> Callable[[_Event, _Timed], _Answer]:
     """Let nothing that a handler asks of AWS outlast its invocation."""
 
     @wraps(handler)
     def bounded(event: _Event, context: _Timed) -> _Answer:
-        _PRESENT.ends_at = _now() + context.get_remaining_time_in_millis() - ROOM_SECONDS * SECOND_MS
-        try:
+        with within(context.get_remaining_time_in_millis() / SECOND_MS - ROOM_SECONDS):
             return handler(event, context)
-        finally:
-            _PRESENT.ends_at = math.inf
 
     return bounded

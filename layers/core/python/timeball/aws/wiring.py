@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from timeball.aws.meter import CloudWatchMeter
-from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience
+from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.settings import Settings, read_settings
 from timeball.aws.store import DynamoStore
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _THREADS = 16
+
+_START_SECONDS = 8
+"""Lambda gives a function 10 s to be loaded, or begins anew."""
 
 _NOBODYS = JobKey("!", "!")
 
@@ -55,7 +58,8 @@ def start(world: Callable[[], World]) -> None:
         return
     store = world().store
     try:
-        store.read_jobs([_NOBODYS])
+        with within(_START_SECONDS):
+            store.read_jobs([_NOBODYS])
     except Exception:
         log.exception("not connected yet")
 
