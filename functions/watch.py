@@ -43,7 +43,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 
 def _is_watch(record: _Record) -> bool:
-    return '"runs"' in record["body"]
+    return str(record["body"]).startswith('{"runs":')
 
 
 def _dealt_with(named: Sequence[tuple[_Record, _Named]], deal: _Dealing[_Named]) -> dict[str, bool]:

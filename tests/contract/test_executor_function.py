@@ -150,3 +150,22 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
     monkeypatch.setattr(watch, "judge", judging)
     assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])
+
+
+@pytest.mark.parametrize("tenant", ["acme", "runs"])
+def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
+    tenant: str, sqs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqs.send_message(
+        QueueUrl=wiring.settings().queues["normal"], MessageBody=f'{{"tenant":"{tenant}","run":"gone.1.s"}}'
+    )
+    judged: list[RunId] = []
+
+    def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
+        judged.extend(ids)
+        return judge(world, ids)
+
+    monkeypatch.setattr(watch, "judge", judging)
+    assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
+    assert [run.job.tenant for run in judged] == [tenant]
+    assert _kept(sqs) == []
