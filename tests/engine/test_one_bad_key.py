@@ -10,7 +10,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import HOUR_MS, LATEST, SECOND_MS
 from timeball.domain.job import Job
-from timeball.domain.run import Run, RunState
+from timeball.domain.run import Run, RunState, ended
 from timeball.domain.schedule import At
 from timeball.engine.apart import apart
 from timeball.engine.cursor import PAGE, Sweeps
@@ -88,6 +88,30 @@ def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_a
     assert play.execute(deliveries) == []
     assert _states(play, [*good, bad]) == {RunState.SUCCEEDED}
     assert sorted(attempt for _, attempt in play.caller.attempts()) == [1] * 10
+
+
+@pytest.mark.parametrize("call", ["read runs", "read jobs"])
+def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_sent_again(call: str) -> None:
+    play, store, good, bad = _play()
+    play.scan_all()
+    if call == "read jobs":  # of a run that is over, for whoever waits for that
+        (run,) = play.runs(bad.key)
+        store.runs[run.id] = ended(run, RunState.CANCELLED, NOW)
+    play.queue.purge()
+    (watch,) = play.queue.watches
+    assert len(watch.runs) == 10
+    play.clock.advance(watch.at - NOW)
+    store.refused = frozenset({call})
+    assert play.watch() == 9
+    play.drain()
+    assert _states(play, good) == {RunState.SUCCEEDED}
+    (watch,) = play.queue.watches
+    assert bad.key in {run.job for run in watch.runs}
+    play.clock.advance(watch.at - play.clock.now())
+    store.refused = frozenset()
+    play.watch()
+    play.drain()
+    assert all(run.is_terminal for run in play.runs(bad.key))
 
 
 @pytest.mark.parametrize("call", ["read runs", "swap runs"])

@@ -167,6 +167,15 @@ def test_a_look_that_fails_comes_again_and_stops_no_other() -> None:
     assert len(store.runs) == MAX_WATCHED + 1
 
 
+def test_a_watch_that_is_delivered_twice_is_followed_by_one() -> None:
+    play = Play()
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan_all()
+    play.queue.watches *= 2
+    _first_look(play)
+    assert len(play.queue.watches) == 1
+
+
 def test_a_row_that_has_expired_is_looked_for_three_times() -> None:
     play = Play(store := MemoryStore())
     _is_submitted(play)

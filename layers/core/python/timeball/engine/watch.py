@@ -33,30 +33,44 @@ _ABSENT_LOOKS = 3
 
 
 def look_again(world: World, watches: Sequence[Watch]) -> list[bool]:
-    """Look at each watched run; return for each watch whether its message may go, for another one stands for it."""
-    parts, _ = apart(partial(_look, world), watches, world.clock, world.clock.now() + _APART_MS)
-    gone = {watch for part in parts for watch in part}
+    """Look at each watched run; return for each watch whether its message may go, for another one stands for it.
+
+    A run that cannot be looked at just now stops no other: it is watched again. A watch of none but such comes again.
+    """
+    stop_at = world.clock.now() + _APART_MS
+    runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
+    parts, _ = apart(partial(_look, world), runs, world.clock, stop_at)
+    found = {run: finding for part in parts for run, finding in part.items()}
+    now = world.clock.now()
+    seen = [watch for watch in dict.fromkeys(watches) if not found.keys().isdisjoint(watch.runs)]
+    left = [(watch, after) for watch in seen if (after := _following(watch, found, now)) is not None]
+    followed, _ = apart(partial(_watch_on, world), left, world.clock, stop_at)
+    gone = (set(seen) - {watch for watch, _ in left}).union(*followed)
     return [watch in gone for watch in watches]
 
 
-def _look(world: World, watches: Sequence[Watch]) -> list[Watch]:
+def _watch_on(world: World, left: Sequence[tuple[Watch, Watch]]) -> list[Watch]:
+    """Send the watches that follow others; return those that one stands for."""
+    watched = world.queue.watch([after for _, after in left])
+    return [watch for (watch, _), done in zip(left, watched, strict=True) if done]
+
+
+def _look(world: World, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
+    """Do what is missing of each run, and return what was found; None: there is no such row."""
     now = world.clock.now()
     horizon_at = now + world.rules.lookahead_ms + world.rules.margin_ms
-    ids = list(dict.fromkeys(run for watch in watches for run in watch.runs))
-    rows = {row.id: row for row in world.store.read_runs(ids, strong=False) if row is not None}
+    rows = {row.id: row for row in world.store.read_runs(runs, strong=False) if row is not None}
     found = {row.id: find(row, now, horizon_at, world.rules.margin_ms) for row in rows.values()}
     _repeat_follow_ups(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(world, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
-    left = [(watch, after) for watch in watches if (after := _following(watch, found, now)) is not None]
-    watched = world.queue.watch([after for _, after in left])
-    refused = {watch for (watch, _), done in zip(left, watched, strict=True) if not done}
-    return [watch for watch in watches if watch not in refused]
+    return {run: found.get(run) for run in runs}
 
 
-def _following(watch: Watch, found: Mapping[RunId, Finding], now: int) -> Watch | None:
+def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) -> Watch | None:
     """Return the next watch over what is left of one, or None if nothing is."""
     absent = Finding.ON_ITS_WAY if watch.look < _ABSENT_LOOKS else Finding.KEPT
-    left = tuple(run for run in watch.runs if found.get(run, absent) in (Finding.ON_ITS_WAY, Finding.LOST))
+    findings = {run: found.get(run, Finding.ON_ITS_WAY) or absent for run in watch.runs}
+    left = tuple(run for run, finding in findings.items() if finding in (Finding.ON_ITS_WAY, Finding.LOST))
     return Watch(left, now + pause_ms(watch.look), watch.look + 1) if left else None
 
 
