@@ -179,6 +179,27 @@ def test_the_closed_hours_are_asked_once_a_minute() -> None:
     assert look(0, HOUR - HOUR_MS, sweeps, NOW + MINUTE_MS, NOW).closed != ()
 
 
+def test_an_hour_that_is_closed_and_has_more_than_a_page_is_asked_until_it_has_not() -> None:
+    sweeps = Sweeps()
+    one = look(0, HOUR - HOUR_MS, sweeps, NOW, NOW + 5_000)
+    pages = [replace(EMPTY, full=query.hour_at == HOUR - HOUR_MS) for query in one.closed]
+    looked(one, pages, HOUR - HOUR_MS, sweeps, NOW)
+    again = look(0, HOUR - HOUR_MS, sweeps, NOW, NOW + 5_000)
+    assert [query.hour_at for query in again.closed] == [HOUR - HOUR_MS]
+    looked(again, [EMPTY], HOUR - HOUR_MS, sweeps, NOW)
+    assert look(0, HOUR, sweeps, NOW, NOW).closed == ()
+
+
+def test_what_waited_through_an_outage_is_worked_off_by_scans_that_follow_each_other() -> None:
+    play = Play()
+    jobs = play.store_jobs(spec(f"job-{number}", At(NOW + MINUTE_MS)) for number in range(2_000))
+    play.clock.advance(3 * HOUR_MS)
+    sweeps = Sweeps()
+    while scan(play.world(), 0, Owner("2026", "a"), sweeps).backlog:
+        pass
+    assert all(play.runs(job.key) for job in jobs)
+
+
 # Of each: minutes past the hour, pages of the hours from the cursor (three hours back) on, and where the cursor goes.
 FULL_PAGE = DuePage((RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE),), full=False)
 CURSOR_MOVES = {

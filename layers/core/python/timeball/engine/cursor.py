@@ -1,8 +1,9 @@
 """Which hours of the due index a scan asks for. Nothing that was ever written there is out of its reach.
 
 An entry stands in the hour of its due time, or of its writing if that is later. The open hours are asked each time,
-the closed ones back to a shard's cursor once a minute, two days before the cursor once an hour. A cursor moves only
-over hours that were found empty and have been over for ten minutes, so an index that lags loses nothing.
+the closed ones back to a shard's cursor once a minute, or at once if one had more than a page; two days before the
+cursor once an hour. A cursor moves only over hours that were found empty and have been over for ten minutes, so an
+index that lags loses nothing.
 
 What cannot be worked on stands at the head of its hour, and hides nothing: the next page of that hour is longer by it.
 An hour that has more than a page is asked from its other end too: what has only just come near is not behind the rest.
@@ -79,7 +80,8 @@ def looked(look: Look, pages: Sequence[DuePage], oldest_hour_at: int | None, swe
     if not look.sweeps:
         return None
     if not look.cut:
-        sweeps.closed_at[look.shard] = now
+        if not any(page.full for page in pages):
+            sweeps.closed_at[look.shard] = now
         sweeps.back_at[look.shard] = max(sweeps.back_at.get(look.shard, 0), hour_of(now))
     moved: int | None = None
     for query, page in zip(look.closed, pages, strict=True):
