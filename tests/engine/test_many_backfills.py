@@ -16,6 +16,7 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Every
 from timeball.domain.slots import MAX_LINE, Slots
 from timeball.engine.backfill import cancel_backfill, create_backfills
+from timeball.engine.change import cancel
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules
@@ -114,6 +115,17 @@ def test_a_thousand_cancelled_backfills_keep_a_scan_for_a_second_only_and_go_in_
     while _scan(slow).backlog:
         pass
     assert [one for one in play.store.backfills.values() if one.due_at is not None] == []
+
+
+def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> None:
+    play = Play(rules=Rules(shards=SHARDS))
+    slow = Slow(play)
+    made = _backfills(job := _hourly(play), 100, 1)
+    over = [replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None) for one in made]
+    play.store.create_backfills(over, NOW)
+    cancel(slow.world(), [(job.key, None)])
+    assert sum(slow.requests.values()) <= len(over) + 10
+    assert len(_of(play, BackfillStatus.COMPLETED)) == len(over)
 
 
 def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_over() -> None:

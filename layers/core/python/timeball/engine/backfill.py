@@ -141,7 +141,10 @@ def cancel_backfills(world: World, job: JobKey) -> tuple[RunId, ...]:
     """Cancel all backfills of a job; return the runs that were asked to stop. Raises UnavailableError."""
     stopped: tuple[RunId, ...] = ()
     for backfill in world.store.backfills_of(job):
-        stopped += cancel_backfill(world, backfill.key)[1]
+        is_over = (
+            backfill.status is BackfillStatus.COMPLETED
+        )  # for good: it holds no slot, and only its runs are looked at
+        stopped += (_settle(world, backfill) if is_over else cancel_backfill(world, backfill.key))[1]
     return stopped
 
 
