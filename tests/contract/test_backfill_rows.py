@@ -45,3 +45,15 @@ def test_a_backfill_is_created_once_and_swapped_if_it_is_as_it_was_read(subject:
     assert store.read_backfills([absent, before.key]) == [None, after]
     assert store.backfills_of(KEY) == [after, backfill("other")]
     assert store.backfills_of(JobKey("acme", "another")) == []
+
+
+def test_a_jobs_backfills_are_read_page_by_page_in_the_order_of_their_names(subject: Subject) -> None:
+    names = ["a", "a-1", "a1", "b", "b.x", "c"]
+    rows = {name: backfill(name) for name in names}
+    store = subject.store
+    store.create_backfills(list(rows.values()), NOW)
+    met: list[str] = []
+    while page := store.backfills_of(KEY, met[-1] if met else "", 2):
+        assert page == [rows[one.key.name] for one in page]
+        met += [one.key.name for one in page]
+    assert met == sorted(names)

@@ -13,6 +13,7 @@ INTENTS = {
     "the old plan": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3))),
     "cut off, nothing found": Intent(Verb.CANCEL, 1, 2, None, Looked(4, None)),
     "cut off behind a live run": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3)), Looked(4, 5)),
+    "cut off among backfills": Intent(Verb.CANCEL, 1, None, None, None, "bf7"),
 }
 
 

@@ -120,7 +120,7 @@ def test_a_thousand_cancelled_backfills_keep_a_scan_for_a_second_only_and_go_in_
 def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     slow = Slow(play)
-    made = _backfills(job := _hourly(play), 100, 1)
+    made = _backfills(job := _hourly(play), 80, 1)
     over = [replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None) for one in made]
     play.store.create_backfills(over, NOW)
     cancel(slow.world(), [(job.key, None)])
@@ -207,3 +207,46 @@ def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pyt
         patch.setattr(play.store, "read_slots", unavailable)
         assert create_backfills(play.world(), [one]) == [one]
     assert play.scan().backfilled == 1
+
+
+def test_the_cancel_of_a_job_with_many_backfills_is_settled_bit_by_bit_and_makes_nobody_late() -> None:
+    play = Play(rules=Rules(shards=1))
+    job, slow = _hourly(play), Slow(play)
+    over = [
+        replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None)
+        for one in _backfills(job, 1_000, 1)
+    ]
+    play.store.create_backfills(over, NOW)
+    play.store_jobs([replace(spec("job", Every(1, NOW)), key=OTHER)])
+    with pytest.raises(UnavailableError):
+        cancel(slow.world(), [(job.key, None)])
+    assert play.clock.now() < at(5)
+    took_ms: list[int] = []
+    while play.job(job.key).intent is not None:
+        began_at = play.clock.now()
+        _scan(slow)
+        took_ms.append(play.clock.now() - began_at)
+        play.clock.advance(max(0, at((play.clock.now() - NOW) // SECOND_MS + 1) - play.clock.now()))
+    assert 3 < len(took_ms) < 20
+    assert max(took_ms) < 5 * SECOND_MS
+    late_ms = [
+        sent_at - run.fire_at for run, sent_at in slow.sent_at.items() if run.job == OTHER and run.fire_at > at(5)
+    ]
+    assert late_ms
+    assert max(late_ms) <= 0
+
+
+def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range() -> None:
+    play = Play(store := MemoryStore(), rules=Rules(shards=1))
+    job, slow = _hourly(play), Slow(play)
+    own, sibling = _backfills(job, 2, 300, pace=0)
+    create_backfills(play.world(), [own])
+    store.runs |= {
+        replace(run.id, series=sibling.key.name): replace(run, id=replace(run.id, series=sibling.key.name))
+        for run in store.runs.values()
+    }
+    cancel_backfill(slow.world(), own.key)
+    assert slow.requests["live_runs"] == 0
+    assert slow.requests["read_runs"] <= 5
+    assert not [run for run in store.live_runs(job.key, 0) if run.id.backfill == own.key]
+    assert [run for run in store.live_runs(job.key, 0) if run.id.backfill == sibling.key]

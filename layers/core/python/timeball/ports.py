@@ -173,8 +173,8 @@ class Store(Protocol):
     def swap_backfills(self, swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
         """Write each backfill's row if it is as it was read."""
 
-    def backfills_of(self, job: JobKey) -> list[Backfill]:
-        """Return the backfills of a job, in the order of their names."""
+    def backfills_of(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
+        """Return up to `limit` backfills of a job, those with a name behind `after`, in the order of their names."""
 
     def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
         """Return the slots of each tenant, empty ones at revision 0 if there is no row."""

@@ -1,6 +1,7 @@
 """The backfills of a job: rows beside it, in the due index while there is something to do for them."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from timeball.aws.keys import BACKFILL, backfill_key, job_key
 from timeball.aws.queries import Reader
@@ -43,6 +44,9 @@ class Backfills:
         ]
         return swap_rows(self._writer, swaps, changes, lambda row, _: to_backfill(row))
 
-    def of_job(self, job: JobKey) -> list[Backfill]:
-        """Return a job's backfills."""
-        return [to_backfill(row) for row in self._reader.between(job_key(job)["pk"], BACKFILL, f"{BACKFILL}~")]
+    def of_job(self, job: JobKey, after: str, limit: int | None) -> list[Backfill]:
+        """Return a job's backfills behind a name."""
+        # A space sorts before whatever a name goes on with.
+        first = f"{BACKFILL}{after} " if after else BACKFILL
+        rows = self._reader.between(job_key(job)["pk"], first, f"{BACKFILL}~")
+        return [to_backfill(row) for row in islice(rows, limit)]

@@ -86,6 +86,8 @@ def intent_text(intent: Intent) -> str:
         parts["schedule"] = _schedule_parts(intent.schedule)
     if intent.looked:
         parts["looked"] = [intent.looked.from_at, intent.looked.earliest]
+    if intent.stopped_through:
+        parts["stopped_through"] = intent.stopped_through
     return encode(parts)
 
 
@@ -93,7 +95,8 @@ def to_intent(found: dict[str, Any]) -> Intent:
     """Return the intent that these parts make."""
     schedule = to_schedule(found["schedule"]) if "schedule" in found else None
     looked = Looked(*found["looked"]) if "looked" in found else None
-    return Intent(Verb(found["verb"]), found["asked_at"], found["next_fire_at"], schedule, looked)
+    stopped_through = found.get("stopped_through", "")
+    return Intent(Verb(found["verb"]), found["asked_at"], found["next_fire_at"], schedule, looked, stopped_through)
 
 
 def to_catch_up(found: dict[str, Any]) -> CatchUp:

@@ -164,9 +164,9 @@ class DynamoStore:
         """Change each backfill's row if it has the revision that was read."""
         return self._backfills.swap(swaps, now)
 
-    def backfills_of(self, job: JobKey) -> list[Backfill]:
+    def backfills_of(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
         """Return a job's backfills."""
-        return self._backfills.of_job(job)
+        return self._backfills.of_job(job, after, limit)
 
     def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
         """Return each tenant's slots."""

@@ -213,6 +213,14 @@ def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Rea
     return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
 
 
+def possible_runs(backfill: Backfill) -> list[RunId]:
+    """Return the runs that a backfill may have by now, those of a plan that is not advanced yet included."""
+    through_at = backfill.last_at
+    if backfill.next_fire_at is not None:
+        through_at = _at_once(backfill, backfill.next_fire_at)[-1]
+    return [run_id(backfill.key, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
+
+
 def refused_runs(backfill: Backfill, now: int) -> list[Run]:
     """Return rows for the fires that a plan from before a backfill's cancel may still insert: they refuse it."""
     if backfill.next_fire_at is None:

@@ -101,7 +101,7 @@ class Intent:
     """A user's change that is still to be settled: the verb, when it was asked, and the old plan.
 
     `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `looked` None: the settling
-    of it has not been cut off.
+    of it has not been cut off. Backfills are stopped up to the one of the name `stopped_through`.
     """
 
     verb: Verb
@@ -109,6 +109,7 @@ class Intent:
     next_fire_at: int | None
     schedule: Schedule | None = None
     looked: Looked | None = None
+    stopped_through: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from timeball.domain.backfill import (
     cancelled_backfill,
     passed_over,
     plan_backfill,
+    possible_runs,
     refused_runs,
     settled_backfill,
     skipped_backfill_run,
     started,
     waiting,
 )
-from timeball.domain.ids import BackfillKey, JobKey, RunId
+from timeball.domain.ids import BackfillKey, RunId
 from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
@@ -137,15 +138,14 @@ def cancel_backfill(world: World, key: BackfillKey) -> tuple[Backfill | None, tu
     raise UnavailableError(f"backfill {key.name} kept changing; cancel it again")
 
 
-def cancel_backfills(world: World, job: JobKey) -> tuple[RunId, ...]:
-    """Cancel all backfills of a job; return the runs that were asked to stop. Raises UnavailableError."""
-    stopped: tuple[RunId, ...] = ()
-    for backfill in world.store.backfills_of(job):
-        is_over = (
-            backfill.status is BackfillStatus.COMPLETED
-        )  # for good: it holds no slot, and only its runs are looked at
-        stopped += (_settle(world, backfill) if is_over else cancel_backfill(world, backfill.key))[1]
-    return stopped
+def stop_backfill(world: World, backfill: Backfill) -> tuple[RunId, ...]:
+    """Stop a backfill of a job that is cancelled, as it was read; return its runs that were asked to stop.
+
+    One that is completed stays so, and holds no slot: only its runs are looked at. Raises UnavailableError.
+    """
+    if backfill.status is BackfillStatus.COMPLETED:
+        return _settle(world, backfill)[1]
+    return cancel_backfill(world, backfill.key)[1]
 
 
 def _planned(world: World, backfills: Sequence[Backfill], now: int) -> list[_Move]:
@@ -200,8 +200,7 @@ def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ..
         _refuse_late_inserts(world, backfill)
     for _ in range(_TRIES):
         now = world.clock.now()
-        live = world.store.live_runs(backfill.key.job, backfill.first_at, backfill.last_at)
-        own = [run for run in live if run.id.backfill == backfill.key]
+        own = _live_runs(world, backfill)
         if not _stop(world, own, Reason.BACKFILL_CANCELLED, now):
             continue
         if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
@@ -209,6 +208,12 @@ def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ..
             backfill = swapped.row or backfill
         return backfill, tuple(run.id for run in own if run.state is RunState.RUNNING)
     raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
+
+
+def _live_runs(world: World, backfill: Backfill) -> list[Run]:
+    """Read a backfill's own runs, of which there is a bounded number: many others may have run over its range."""
+    rows = world.store.read_runs(possible_runs(backfill))
+    return [row for row in rows if row is not None and not row.is_terminal]
 
 
 def _refuse_late_inserts(world: World, backfill: Backfill) -> None:

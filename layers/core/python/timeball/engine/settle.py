@@ -21,7 +21,7 @@ from timeball.domain.reach import Window, earliest_live, first_window, looked, n
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended, put_off, withdrawn
 from timeball.domain.schedule import Schedule, fires, is_occurrence
-from timeball.engine.backfill import cancel_backfills
+from timeball.engine.backfill import stop_backfill
 from timeball.engine.dispatch import record_skip
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import release
@@ -35,6 +35,8 @@ LONGEST_REQUEST_SECONDS = 29
 
 _TRIES = 5
 _CHUNKS = 20
+_BACKFILLS = 100
+"""How many of a job's backfills are read at once."""
 _LOOK_MS = 2_000
 """How long one call begins new windows of its look at the live runs."""
 
@@ -66,7 +68,7 @@ def _settle(world: World, job: Job) -> Settlement:
         _refuse_late_inserts(world, job, intent, now)
     claimed, earliest = _align(world, job, now)
     if job.status is JobStatus.CANCELLED:
-        claimed += cancel_backfills(world, job.key)
+        claimed += _stop_backfills(world, job, now)
     if intent is None:
         return Settlement(job, claimed)
     return Settlement(_without_intent(world, job, intent, earliest, now), claimed)
@@ -83,7 +85,7 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
         standing = evolve(swapped.row, work=job.work)
         if swapped.done or standing.intent is None:
             return standing
-        if evolve(standing.intent, looked=intent.looked) != intent or standing.version != job.version:
+        if _without_place(standing.intent) != _without_place(intent) or standing.version != job.version:
             break
     raise UnavailableError(f"job {job.key.job_id} kept changing")
 
@@ -132,6 +134,30 @@ def _leave(world: World, job: Job, intent: Intent, now: int) -> NoReturn:
     if not kept.done:
         raise UnavailableError(f"job {job.key.job_id} has more to settle, and changed meanwhile")
     raise UnfinishedError(f"job {job.key.job_id} has more to settle")
+
+
+def _without_place(intent: Intent) -> Intent:
+    """Return an intent as it was asked for, wherever its settling stands."""
+    return evolve(intent, looked=None, stopped_through="")
+
+
+def _stop_backfills(world: World, job: Job, now: int) -> tuple[RunId, ...]:
+    """Stop the backfills of a cancelled job, in the order of their names; the intent keeps how far this has come.
+
+    Without an intent no place can be kept: it ends when its time is up.
+    """
+    stop_at = world.clock.now() + _LOOK_MS
+    after = job.intent.stopped_through if job.intent else ""
+    stopped: tuple[RunId, ...] = ()
+    while backfills := world.store.backfills_of(job.key, after, _BACKFILLS):
+        for backfill in backfills:
+            if world.clock.now() >= stop_at and job.intent is None:
+                return stopped
+            if world.clock.now() >= stop_at and job.intent is not None:
+                _leave(world, job, evolve(job.intent, stopped_through=after), now)
+            stopped += stop_backfill(world, backfill)
+            after = backfill.key.name
+    return stopped
 
 
 def _goes_on(schedule: Schedule, intent: Intent, fire_at: int) -> bool:

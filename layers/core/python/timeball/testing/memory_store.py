@@ -114,10 +114,11 @@ class MemoryStore:
         """Replace each backfill that is as it was read."""
         return [self._repeatedly(partial(self._swap_backfill, swap, now)) for swap in swaps]
 
-    def backfills_of(self, job: JobKey) -> list[Backfill]:
+    def backfills_of(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
         """Return a job's backfills."""
         with self._lock:
-            return [backfill for key, backfill in sorted(self.backfills.items()) if key.job == job]
+            own = [one for key, one in sorted(self.backfills.items()) if key.job == job and key.name > after]
+            return own[:limit]
 
     def read_slots(self, tenants: Sequence[str]) -> list[Slots]:
         """Return each tenant's slots."""
