@@ -20,6 +20,7 @@ from timeball.domain.job import HttpTarget, JobStatus, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.engine.by_hand import cancel_runs
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.claim import claim
 from timeball.engine.cursor import Sweeps
@@ -176,6 +177,11 @@ async def claims(story: Story, process: Process) -> None:
     await process.run(claim, story.world(process), runs, process.name)
 
 
+async def cancels_its_run(story: Story, process: Process) -> None:
+    """Cancel the run of a job that has one."""
+    await process.run(cancel_runs, story.world(process), [run for run in story.store.runs if run.job == KEY])
+
+
 async def gives_up(story: Story, _: Process) -> None:
     """Let the queue give up on what is with an executor."""
     for run in dict.fromkeys(run for run, _ in story.queue.waiting("normal")):
@@ -241,6 +247,9 @@ MEETINGS = {
     "a scan that breaks off, and a purge": Meeting([(0, submits(_ONCE))], (1, scans), [purges], stop_seconds=None),
     "a submission that breaks off, and a purge": Meeting(
         [], (0, submits(At(START))), [purges], stop_seconds=None, call_seconds=0
+    ),
+    "an execution that breaks off, and a cancel of its run": Meeting(
+        _due_once, (5, executes), [cancels_its_run], stop_seconds=None
     ),
     "an execution that breaks off, and a purge": Meeting(
         _due_once, (5, executes), [purges], stop_seconds=None, call_seconds=0

@@ -37,7 +37,7 @@ def _drops_what_is_running(run: Run | None, job: Job | None, now: int, rules: Cl
 
 
 def _ignores_that_it_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    """A cancelled job still says no: it shows in runs that were overtaken, or whose backfill was cancelled."""
+    """A cancelled job still says no: it shows in runs that were overtaken, or are cancelled by themselves."""
     return decide_claim(run and replace(run, cancel_requested=False), job, now, rules)
 
 
@@ -94,7 +94,9 @@ def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
 FAULTS = {
     "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), "nobody cuts a lease short", 1),
     "a claim ignores cancel_requested": Fault(
-        _deciding(_ignores_that_it_is_asked_to_stop), "what is asked to stop is not claimed", 110
+        _deciding(_ignores_that_it_is_asked_to_stop),
+        "what is asked to stop is not claimed",
+        meeting="an execution that breaks off, and a cancel of its run",
     ),
     "nobody settles a run with cancel_requested": Fault(
         _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 25

@@ -33,7 +33,7 @@ def _a_cancel_writes_the_job_only(patch: Patch) -> None:
 
     patch.setattr(settling, "_aligned", aligning)
     patch.setattr(settling, "_refuse_late_inserts", refusing)
-    patch.setattr(settling, "cancel_backfills", lambda *_: ())
+    patch.setattr(settling, "stop_backfill", lambda *_: ())
 
 
 def _what_is_cancelled_starts(patch: Patch) -> None:
