@@ -1,7 +1,8 @@
 """The emulator of AWS, on the loopback interface and a free port, with its state in a folder of its own.
 
 It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. It stands
-behind a shield (`local/shield.py`), so that no web page reaches it.
+behind a shield (`local/shield.py`), so that no web page reaches it, and unpacks each archive once
+(`local/unpacking.py`).
 """
 
 import http.client
@@ -24,7 +25,7 @@ REGION = "us-east-1"
 ACCOUNT = "000000000000"
 
 _PYTHON = ROOT / ".venv-ministack/bin/python"
-_SHIELD = ROOT / "local/shield.py"
+_LAUNCHER = ROOT / "local/launcher.py"
 _KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.05
@@ -52,7 +53,7 @@ class Emulator:
         state.mkdir()
         self._child = Child(
             # -P: nothing else of that file's folder is to be imported there.
-            [str(_PYTHON), "-P", str(_SHIELD)],
+            [str(_PYTHON), "-P", str(_LAUNCHER)],
             environment=self._own_environment(state),
             folder=state,
             log=self._folder / "emulator.log",

@@ -93,15 +93,3 @@ def shielded(application: _Application) -> _Application:
         await send({"type": f"{answer}.body", "body": body})
 
     return shield
-
-
-def main() -> None:
-    """Run the emulator as `python -m ministack` does, behind the shield."""
-    from ministack import app  # noqa: PLC0415 - found by the emulator's Python only
-
-    app.app = shielded(app.app)
-    app.main()
-
-
-if __name__ == "__main__":
-    main()

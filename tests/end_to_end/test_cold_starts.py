@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]
 SENT_AHEAD_SECONDS = 6
 """More than the look-ahead: nothing is sent before the executors are ended."""
 
-TRIES = 3
+TRIES = 2
 """For a machine that is busy with other things for seconds: the bounds below are those of one that is not."""
 
 

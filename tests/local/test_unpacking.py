@@ -1,0 +1,50 @@
+"""An archive that is unpacked for many is unpacked once, and whole; what another wants of it, it gets as ever."""
+
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from local.unpacking import unpacking_once
+
+
+def _archive(folder: Path, name: str, **files: str) -> Path:
+    path = folder / f"{name}.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(f"python/{file}", text)
+    return path
+
+
+def _unpacked(path: Path, kept: type[zipfile.ZipFile], target: Path) -> Path:
+    target.mkdir()
+    with kept(path) as archive:
+        archive.extractall(target)
+    return target
+
+
+def test_many_get_the_same_folder_at_once_and_each_its_own_link(tmp_path: Path) -> None:
+    kept = unpacking_once(tmp_path / "kept")
+    path = _archive(tmp_path, "layer", a="1", b="2")
+    with ThreadPoolExecutor(8) as pool:
+        targets = list(pool.map(lambda n: _unpacked(path, kept, tmp_path / f"target-{n}"), range(8)))
+    assert {target.resolve() for target in targets} == {*(tmp_path / "kept").iterdir()}
+    assert len({*(tmp_path / "kept").iterdir()}) == 1
+    assert all((target / "python/a").read_text() == "1" for target in targets)
+
+
+def test_another_archive_is_another_folder(tmp_path: Path) -> None:
+    kept = unpacking_once(tmp_path / "kept")
+    first = _unpacked(_archive(tmp_path, "one", a="1"), kept, tmp_path / "first")
+    second = _unpacked(_archive(tmp_path, "two", a="2"), kept, tmp_path / "second")
+    assert ((first / "python/a").read_text(), (second / "python/a").read_text()) == ("1", "2")
+
+
+def test_a_folder_that_holds_something_is_unpacked_into_as_ever(tmp_path: Path) -> None:
+    kept = unpacking_once(tmp_path / "kept")
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "mine").write_text("x")
+    with kept(_archive(tmp_path, "one", a="1")) as archive:
+        archive.extractall(target)
+    assert not target.is_symlink()
+    assert {path.name for path in target.iterdir()} == {"mine", "python"}
