@@ -63,7 +63,7 @@ format: $(VENV)/packages.stamp ## Format the code and mend what the linter can m
 .PHONY: test
 test: setup check ## Run every tier of the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone'
-	@$(BIN)/pytest -m alone
+	@$(BIN)/pytest -m alone tests/end_to_end
 
 .PHONY: contract
 contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB and SQS endpoint: make contract ENDPOINT=<url>

@@ -51,6 +51,6 @@ def called_after_all_executors_ended(stage: Stage, client: ApiClient, receiver: 
         kill(processes_of(stage, "execute-normal"))
         return submitted
 
-    submitted = in_time(3 + jobs // 5, submit_and_end)
+    submitted = in_time(3 + jobs // 10, submit_and_end)
     until(lambda: are_completed(client, *submitted), 60)
     return [call.at - call.fire_at for job in submitted for call in calls_of(receiver, job)]
