@@ -250,3 +250,27 @@ def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range
     assert slow.requests["read_runs"] <= 5
     assert not [run for run in store.live_runs(job.key, 0) if run.id.backfill == own.key]
     assert [run for run in store.live_runs(job.key, 0) if run.id.backfill == sibling.key]
+
+
+def test_a_hundred_that_wait_look_for_a_slot_together_also_if_each_would_start_many_runs() -> None:
+    play = Play(rules=Rules(shards=SHARDS, running_backfills=1))
+    slow = Slow(play)
+    waiting = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 300, 1_000, pace=0))]
+    play.store.create_backfills(waiting, NOW)
+    began_at = play.clock.now()
+    _scan(slow)
+    assert play.clock.now() - began_at < SECOND_MS
+    assert sum(slow.requests.values()) < 40
+    assert len([one for one in _of(play, BackfillStatus.WAITING) if one.revision > 1]) == 299
+
+
+def test_many_that_start_many_runs_leave_a_scan_its_time() -> None:
+    play = Play(rules=Rules(shards=SHARDS, running_backfills=200))
+    slow = Slow(play)
+    unpaced = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 200, 1_000, pace=0))]
+    play.store.create_backfills(unpaced, NOW)
+    for _ in range(30):
+        began_at = play.clock.now()
+        _scan(slow)
+        assert play.clock.now() - began_at < 3 * SECOND_MS
+    assert min(one.started for one in _of(play, RUNNING)) >= 100

@@ -26,6 +26,7 @@ from timeball.domain.backfill import (
     waiting,
 )
 from timeball.domain.ids import BackfillKey, RunId
+from timeball.domain.instants import LATEST
 from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
@@ -66,15 +67,15 @@ def create_backfills(world: World, backfills: Sequence[Backfill]) -> list[Backfi
     standing = world.store.create_backfills(backfills, now)
     created = [backfill for backfill, found in zip(backfills, standing, strict=True) if found is None]
     try:
-        for part in portions(created):
-            move_on(world, part)
+        if created:
+            move_on(world, created)
     except Exception:
         log.exception("backfills are stored, and left to the scan")
     return [found or backfill for backfill, found in zip(backfills, standing, strict=True)]
 
 
-def portions(backfills: Iterable[Backfill]) -> Iterator[list[Backfill]]:
-    """Yield as many at a time as may be moved on together: so many that not too many runs start at once."""
+def _portions(backfills: Iterable[Backfill]) -> Iterator[list[Backfill]]:
+    """Yield as many at a time as may start together: so many that not too many runs do."""
     portion: list[Backfill] = []
     for one in backfills:
         if portion and sum(other.most_at_once for other in portion) + one.most_at_once > _STARTS:
@@ -85,11 +86,12 @@ def portions(backfills: Iterable[Backfill]) -> Iterator[list[Backfill]]:
         yield portion
 
 
-def move_on(world: World, backfills: Sequence[Backfill]) -> int:
+def move_on(world: World, backfills: Sequence[Backfill], stop_at: int = LATEST) -> int:
     """Move each due, open backfill on; return how many were. One that is not moved now is found again.
 
     ① slots for those that wait ② skipped rows, stops, runs ③ messages ④ swap: the next fire, the next look, or the
-    end of one whose job is gone ⑤ the slots of those that are over. Each is a request, or a few, for all together.
+    end of one whose job is gone ⑤ the slots of those that are over. Each is a request, or a few, for all together; but
+    where many runs start, ② and ③ are done for some at a time, and from `stop_at` (ms) on for no more of them.
     Raises UnavailableError; what was begun may be begun again.
     """
     now = world.clock.now()
@@ -104,10 +106,10 @@ def move_on(world: World, backfills: Sequence[Backfill]) -> int:
     holds = take_slots(world, asking)
     patient = [one for one in asking if holds.get(one.key) is False]
     turns = [one for one in going if one.status is not BackfillStatus.WAITING or holds.get(one.key)]
-    moves = _planned(world, turns, now)
-    _skip(world, moves, now)
-    _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.OVERTAKEN, now)
-    _start(world, moves, now)
+    moves: list[_Move] = []
+    for portion in _portions(turns):
+        if not moves or world.clock.now() < stop_at:
+            moves += _begun(world, portion, now)
     swaps = [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
     swaps += [Swap(one, waiting(one, now)) for one in patient]
     swaps += [Swap(move.read, move.plan.after) for move in moves if move.whole and move.plan.after is not None]
@@ -146,6 +148,15 @@ def stop_backfill(world: World, backfill: Backfill) -> tuple[RunId, ...]:
     if backfill.status is BackfillStatus.COMPLETED:
         return _settle(world, backfill)[1]
     return cancel_backfill(world, backfill.key)[1]
+
+
+def _begun(world: World, backfills: Sequence[Backfill], now: int) -> list[_Move]:
+    """Plan backfills that hold a slot, and write and send what their plans say."""
+    moves = _planned(world, backfills, now)
+    _skip(world, moves, now)
+    _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.OVERTAKEN, now)
+    _start(world, moves, now)
+    return moves
 
 
 def _planned(world: World, backfills: Sequence[Backfill], now: int) -> list[_Move]:

@@ -22,7 +22,7 @@ from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.apart import apart
-from timeball.engine.backfill import cancel_backfill, move_on, portions
+from timeball.engine.backfill import cancel_backfill, move_on
 from timeball.engine.cursor import Sweeps, look, looked, needs_cursor, note_failed, other_ends
 from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
@@ -223,13 +223,15 @@ def _move_backfills(world: World, backfills: Sequence[Backfill], stop_at: int, f
     """Take cancelled backfills out of the index, one by one, then move the others on; True if some are left."""
     cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
     parts = [([one], min(world.clock.now() + _CANCELLED_MS, stop_at)) for one in cancelled]
-    parts += [(part, stop_at) for part in portions(one for one in backfills if one.is_open)]
+    opened = [one for one in backfills if one.is_open]
+    parts += [(opened[start : start + _CHUNK], stop_at) for start in range(0, len(opened), _CHUNK)]
     moved, left = 0, False
     for part, until in parts:
         if world.clock.now() >= until:
             left = True
             continue
-        work = partial(_take_out if part[0].status is BackfillStatus.CANCELLED else move_on, world)
+        is_cancelled = part[0].status is BackfillStatus.CANCELLED
+        work = partial(_take_out, world) if is_cancelled else partial(move_on, world, stop_at=until)
         moved += sum(failures.apart(work, part, world.clock, until))
     return moved, left
 
