@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.change import cancelled, paused, resumed, revised
+from timeball.domain.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
@@ -159,3 +159,9 @@ def test_a_schedule_whose_runs_are_used_up_is_refused(planned: int) -> None:
         return
     with pytest.raises(InvalidSchedule, match=f"has had {planned} runs already"):
         revised(row, spec, NOW)
+
+
+def test_the_fence_of_a_cancel_reaches_over_the_longest_request_and_that_of_a_reschedule_does_not() -> None:
+    reach_ms = {verb: fenced_through(Intent(verb, NOW, None), 5_000, 2_000) - NOW for verb in Verb}
+    assert reach_ms[Verb.CANCEL] == (LONGEST_REQUEST_SECONDS + 7) * 1_000
+    assert reach_ms[Verb.RESCHEDULE] == 7_000

@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.simulation.process import CutOffError, Process
 from tests.simulation.story import Done, Story
+from timeball.domain.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.engine.settle import LONGEST_REQUEST_SECONDS
 from timeball.engine.world import World
 from timeball.ports import UnavailableError
 

@@ -9,9 +9,9 @@ from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
 from timeball.aws.settings import read_settings
 from timeball.domain.callback import LONGEST_SECONDS
+from timeball.domain.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.invocation import LONGEST_CALL_SECONDS, call_seconds, last_call_at, last_write_at, longest_seconds
-from timeball.engine.settle import LONGEST_REQUEST_SECONDS
 
 PATIENCE = {
     "api": PATIENT,

@@ -148,7 +148,7 @@ class ProcessorTime:
         return int(time.thread_time() * 1_000)
 
     async def sleep_until(self, moment: int) -> None:
-        raise NotImplementedError
+        raise AssertionError(f"a caller waits for no instant, and this one for {moment}")
 
 
 async def latest_start(caller: HttpCaller, clock: ProcessorTime, hostile: str, neighbour: str) -> int:

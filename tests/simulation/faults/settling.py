@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import timeball.domain.change as rules
 import timeball.engine.change as changing
 import timeball.engine.claim as claims
 import timeball.engine.scan as scanning
@@ -51,7 +52,7 @@ def _no_fence_against_late_inserts(patch: Patch) -> None:
 
 
 def _the_fence_reaches_no_further_than_the_margin(patch: Patch) -> None:
-    patch.setattr(settling, "LONGEST_REQUEST_SECONDS", 0)
+    patch.setattr(rules, "LONGEST_REQUEST_SECONDS", 0)
 
 
 def _no_intent(patch: Patch) -> None:

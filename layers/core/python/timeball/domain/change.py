@@ -5,9 +5,25 @@ While an intent stands the job stays in the due index, so that a scan finishes w
 
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.evolve import evolve
+from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Verb
 from timeball.domain.new_job import JobSpec, chosen
 from timeball.domain.schedule import Schedule, fires, first_fire
+
+LONGEST_REQUEST_SECONDS = 29
+"""How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
+
+
+def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
+    """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
+
+    When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
+    So for a cancel it is the end of the longest request, whoever settles: by clocks of their own a slow settler would
+    write behind the answer of another. What slips through a reschedule is superseded at its claim, and a fire that is
+    fenced in vain is lost when the old schedule comes back: there the margin, which is for clocks, has to do.
+    """
+    request_ms = LONGEST_REQUEST_SECONDS * SECOND_MS if intent.verb is Verb.CANCEL else 0
+    return intent.asked_at + request_ms + lookahead_ms + margin_ms
 
 
 def cancelled(job: Job, now: int) -> Job:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
 
+from timeball.domain.change import fenced_through
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled
 from timeball.domain.ledger import skipped_fires
 from timeball.domain.overlap import holds_nothing
@@ -29,9 +29,6 @@ from timeball.engine.notice import skipped
 from timeball.engine.resend import resend
 from timeball.engine.world import World
 from timeball.ports import Swap, UnavailableError
-
-LONGEST_REQUEST_SECONDS = 29
-"""How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
 
 _TRIES = 5
 _CHUNKS = 20
@@ -90,18 +87,6 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
     raise UnavailableError(f"job {job.key.job_id} kept changing")
 
 
-def _planned_through(world: World, intent: Intent) -> int:
-    """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
-
-    When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
-    So for a cancel it is the end of the longest request, whoever settles: by clocks of their own a slow settler would
-    write behind the answer of another. What slips through a reschedule is superseded at its claim, and a fire that is
-    fenced in vain is lost when the old schedule comes back: there the margin, which is for clocks, has to do.
-    """
-    request_ms = LONGEST_REQUEST_SECONDS * SECOND_MS if intent.verb is Verb.CANCEL else 0
-    return intent.asked_at + request_ms + world.rules.lookahead_ms + world.rules.margin_ms
-
-
 def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
     """Give each fire that a plan from before the intent may still insert its row.
 
@@ -111,7 +96,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
     """
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
     old = evolve(job, schedule=intent.schedule or job.schedule)
-    through_at = _planned_through(world, intent)
+    through_at = fenced_through(intent, world.rules.lookahead_ms, world.rules.margin_ms)
     first_at = intent.next_fire_at
     if first_at is None or first_at > through_at:
         return
@@ -151,9 +136,9 @@ def _stop_backfills(world: World, job: Job, now: int) -> tuple[RunId, ...]:
     stopped: tuple[RunId, ...] = ()
     while backfills := world.store.backfills_of(job.key, after, _BACKFILLS):
         for backfill in backfills:
-            if world.clock.now() >= stop_at and job.intent is None:
-                return stopped
-            if world.clock.now() >= stop_at and job.intent is not None:
+            if world.clock.now() >= stop_at:
+                if job.intent is None:
+                    return stopped
                 _leave(world, job, evolve(job.intent, stopped_through=after), now)
             stopped += stop_backfill(world, backfill)
             after = backfill.key.name
