@@ -35,12 +35,12 @@ def called_of(api: Api) -> tuple[Run, Job]:
 
 def waited_for_its_host(api: Api) -> Run:
     run, job = called_of(api)
-    decision = held_back_or_given_up(replace(run, held_since=0), job, NOW, Admission(NOW + 1000, Reason.HOST_RESTS))
+    decision = held_back_or_given_up(replace(run, held_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN))
     assert decision.state is not None
     return ended(run, decision.state, NOW, decision.reason)
 
 
-def never_carried(api: Api) -> Run:
+def undeliverable(api: Api) -> Run:
     api.create()
     run = api.only_run()
     api.put(replace(run, due_at=None, carrier_failures=MAX_CARRIER_FAILURES - 1))
@@ -54,7 +54,7 @@ WAYS = {
     Reason.TOO_OLD: lambda api: answered(api, 503, RetryPolicy(max_age_seconds=0)),
     Reason.AT_MOST_ONCE: lambda api: answered(api, 503, is_once=True),
     Reason.HOST_DOWN: waited_for_its_host,
-    Reason.NOT_CARRIED: never_carried,
+    Reason.UNDELIVERABLE: undeliverable,
 }
 
 

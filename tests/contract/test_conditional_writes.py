@@ -68,7 +68,7 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "let go": (withdrawn(run()), put_off(withdrawn(run()), NOW + 7_000, NOW + 7_000, 2)),
     "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
-    "held back": (run(), held_back(run(), NOW + 30_000, Reason.HOST_RESTS, NOW)),
+    "held back": (run(), held_back(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, revision=9, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, due_again(ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9), NOW + 9)),

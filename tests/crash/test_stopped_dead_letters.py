@@ -86,7 +86,7 @@ class Case:
 
 
 WELL = (RunState.SUCCEEDED, None, JobStatus.COMPLETED)
-FAILED = (RunState.FAILED, Reason.NOT_CARRIED, JobStatus.FAILED)
+FAILED = (RunState.FAILED, Reason.UNDELIVERABLE, JobStatus.FAILED)
 ONE_OFF = spec("job", At(NOW))
 CASES = {
     "it waits": Case(_given_up, 2, WELL, ONE_OFF),

@@ -118,6 +118,6 @@ def _assert_promises(play: Play, case: Case) -> None:
     if case.overlap is CANCEL_OTHER:
         assert ran[-1] == 4  # the newest, whatever happens; an older one only before its message is there
         reasons = {row.reason for row in rows[:-1] if row.state is not RunState.SUCCEEDED}
-        assert reasons <= {Reason.OVERTAKEN, Reason.MISFIRED}  # a message that was not hidden comes after 15 minutes
+        assert reasons <= {Reason.REPLACED, Reason.MISFIRED}  # a message that was not hidden comes after 15 minutes
     assert_all_is_well(rest)
     assert rest.row.status is JobStatus.COMPLETED

@@ -101,7 +101,7 @@ End = tuple[RunState, Reason | None]
 WELL: End = (RunState.SUCCEEDED, None)
 USELESS: End = (RunState.FAILED, Reason.NOT_RETRIABLE)
 STOPPED: End = (RunState.CANCELLED, Reason.RUN_CANCELLED)
-OVERTAKEN: End = (RunState.CANCELLED, Reason.OVERTAKEN)
+REPLACED: End = (RunState.CANCELLED, Reason.REPLACED)
 OVERLAP: End = (RunState.SKIPPED, Reason.OVERLAP)
 
 
@@ -136,11 +136,11 @@ CASES = {
     "skip, a retry beside another": Case(SKIP, _failed_before, _retry_first, 8, WELL, WELL),
     # The holder is asked to stop. One that is done by then is done.
     "cancelOther, a success": Case(CANCEL_OTHER, _handed_over, _complete, 6, WELL, WELL),
-    "cancelOther, a failure": Case(CANCEL_OTHER, _handed_over, _fail, 8, OVERTAKEN, WELL),
-    "cancelOther, the end of a lease": Case(CANCEL_OTHER, _not_heard_of, Play.scan, 12, OVERTAKEN, WELL),
-    "cancelOther, a cancel of the parked run": Case(CANCEL_OTHER, _handed_over, _cancel_second, 6, OVERTAKEN, STOPPED),
-    "cancelOther, a retry of the parked run": Case(CANCEL_OTHER, _handed_over, _retry_second, 8, OVERTAKEN, WELL),
-    "cancelOther, a retry beside another": Case(CANCEL_OTHER, _failed_before, _retry_first, 8, WELL, OVERTAKEN),
+    "cancelOther, a failure": Case(CANCEL_OTHER, _handed_over, _fail, 8, REPLACED, WELL),
+    "cancelOther, the end of a lease": Case(CANCEL_OTHER, _not_heard_of, Play.scan, 12, REPLACED, WELL),
+    "cancelOther, a cancel of the parked run": Case(CANCEL_OTHER, _handed_over, _cancel_second, 6, REPLACED, STOPPED),
+    "cancelOther, a retry of the parked run": Case(CANCEL_OTHER, _handed_over, _retry_second, 8, REPLACED, WELL),
+    "cancelOther, a retry beside another": Case(CANCEL_OTHER, _failed_before, _retry_first, 8, WELL, REPLACED),
 }
 
 

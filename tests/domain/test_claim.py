@@ -97,8 +97,8 @@ CASES = {
         DROP, {"not_before": NOW + 10_001, "due_at": NOW + 10_001}, {}
     ),
     "asked to stop for a later fire": Case(
-        Decision(Action.END, RunState.CANCELLED, Reason.OVERTAKEN),
-        {**LEASED, "cancel_requested": True, "reason": Reason.OVERTAKEN},
+        Decision(Action.END, RunState.CANCELLED, Reason.REPLACED),
+        {**LEASED, "cancel_requested": True, "reason": Reason.REPLACED},
         {},
     ),
     "a retry that is due": Case(CLAIM, STARTED, {}),
@@ -129,7 +129,7 @@ def test_a_message_leads_to_what_the_rows_say(name: str) -> None:
     assert decide_claim(run, job, NOW, RULES) == case.decision
 
 
-RESTS, PACED = Reason.HOST_RESTS, Reason.HOST_PACED
+RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED
 LAST_MINUTES = {"max_age_seconds": 600}
 """A policy by which a retry may still begin three minutes from now, of a run that is seven minutes old."""
 

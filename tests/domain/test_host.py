@@ -104,7 +104,7 @@ def test_first_calls_of_a_host_that_answers_are_neither_held_back_nor_counted() 
 
 
 @pytest.mark.parametrize(
-    "like", [RETRY, replace(FRESH, reason=Reason.HOST_RESTS)], ids=["retries", "those that waited"]
+    "like", [RETRY, replace(FRESH, reason=Reason.CIRCUIT_OPEN)], ids=["retries", "those that waited"]
 )
 def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run) -> None:
     _, waits = _admitted(HOST, _runs(25, like), NOW)
@@ -115,7 +115,7 @@ def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run)
 @pytest.mark.parametrize("like", [FRESH, RETRY])
 def test_a_run_that_finds_its_host_at_rest_takes_no_turn(like: Run) -> None:
     host, admission = admit(RESTS, like, NOW, RULES)
-    assert (host, admission.reason) == (RESTS, Reason.HOST_RESTS)
+    assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
 
 
 def test_a_run_that_has_its_turn_takes_no_other() -> None:

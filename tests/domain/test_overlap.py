@@ -33,7 +33,7 @@ HOLDERS = {
     "withdrawn": _run(-2, RunState.WITHDRAWN),
     "queued": _run(-2),
     "running": _run(-2, RunState.RUNNING, 1),
-    "stopping": replace(_run(-2, RunState.RUNNING, 1), cancel_requested=True, reason=Reason.OVERTAKEN),
+    "stopping": replace(_run(-2, RunState.RUNNING, 1), cancel_requested=True, reason=Reason.REPLACED),
     "retrying": _run(-2, RunState.RETRYING, 1),
     "newer": _run(2, RunState.RUNNING, 1),
 }

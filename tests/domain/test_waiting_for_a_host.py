@@ -22,7 +22,7 @@ from timeball.domain.run import (
 )
 
 RUN = Run(RunId(JobKey("acme", "job"), 100, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, 100, 100)
-RESTS, PACED = Reason.HOST_RESTS, Reason.HOST_PACED
+RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED
 HELD = held_back(RUN, 150, RESTS, since=100)
 RETRY = evolve(RUN, state=RunState.RETRYING, attempt=1)
 FAILED = Attempt(1, Outcome.FAILED, 10, 20, 30, 500)

@@ -164,8 +164,8 @@ def test_cancel_other_stops_the_run_under_way_for_the_next(service: Service) -> 
     start(service, begin(service, 60), 3, 15, CANCEL_OTHER)
     service.until(at(300))
     assert [(run.state, run.reason) for run in runs(service.play)] == [
-        (RunState.CANCELLED, Reason.OVERTAKEN),
-        (RunState.CANCELLED, Reason.OVERTAKEN),
+        (RunState.CANCELLED, Reason.REPLACED),
+        (RunState.CANCELLED, Reason.REPLACED),
         (RunState.SUCCEEDED, None),
     ]
     visits = service.target.visits

@@ -171,7 +171,7 @@ def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None
     _begin(service, 20)
     service.until(at(25))
     (run,) = service.play.runs(JobKey("acme", "dead-19"))
-    assert (run.state, run.reason, run.attempt) == (RunState.QUEUED, Reason.HOST_RESTS, 0)
+    assert (run.state, run.reason, run.attempt) == (RunState.QUEUED, Reason.CIRCUIT_OPEN, 0)
     assert (run.due_at or 0) > at(25)
     cancel(service.play.world(), [(run.id.job, None)])
     service.until(BACK_AT + 20 * MINUTE_MS)

@@ -78,7 +78,7 @@ def test_a_final_fire_that_a_trigger_overtakes_while_it_is_parked_completes_its_
     assert service.play.job(KEY).parked == RunId(KEY, at(5), Origin.SCHEDULE)
     trigger(service.play.world(), [Trigger(KEY)])
     service.until(at(200))
-    assert ledger(service.play) == {0: ("cancelled", "overtaken"), 5: ("skipped", "overtaken")}
+    assert ledger(service.play) == {0: ("cancelled", "replaced"), 5: ("skipped", "replaced")}
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 

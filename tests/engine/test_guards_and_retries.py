@@ -60,8 +60,8 @@ def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the
     retry_runs(service.play.world(), [FIRST])
     service.until(at(120))
     rows = ledger(service.play)
-    assert rows[20] == ("cancelled", "overtaken")
-    assert rows[0] == ("cancelled", "overtaken")
+    assert rows[20] == ("cancelled", "replaced")
+    assert rows[0] == ("cancelled", "replaced")
     assert [visit.attempt for visit in service.target.visits if visit.run == FIRST] == [1, 2]
     assert_calls_do_not_overlap(service)
 

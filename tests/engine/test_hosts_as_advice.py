@@ -91,7 +91,7 @@ def test_a_row_that_cannot_be_written_still_tells_that_its_host_rests() -> None:
         play.store.create_hosts([replace(RESTED, rests_until=at(30))], NOW)
         service.until(at(1))
         (run,) = play.runs(JobKey("acme", "job"))
-        assert (run.state, run.reason) == (RunState.QUEUED, Reason.HOST_RESTS)
+        assert (run.state, run.reason) == (RunState.QUEUED, Reason.CIRCUIT_OPEN)
         service.until(at(90))
     assert len(service.target.calls) == 1
     assert service.target.calls[0][0] >= at(30)

@@ -89,11 +89,11 @@ def test_cancel_other_stops_the_run_under_way_and_the_newest_fire_runs(service: 
     begin(service, CANCEL_OTHER, Schedule(Every(7, NOW), end_at=at(35)), 60)
     service.until(at(200))
     rows = ledger(service.play)
-    assert rows[0] == ("cancelled", "overtaken")
+    assert rows[0] == ("cancelled", "replaced")
     assert rows[35] == ("succeeded", None)
-    assert set(rows.values()) <= {("cancelled", "overtaken"), ("skipped", "overtaken"), ("succeeded", None)}
+    assert set(rows.values()) <= {("cancelled", "replaced"), ("skipped", "replaced"), ("succeeded", None)}
     skipped = sum(state == "skipped" for state, _ in rows.values())
-    assert service.play.meter.counts == {(SKIPPED, "overtaken"): skipped}
+    assert service.play.meter.counts == {(SKIPPED, "replaced"): skipped}
     assert_calls_do_not_overlap(service)
     assert visits(service)[-1][0] == 35
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -112,8 +112,8 @@ def test_an_older_fire_whose_message_comes_later_stops_no_newer_one() -> None:
     assert other.is_done
     rows = {run.id: run for run in play.runs(KEY)}
     assert (rows[newer].state, rows[newer].cancel_requested) == (RunState.RUNNING, False)
-    assert (rows[older].state, rows[older].reason) == (RunState.SKIPPED, Reason.OVERTAKEN)
-    assert play.meter.counts == {(SKIPPED, "overtaken"): 1}
+    assert (rows[older].state, rows[older].reason) == (RunState.SKIPPED, Reason.REPLACED)
+    assert play.meter.counts == {(SKIPPED, "replaced"): 1}
 
 
 def test_a_holder_that_waits_for_its_retry_keeps_the_guard(service: Service) -> None:
@@ -131,7 +131,7 @@ def test_cancel_other_ends_a_holder_that_waits_for_its_retry_at_once(service: Se
     begin(service, CANCEL_OTHER, Schedule(Every(3, NOW), end_at=at(3)), 0)
     service.target.statuses = [500]
     service.until(at(20))
-    assert ledger(service.play) == {0: ("cancelled", "overtaken"), 3: ("succeeded", None)}
+    assert ledger(service.play) == {0: ("cancelled", "replaced"), 3: ("succeeded", None)}
     assert visits(service) == [(0, 0, 0), (3, 3, 3)]
     assert_guard_is_free(service.play)
 
@@ -154,12 +154,12 @@ def test_a_holder_whose_executor_was_killed_is_taken_over_under_its_guard_and_th
     assert_guard_is_free(service.play)
 
 
-def test_a_stopped_holder_whose_executor_was_killed_ends_as_overtaken_and_the_newest_runs(service: Service) -> None:
+def test_a_stopped_holder_whose_executor_was_killed_ends_as_replaced_and_the_newest_runs(service: Service) -> None:
     begin(service, CANCEL_OTHER, Schedule(Every(20, NOW), end_at=at(20)), 60)
     service.until(at(15))
     service.kill_executors()
     service.until(at(200))
-    assert ledger(service.play) == {0: ("cancelled", "overtaken"), 20: ("succeeded", None)}
+    assert ledger(service.play) == {0: ("cancelled", "replaced"), 20: ("succeeded", None)}
     assert_guard_is_free(service.play)
 
 

@@ -148,7 +148,7 @@ def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
 def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_became_of_its_schedule() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     before = _run(play, run_id)
-    failed = replace(before, state=RunState.FAILED, reason=Reason.NOT_CARRIED, finished_at=NOW, revision=2)
+    failed = replace(before, state=RunState.FAILED, reason=Reason.UNDELIVERABLE, finished_at=NOW, revision=2)
     assert play.store.swap_runs([Swap(before, failed)], NOW)[0].done
     play.drain()
     play.clock.advance(30 * MINUTE_MS)

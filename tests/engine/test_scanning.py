@@ -271,7 +271,7 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
     counts = after.state is RunState.QUEUED and before.due_at is None
     assert after.carrier_failures == before.carrier_failures + counts
-    assert (after.reason is Reason.NOT_CARRIED) == (after.state is RunState.FAILED)
+    assert (after.reason is Reason.UNDELIVERABLE) == (after.state is RunState.FAILED)
 
 
 def test_a_dead_letter_of_no_run_may_go() -> None:

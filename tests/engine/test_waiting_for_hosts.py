@@ -99,7 +99,7 @@ def test_rests_that_follow_each_other_try_a_runs_patience_together() -> None:
 OVERLAPS = {
     OverlapPolicy.SKIP: ([0], Reason.OVERLAP),
     OverlapPolicy.QUEUE_ONE: ([0, 10], Reason.OVERLAP),
-    OverlapPolicy.CANCEL_OTHER: ([240], Reason.OVERTAKEN),
+    OverlapPolicy.CANCEL_OTHER: ([240], Reason.REPLACED),
 }
 
 

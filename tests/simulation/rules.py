@@ -233,7 +233,7 @@ def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]
     """
     history = story.store.history
     for write, before in history.claims():
-        waited = any(one.after.reason in (Reason.HOST_RESTS, Reason.HOST_PACED) for one in history.of_run(before.id))
+        waited = any(one.after.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED) for one in history.of_run(before.id))
         if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited:
             continue
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]

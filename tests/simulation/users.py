@@ -43,7 +43,7 @@ async def give_up(story: Story) -> None:
     """Cancel what still waits for its host, as the last act of a long story: it might wait for ten minutes more."""
     user = _User(story, story.users[0])
     for run in story.unfinished():
-        if run.reason is Reason.HOST_RESTS:
+        if run.reason is Reason.CIRCUIT_OPEN:
             await user.ask("cancel run", run.id.job, cancel_runs, [run.id])
 
 

@@ -37,7 +37,7 @@ def _drops_what_is_running(run: Run | None, job: Job | None, now: int, rules: Cl
 
 
 def _ignores_that_it_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    """A cancelled job still says no: it shows in runs that were overtaken, or are cancelled by themselves."""
+    """A cancelled job still says no: it shows in runs that were replaced, or are cancelled by themselves."""
     return decide_claim(run and replace(run, cancel_requested=False), job, now, rules)
 
 

@@ -115,7 +115,7 @@ def _the_judge_fails_what_is_running(patch: Patch) -> None:
     def failing(run: Run, job: Job | None, now: int, world: World) -> Run | None:
         if run.state is not RunState.RUNNING:
             return judged(run, job, now, world)
-        return due_again(ended(run, RunState.FAILED, now, Reason.NOT_CARRIED), now)
+        return due_again(ended(run, RunState.FAILED, now, Reason.UNDELIVERABLE), now)
 
     patch.setattr(judging, "_judged", failing)
 

@@ -110,7 +110,7 @@ def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) ->
     """
     at = max(now, run.not_before)
     until = max(at, admission.until or at)
-    if admission.reason is Reason.HOST_RESTS:
+    if admission.reason is Reason.CIRCUIT_OPEN:
         patience_left_ms = patience_ms(job.retry) - run.waited_for_host_ms
         if patience_left_ms <= 0:
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)

@@ -100,7 +100,7 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
         return host, _after_the_rest(host, run, at, rules)
     if host.rests_until is not None:
         return evolve(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
-    if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.HOST_RESTS):
+    if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
         return host, CALL  # it has its turn, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
     after = evolve(host, revision=host.revision + 1, turn_at=max(host.turn_at, at) + interval_ms)
@@ -112,7 +112,7 @@ def _after_the_rest(host: Host, run: Run, at: int, rules: HostRules) -> Admissio
     """Return when a run asks again: spread over as long as the host rests, so that not all come at once."""
     over_at = at + rules.ask_ms if host.is_probed else host.rests_until or at
     spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, host.rests) * rest_ms_of(host, rules))
-    return Admission(over_at + spread_ms, Reason.HOST_RESTS)
+    return Admission(over_at + spread_ms, Reason.CIRCUIT_OPEN)
 
 
 def rest_ms_of(host: Host, rules: HostRules) -> int:

@@ -237,6 +237,6 @@ def conclusion(job: Job, run: Run) -> JobStatus | None:
         return None
     if not job.schedule.is_one_off:
         return JobStatus.COMPLETED
-    if run.reason is not Reason.OVERTAKEN and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
+    if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED
     return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

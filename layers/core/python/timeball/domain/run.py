@@ -277,7 +277,7 @@ def held_back(run: Run, until: int, reason: Reason, since: int) -> Run:
         not_before=until,
         due_at=until,
         reason=reason,
-        held_since=since if reason is Reason.HOST_RESTS else None,
+        held_since=since if reason is Reason.CIRCUIT_OPEN else None,
         held_ms=run.waited_for_host_ms,
     )
 

@@ -154,7 +154,7 @@ def _begun(world: World, backfills: Sequence[Backfill], now: int) -> list[_Move]
     """Plan backfills that hold a slot, and write and send what their plans say."""
     moves = _planned(world, backfills, now)
     _skip(world, moves, now)
-    _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.OVERTAKEN, now)
+    _stop(world, [move.last for move in moves if move.plan.stop_last and move.last is not None], Reason.REPLACED, now)
     _start(world, moves, now)
     return moves
 

@@ -181,7 +181,7 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
             case Step.START:
                 continue
             case Step.SKIP:
-                reason = Reason.OVERTAKEN if job.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
+                reason = Reason.REPLACED if job.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
                 one.decision = Decision(Action.END, state, reason)
             case Step.STAY:

@@ -102,7 +102,7 @@ def _is_asked_to_stop(world: World, job: Job, holder: Run, now: int) -> bool:
     if holder.state is not RunState.RUNNING:
         _end(world, job, holder, now)
         return False
-    return world.store.swap_runs([Swap(holder, asked_to_stop(holder, Reason.OVERTAKEN))], now)[0].done
+    return world.store.swap_runs([Swap(holder, asked_to_stop(holder, Reason.REPLACED))], now)[0].done
 
 
 def _end(world: World, job: Job, run: Run, now: int) -> bool:
@@ -111,12 +111,12 @@ def _end(world: World, job: Job, run: Run, now: int) -> bool:
     A parked run has no message any more: one whose end concludes its job is left to the scan.
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
-    after = ended(run, state, now, Reason.OVERTAKEN)
+    after = ended(run, state, now, Reason.REPLACED)
     if conclusion(job, after) is not None:
         after = due_again(after, now)
     done = world.store.swap_runs([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:
-        skipped(world, run.id.job, Reason.OVERTAKEN, 1, run.id.fire_at)
+        skipped(world, run.id.job, Reason.REPLACED, 1, run.id.fire_at)
     return done
 
 

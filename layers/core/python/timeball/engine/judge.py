@@ -58,7 +58,7 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
             return due_again(run, max(now + world.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
-            return due_again(ended(run, RunState.FAILED, now, Reason.NOT_CARRIED), now)
+            return due_again(ended(run, RunState.FAILED, now, Reason.UNDELIVERABLE), now)
         case RunState.QUEUED:
             backoff_ms = world.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
