@@ -51,6 +51,7 @@ demo: setup ## Show Timeball at work, on what `make run` started or on a start o
 check: $(VENV)/packages.stamp ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo 'Not formatted: run `make format`.'; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff check --quiet --preview --select RUF067 .
 	@$(BIN)/mypy --no-error-summary $(SOURCES)
 	@result=$$($(BIN)/lint-imports --no-logo) || { echo "$$result"; exit 1; }
 	@echo 'check: ok'

@@ -1,1 +1,1 @@
-"""The Lambda functions: a package in development; deployed, the folder is the code, each entry a module."""
+"""The Lambda functions, one module each; `api` is a package. Deployed they have the same names as here."""

@@ -40,7 +40,7 @@ class Api(Construct):
         self.function = maker.make(
             self,
             "api",
-            "api",
+            "api.app",
             about="Answers every request",
             bounds=Bounds(
                 _ANSWER_WITHIN,

@@ -13,34 +13,38 @@ from aws_cdk import aws_lambda as lambda_
 from infra.bundle import ROOT, bundled, compile_all
 from infra.target import Target
 
-TIMEBALL = ROOT / "layers/core/python/timeball"
+PACKAGES = (ROOT / "functions", ROOT / "layers/core/python/timeball")
 
-NOT_DEPLOYED = {"__pycache__", "py.typed", "timeball/__main__.py", "timeball/cli", "timeball/testing"}
+NOT_DEPLOYED = {
+    "__pycache__",
+    "py.typed",
+    "functions/api/openapi/__main__.py",
+    "timeball/__main__.py",
+    "timeball/cli",
+    "timeball/testing",
+}
 """Names of files and folders, wherever they are, and places."""
 
 
-def code(functions: Path, target: Target) -> lambda_.AssetCode:
-    """Return the asset of a folder of Lambda modules and of what they import of ours."""
-    made_from = [part for name, file in _deployed(functions) for part in (name.encode(), file.read_bytes())]
-    return bundled(functions, target, lambda folder: copy_code(functions, target, folder), made_from)
+def code(target: Target) -> lambda_.AssetCode:
+    """Return the asset of the Lambda modules and of what they import of ours."""
+    made_from = [part for name, file in _deployed() for part in (name.encode(), file.read_bytes())]
+    return bundled(PACKAGES[0], target, lambda folder: copy_code(target, folder), made_from)
 
 
-def copy_code(functions: Path, target: Target, folder: Path) -> None:
-    """Put what is deployed of our code into a function's folder."""
-    for name, file in _deployed(functions):
+def copy_code(target: Target, folder: Path) -> None:
+    """Put what is deployed of our code into a function's folder, each package under the name that it has here."""
+    for name, file in _deployed():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, place)
     compile_all(folder, target, "/var/task")
 
 
-def _deployed(functions: Path) -> Iterator[tuple[str, Path]]:
+def _deployed() -> Iterator[tuple[str, Path]]:
     """Yield each file by its place in a function's folder, in the order of these."""
     places = {
-        file.relative_to(root): file
-        for root, folder in ((functions, functions), (TIMEBALL.parent, TIMEBALL))
-        for file in folder.rglob("*")
-        if file.is_file()
+        file.relative_to(package.parent): file for package in PACKAGES for file in package.rglob("*") if file.is_file()
     }
     for place in sorted(places):
         if NOT_DEPLOYED.isdisjoint({*place.parts, place.as_posix(), *(above.as_posix() for above in place.parents)}):

@@ -57,7 +57,7 @@ class FunctionMaker:
     environment: Mapping[str, str]
 
     def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: Bounds) -> lambda_.Function:
-        """Make the function `<stack>-<name>` of `functions/<module>`, with a log and a role of its own."""
+        """Make the function `<stack>-<name>` of the module `functions.<module>`, with a log and a role of its own."""
         full_name = f"{self.settings.name}-{name}"
         log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)
         role = iam.Role(scope, f"{name}-role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -70,7 +70,7 @@ class FunctionMaker:
             runtime=self.target.runtime,
             architecture=self.target.architecture,
             code=self.code,
-            handler=f"{module}.handler",
+            handler=f"functions.{module}.handler",
             layers=[self.dependencies],
             timeout=bounds.timeout,
             memory_size=bounds.memory_mb,

@@ -197,7 +197,6 @@ class Settings:
     log_retention_days: int = field(
         metadata=_setting("How long logs are kept", _number_of(1, 7, 14, 30, 90, 180, 365), 1, 30, 90)
     )
-    functions_dir: str = field(metadata=_setting("Folder of the Lambda modules", str, "functions"))
 
     @property
     def is_local(self) -> bool:

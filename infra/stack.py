@@ -5,7 +5,6 @@ from constructs import Construct
 
 from infra import emulated
 from infra.api import Api
-from infra.bundle import ROOT
 from infra.code import code
 from infra.dependencies import Dependencies
 from infra.executors import Executors
@@ -30,7 +29,7 @@ class TimeballStack(Stack):
         if target.compiler is None:
             Annotations.of(self).add_warning_v2("timeball:no-bytecode", target.without_compiler)
         dependencies = Dependencies(self, "Dependencies", target)
-        ours = code(ROOT / settings.functions_dir, target)
+        ours = code(target)
         maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
 
         api = Api(self, "Api", maker, storage, queues)

@@ -5,8 +5,9 @@ Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the pa
 """
 
 import logging
+import secrets
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -14,19 +15,42 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from functions.api.http.body import decoded
+from functions.api.http.edge import Edge
+from functions.api.http.identity import ID_BYTES
+from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
+from functions.api.http.reply import Reply
+from functions.api.http.request import Request
+from functions.api.http.route import Route
+from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
+from timeball.aws.addresses import parse_rules
+from timeball.aws.patience import in_time
 from timeball.ports import ContendedError, UnavailableError
-
-from .body import decoded
-from .edge import Edge
-from .parameters import refuse_undeclared
-from .problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
-from .requests import Reply, Request
-from .route import Route
-from .routes import PUBLIC_PATHS, ROUTES, methods_of
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]
+
+
+@in_time
+def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Answer one request of the HTTP API (payload format 2.0)."""
+    return _api()(event, context)
+
+
+@cache
+def _api() -> Handler:
+    """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
+    from timeball.aws.wiring import api_world, settings  # noqa: PLC0415 - nothing of AWS before it is needed
+
+    addresses = parse_rules(settings().private_targets)
+    return build_api(Edge(api_world(), lambda: secrets.token_bytes(ID_BYTES), _document, addresses))
+
+
+def _document() -> str:
+    from functions.api.openapi.document import document_text  # noqa: PLC0415 - seldom asked for, and slow to import
+
+    return document_text()
 
 
 def build_api(edge: Edge) -> Handler:
@@ -88,7 +112,7 @@ def _tenant(app: APIGatewayHttpResolver) -> str:
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
-        refuse_undeclared(route, event.query_string_parameters)
+        route.refuse_undeclared(event.query_string_parameters)
         request = Request(
             tenant=_tenant(resolver),
             headers={name.lower(): value for name, value in event.headers.items()},

@@ -10,8 +10,8 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.api.app import build_api
-from functions.api.edge import Edge
-from functions.api.openapi import document
+from functions.api.http.edge import Edge
+from functions.api.openapi.document import document, document_text
 from functions.api.routes import ROUTES
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import parse_instant
@@ -54,7 +54,8 @@ class Api:
         self.queue = MemoryQueue(self.clock.now)
         self.world = World(self.store, self.queue, self.clock)
         numbers = itertools.count(1)
-        self.handle = build_api(Edge(self.world, lambda: next(numbers).to_bytes(16)))
+        self.edge = Edge(self.world, lambda: next(numbers).to_bytes(16), document_text)
+        self.handle = build_api(self.edge)
 
     def call(
         self,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.job_request import read_job_request
-from functions.api.job_spec import spec_of
+from functions.api.jobs.request import read_job_request
+from functions.api.jobs.spec import spec_of
 from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.job_request import RetryPolicy
+from functions.api.jobs.request import RetryPolicy
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
 from timeball.domain.host import Host, HostKey, HostRules, admit

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions.api.preview import PreviewRequest
+from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import Api
 from tests.cli.commands import timeball
 from tests.docs.readme import PAGES, ROOT, read

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from functions.api.callback_operations import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from tests.api.client import Answer, Api
-from tests.api.run_rows import LEASE_MS, MARGIN_MS, row
+from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
 from timeball.aws.http_request import headers_of
 from timeball.domain.callback import ACCEPTED, handed_over

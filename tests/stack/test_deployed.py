@@ -22,7 +22,7 @@ from infra.dependencies import install
 from infra.settings import Settings
 from infra.stack import TimeballStack
 from infra.target import Target
-from tests.stack.conftest import ROOT, Synthesized, synthesized
+from tests.stack.conftest import Synthesized, synthesized
 
 LOCAL = Target.of(Settings.read({"timeball:stage": "local"}))
 
@@ -48,7 +48,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a function's code for this machine."""
     folder = tmp_path_factory.mktemp("task")
-    copy_code(ROOT / "functions", LOCAL, folder)
+    copy_code(LOCAL, folder)
     return folder
 
 
@@ -89,7 +89,7 @@ def test_each_function_imports_from_its_code_and_its_layer_alone(
 ) -> None:
     for module, environment in environments.items():
         imported = _imported(module, task, layer, environment=environment)
-        ours = {name: file for name, file in imported.items() if name.split(".")[0] in {module, "timeball"}}
+        ours = {name: file for name, file in imported.items() if name.split(".")[0] in {"functions", "timeball"}}
         assert {"timeball.aws", module} <= ours.keys()
         assert [name for name, file in ours.items() if not file.startswith(f"{task}/")] == []
 
@@ -98,7 +98,7 @@ def test_modules_are_loaded_from_bytecode_that_nobody_checks(
     environments: dict[str, dict[str, str]], layer: Path, tmp_path: Path
 ) -> None:
     task = tmp_path / "task"
-    copy_code(ROOT / "functions", LOCAL, task)
+    copy_code(LOCAL, task)
     for source in task.rglob("*.py"):
         source.write_text("raise ImportError('the source was read')")
     for module, environment in environments.items():
@@ -113,8 +113,8 @@ def test_all_of_both_folders_is_compiled_and_tells_where_it_will_stand(layer: Pa
     for source in task.rglob("*.py"):
         compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
         assert compiled.read_bytes()[4:8] == unchecked_hash, source
-    (ours,) = (task / "__pycache__").glob("scan.*.pyc")
-    assert b"/var/task/scan.py" in ours.read_bytes()
+    (ours,) = (task / "functions/__pycache__").glob("scan.*.pyc")
+    assert b"/var/task/functions/scan.py" in ours.read_bytes()
 
 
 class _Table(BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ class _Table(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("module", ["execute", "scan"])
+@pytest.mark.parametrize("module", ["functions.execute", "functions.scan"])
 def test_a_cold_start_loads_and_connects_all_that_the_first_event_needs(
     module: str,
     environments: dict[str, dict[str, str]],
@@ -150,7 +150,7 @@ def test_a_cold_start_loads_and_connects_all_that_the_first_event_needs(
         table.shutdown()
     assert not done.returncode, done.stderr
     cpu_ms, imported = json.loads(done.stdout)
-    assert {"boto3", "botocore.httpsession", *(["aiohttp"] if module == "execute" else [])} <= imported.keys()
+    assert {"boto3", "botocore.httpsession", *(["aiohttp"] if module == "functions.execute" else [])} <= imported.keys()
     assert _Table.asked == ["DynamoDB_20120810.BatchGetItem"]
     record_property(f"CPU of a cold start of {module}, ms", cpu_ms)
 
@@ -160,12 +160,14 @@ def test_a_table_that_does_not_answer_stops_no_function_from_starting(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
-    done = _import("execute", task, layer, environment=environments["execute"] | _in_a_function(port))
+    done = _import(
+        "functions.execute", task, layer, environment=environments["functions.execute"] | _in_a_function(port)
+    )
     assert not done.returncode, done.stderr
 
 
 def test_what_the_environment_lacks_is_told_when_a_function_starts(layer: Path, task: Path) -> None:
-    done = _import("execute", task, layer, environment=_in_a_function(1))
+    done = _import("functions.execute", task, layer, environment=_in_a_function(1))
     assert done.stderr.endswith("SettingError: Set TIMEBALL_JOBS_TABLE.\n")
 
 
@@ -180,8 +182,14 @@ def _in_a_function(port: int) -> dict[str, str]:
 
 def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
     deployed = {str(path.relative_to(task)) for path in task.rglob("*") if "__pycache__" not in path.parts}
-    assert {"scan.py", "api/routes.py", "timeball/domain/preview.py", "timeball/aws/store.py"} <= deployed
-    assert not {path for path in deployed if path.startswith(("timeball/__main__", "timeball/cli", "timeball/testing"))}
+    assert {
+        "functions/scan.py",
+        "functions/api/jobs/routes.py",
+        "timeball/domain/preview.py",
+        "timeball/aws/store.py",
+    } <= deployed
+    unwanted = ("functions/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
+    assert not {path for path in deployed if path.startswith(unwanted)}
 
 
 def test_all_functions_share_one_asset_and_no_layer_has_code_of_ours(stack: Synthesized, layer: Path) -> None:
@@ -239,8 +247,8 @@ def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_a
     Annotations.from_stack(TimeballStack(App(context={"aws:cdk:bundling-stacks": []}), settings)).has_warning(
         "/Timeball", one_line
     )
-    copy_code(ROOT / "functions", Target.of(settings), tmp_path)
-    assert (tmp_path / "scan.py").exists()
+    copy_code(Target.of(settings), tmp_path)
+    assert (tmp_path / "functions/scan.py").exists()
     assert list(tmp_path.rglob("*.pyc")) == []
 
 

@@ -81,13 +81,13 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
     assert {tuple(function["Architectures"]) for function in functions.values()} == {("arm64",)}
     assert {function["LoggingConfig"]["LogFormat"] for function in functions.values()} == {"JSON"}
     assert {name: (function["Handler"], function["Timeout"]) for name, function in functions.items()} == {
-        "api": ("api.handler", 29),
-        "authorize": ("authorize.handler", 10),
-        "scan": ("scan.handler", 30),
-        "execute-high": ("execute.handler", 900),
-        "execute-normal": ("execute.handler", 900),
-        "execute-low": ("execute.handler", 900),
-        "watch": ("watch.handler", 60),
+        "api": ("functions.api.app.handler", 29),
+        "authorize": ("functions.authorize.handler", 10),
+        "scan": ("functions.scan.handler", 30),
+        "execute-high": ("functions.execute.handler", 900),
+        "execute-normal": ("functions.execute.handler", 900),
+        "execute-low": ("functions.execute.handler", 900),
+        "watch": ("functions.watch.handler", 60),
     }
 
 
@@ -119,7 +119,7 @@ def test_the_ticker_runs_the_definition_in_the_repository(stack: Synthesized) ->
     assert machine["Properties"]["DefinitionString"] == DEFINITION.read_text()
     assert machine["Properties"]["StateMachineType"] == "EXPRESS"
     told = machine["Properties"]["DefinitionSubstitutions"]
-    assert stack.resolve(told["ScanArn"])["Handler"] == "scan.handler"
+    assert stack.resolve(told["ScanArn"])["Handler"] == "functions.scan.handler"
     assert told["Partition"] == {"Ref": "AWS::Partition"}
 
 

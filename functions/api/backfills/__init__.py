@@ -1,0 +1,1 @@
+"""Backfills: a past range of a job's fires, run again."""

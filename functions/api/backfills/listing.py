@@ -1,0 +1,69 @@
+"""A job's backfills are listed, newest first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from functions.api.backfills.answers import BackfillPageAnswer, backfill_answer
+from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import JobKey
+
+BACKFILL_PARAMETERS: Final = ("limit", "cursor")
+
+
+def list_backfills(edge: Edge, request: Request) -> Reply:
+    """List a job's backfills, newest first."""
+    key = job_key(request)
+    page = backfill_page(key, request.query)
+    read_job_row(edge, key)
+    shown, cursor = page.of(edge.world.store.backfills_of(key))
+    return ok(BackfillPageAnswer(items=[backfill_answer(backfill) for backfill in shown], next_cursor=cursor))
+
+
+@dataclass(frozen=True)
+class BackfillPage:
+    """A page of a job's backfills, newest first: so many of them, created before that one."""
+
+    job: JobKey
+    limit: int
+    before: tuple[int, str] | None = None
+
+    def of(self, backfills: Sequence[Backfill]) -> tuple[list[Backfill], str | None]:
+        """Return the page of these backfills, and the cursor of the next one."""
+        newest_first = sorted(backfills, key=_age, reverse=True)
+        left = [one for one in newest_first if self.before is None or _age(one) < self.before]
+        shown = left[: self.limit]
+        return shown, self._cursor(*_age(shown[-1])) if len(left) > len(shown) else None
+
+    def from_cursor(self, cursor: str) -> "BackfillPage | None":
+        """Return the page that a cursor asks for, or None if it is none of this job's."""
+        created_at, _, name = position_in(cursor).partition(".")
+        if not (created_at.isdecimal() and created_at.isascii() and len(created_at) <= 15):
+            return None
+        before = (int(created_at), name)
+        return BackfillPage(self.job, self.limit, before) if self._cursor(*before) == cursor else None
+
+    def _cursor(self, created_at: int, name: str) -> str:
+        return cursor_of((self.job.tenant, self.job.job_id, "backfills"), f"{created_at}.{name}")
+
+
+def backfill_page(job: JobKey, query: Mapping[str, str]) -> BackfillPage:
+    """Read the query string of a job's backfills. Raises ProblemError that names every bad parameter."""
+    reader = Reader(query, BACKFILL_PARAMETERS)
+    page: BackfillPage | None = BackfillPage(job, reader.limit())
+    if reader.errors:
+        raise invalid(reader.errors)
+    if page is not None and "cursor" in query:
+        page = page.from_cursor(query["cursor"])
+    if page is None:
+        raise invalid([FOREIGN])
+    return page
+
+
+def _age(backfill: Backfill) -> tuple[int, str]:
+    return backfill.created_at, backfill.key.name

@@ -1,0 +1,95 @@
+"""Backfills of a job: tried dry, created, read, cancelled; listing.py lists them."""
+
+from functions.api.backfills.answers import backfill_answer, dry_run_answer
+from functions.api.backfills.request import Range, asks_for, fire_times, read_backfill_request
+from functions.api.http.edge import Edge, job_cancelled, job_key, read_job_row
+from functions.api.http.identity import backfill_name, backfill_name_of_key
+from functions.api.http.problems import ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
+from timeball.domain.backfill import Backfill, new_backfill
+from timeball.domain.ids import SERIES, BackfillKey
+from timeball.domain.job import Job, JobStatus
+from timeball.engine.backfill import cancel_backfill, create_backfills
+
+
+def create_backfill(edge: Edge, request: Request) -> Reply:
+    """Run the fires of a past range again, or show them; repeat the answer to the same Idempotency-Key and body."""
+    body = read_body(request)
+    now = edge.world.clock.now()
+    wanted, errors = read_backfill_request(body, now)
+    idempotent = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    job = read_job_row(edge, job_key(request))
+    if idempotent is None or wanted.is_dry:
+        return _made(edge, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())), now)
+    key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
+    standing = edge.world.store.read_backfills([key])[0]
+    # What was right when the key was first used may be wrong by now: what was made stands.
+    return _made(edge, job, wanted, key, now) if standing is None else _repeated(wanted, standing)
+
+
+def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Reply:
+    if job.status is JobStatus.CANCELLED:
+        raise job_cancelled()
+    found, errors = fire_times(job.schedule, wanted)
+    if errors:
+        raise invalid(errors)
+    if wanted.is_dry:
+        return ok(dry_run_answer(job, found, wanted.pace_seconds, wanted.overlap))
+    backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, now)
+    standing = create_backfills(edge.world, [backfill])[0]
+    if standing != backfill:
+        return _repeated(wanted, standing)
+    return _created(_standing(edge, key))  # by now it runs, or waits
+
+
+def _created(backfill: Backfill, *, is_repeated: bool = False) -> Reply:
+    location = f"/v1/jobs/{backfill.key.job.job_id}/backfills/{backfill.key.name}"
+    return created(backfill_answer(backfill), location, version=backfill.version, is_repeated=is_repeated)
+
+
+def _repeated(wanted: Range, standing: Backfill) -> Reply:
+    if not asks_for(wanted, standing):
+        raise key_conflict()
+    return _created(standing, is_repeated=True)
+
+
+def read_backfill(edge: Edge, request: Request) -> Reply:
+    """Read how far a backfill is."""
+    backfill = _standing(edge, _key(request))
+    return ok(backfill_answer(backfill), version=backfill.version)
+
+
+def cancel_a_backfill(edge: Edge, request: Request) -> Reply:
+    """Cancel a backfill: what of it has not been called is not called, and what is under way is asked to stop."""
+    version, key = expected_version(request), _key(request)
+    if version is not None:
+        # A cancel is the only change that a user makes to a backfill: none that matters comes between these two.
+        found = _standing(edge, key)
+        if found.version != version:
+            raise stale("backfill", found.version, "cancel")
+    backfill, claimed = cancel_backfill(edge.world, key)
+    if backfill is None:
+        raise _no_backfill()
+    answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])
+    return ok(answer, version=backfill.version)
+
+
+def _key(request: Request) -> BackfillKey:
+    job, name = job_key(request), request.path["backfillId"]
+    if not SERIES.fullmatch(name):
+        raise _no_backfill()
+    return BackfillKey(job, name)
+
+
+def _standing(edge: Edge, key: BackfillKey) -> Backfill:
+    backfill = edge.world.store.read_backfills([key])[0]
+    if backfill is None:
+        raise _no_backfill()
+    return backfill
+
+
+def _no_backfill() -> ProblemError:
+    return not_found("You have no backfill with this id; list a job's backfills at /v1/jobs/{jobId}/backfills.")

@@ -1,0 +1,49 @@
+"""The routes of backfills."""
+
+from functions.api.backfills.answers import BackfillAnswer, BackfillPageAnswer, DryRunAnswer
+from functions.api.backfills.listing import BACKFILL_PARAMETERS, list_backfills
+from functions.api.backfills.operations import cancel_a_backfill, create_backfill, read_backfill
+from functions.api.backfills.request import BackfillRequest
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+
+_BACKFILLS = "/v1/jobs/{jobId}/backfills"
+_BACKFILL = "/v1/jobs/{jobId}/backfills/{backfillId}"
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        _BACKFILLS,
+        create_backfill,
+        "Run the fires of a past range again; with dryRun, show them",
+        BackfillAnswer,
+        status=201,
+        body=BackfillRequest,
+        also={200: DryRunAnswer},
+        headers=("Idempotency-Key",),
+        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+    ),
+    Route(
+        "GET",
+        _BACKFILLS,
+        list_backfills,
+        "List a job's backfills, newest first",
+        BackfillPageAnswer,
+        query=BACKFILL_PARAMETERS,
+    ),
+    Route(
+        "GET",
+        _BACKFILL,
+        read_backfill,
+        "Read how far a backfill is",
+        BackfillAnswer,
+    ),
+    Route(
+        "DELETE",
+        _BACKFILL,
+        cancel_a_backfill,
+        "Cancel a backfill",
+        BackfillAnswer,
+        headers=("If-Match",),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Dead letters: runs that failed for good, listed, replayed, discarded."""

@@ -1,0 +1,33 @@
+"""The fields of a request about dead letters: what a value must look like, with the sentence that says so."""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from timeball.domain.ids import JOB_ID, RunId
+from timeball.domain.reason import FAILURES
+
+_REASONS: Final = [reason.value for reason in FAILURES]
+
+
+def _job_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("No job can have this id; give the jobId of an answer.")
+    return text
+
+
+def _run_id(text: str) -> str:
+    if RunId.parse("", text) is None:
+        raise ValueError("No run can have this id; give the runId of an answer.")
+    return text
+
+
+def _reason(text: str) -> str:
+    if text not in _REASONS:
+        raise ValueError(f"Give one of {', '.join(_REASONS)}.")
+    return text
+
+
+JobId = Annotated[str, AfterValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+RunIdText = Annotated[str, AfterValidator(_run_id), WithJsonSchema({"type": "string"})]
+ReasonText = Annotated[str, AfterValidator(_reason), WithJsonSchema({"type": "string", "enum": _REASONS})]

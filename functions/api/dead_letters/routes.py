@@ -1,0 +1,35 @@
+"""The routes of dead letters."""
+
+from functions.api.dead_letters.answers import DeadLetterPageAnswer, DealtAnswer
+from functions.api.dead_letters.operations import discard_dead_letters, list_dead_letters, replay_dead_letters
+from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DiscardRequest, ReplayRequest
+from functions.api.http.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        list_dead_letters,
+        "List the runs that failed for good, the newest death first",
+        DeadLetterPageAnswer,
+        query=DEAD_LETTER_PARAMETERS,
+    ),
+    Route(
+        "POST",
+        "/v1/dead-letters:replay",
+        replay_dead_letters,
+        "Try dead letters again, so many a second",
+        DealtAnswer,
+        body=ReplayRequest,
+        headers=("Idempotency-Key",),
+    ),
+    Route(
+        "POST",
+        "/v1/dead-letters:discard",
+        discard_dead_letters,
+        "Take dead letters off the list",
+        DealtAnswer,
+        body=DiscardRequest,
+        headers=("Idempotency-Key",),
+    ),
+)

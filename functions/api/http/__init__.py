@@ -1,0 +1,1 @@
+"""What every operation of the API starts from: requests and replies, problems, pages, ids."""

@@ -1,0 +1,66 @@
+"""What every operation starts from: the engine's world, the ids in a path, and the words for what is not there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from functions.api.http.problems import Problem, ProblemError, not_found
+from functions.api.http.request import Request
+from timeball.aws.addresses import PUBLIC_ONLY, AddressRules
+from timeball.domain.ids import JOB_ID, JobKey, RunId
+from timeball.domain.job import Job
+from timeball.engine.world import World
+
+RandomBytes = Callable[[], bytes]
+"""Returns 16 bytes that nobody has seen before."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What the operations are handed: the engine's world, where fresh ids come from, what webhooks may reach.
+
+    `describe` returns the OpenAPI document, which is made from the routes, and so cannot be imported below them.
+    """
+
+    world: World
+    random_bytes: RandomBytes
+    describe: Callable[[], str]
+    addresses: AddressRules = PUBLIC_ONLY
+
+
+def job_key(request: Request) -> JobKey:
+    """Return the job that a path names. Raises ProblemError for what no job can be called."""
+    name = request.path["jobId"]
+    if not JOB_ID.fullmatch(name):
+        raise no_job()
+    return JobKey(request.tenant, name)
+
+
+def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
+    """Return a job's row. Raises ProblemError if there is none."""
+    job = edge.world.store.read_jobs([key], with_work=with_work)[0]
+    if job is None:
+        raise no_job()
+    return job
+
+
+def no_job() -> ProblemError:
+    """Return the problem of an id that names no job of this caller."""
+    return not_found("You have no job with this id.")
+
+
+def job_cancelled() -> ProblemError:
+    """Return the problem of a job that was cancelled, and so runs no more."""
+    return ProblemError(Problem.JOB_ENDED, "The job is cancelled; create another one to run it again.")
+
+
+def run_id_in(request: Request) -> RunId:
+    """Return the run that a path names. Raises ProblemError for what no run can be called."""
+    run_id = RunId.parse(request.tenant, request.path["runId"])
+    if run_id is None:
+        raise no_run()
+    return run_id
+
+
+def no_run() -> ProblemError:
+    """Return the problem of an id that names no run of this caller."""
+    return not_found("You have no run with this id; list a job's runs at /v1/jobs/{jobId}/runs.")

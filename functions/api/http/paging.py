@@ -1,0 +1,69 @@
+"""Query strings of lists: filters, limit, cursor. A cursor is bound to its tenant and query by a hash.
+
+The hash keeps callers from mixing up their own cursors. It is no secret and grants nothing: what a cursor
+says is used within the tenant and the job of the request only.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
+from functions.api.http.sentences import unknown_name
+from timeball.domain.instants import parse_instant
+
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 200
+
+_DIGEST_BYTES: Final = 9
+FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
+
+
+def cursor_of(bound: Sequence[object], position: str) -> str:
+    """Return the text that continues a list after a position: of the query that it is bound to, and no other."""
+    text = "\x1f".join(map(str, (*bound, position)))
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
+    return base64.urlsafe_b64encode(digest + position.encode()).decode().rstrip("=")
+
+
+def position_in(cursor: str) -> str:
+    """Return the position that a cursor names, which counts only if its own text comes of it; nothing if it is none."""
+    try:
+        raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+        return raw[_DIGEST_BYTES:].decode("ascii")
+    except (binascii.Error, UnicodeError):
+        return ""
+
+
+class Reader:
+    """Reads parameters one by one, keeping what is wrong with each, or not known, in `errors`."""
+
+    def __init__(self, query: Mapping[str, str], known: tuple[str, ...]) -> None:
+        self._query = query
+        unknown = (name for name in query if name not in known)
+        self.errors = [
+            FieldError(shortened(name), unknown_name("parameter", name, known))
+            for name in islice(unknown, ENOUGH_ERRORS)
+        ]
+
+    def limit(self) -> int:
+        """Return how long a page is to be."""
+        text = self._query.get("limit", str(DEFAULT_LIMIT))
+        if text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MAX_LIMIT:
+            return int(text)
+        self.errors.append(FieldError("limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
+        return DEFAULT_LIMIT
+
+    def instant(self, name: str) -> int | None:
+        """Return an instant (ms), or None if it is not given."""
+        text = self._query.get(name)
+        if text is None:
+            return None
+        try:
+            return parse_instant(text.replace(" ", "+"))  # an offset's plus sign that was not percent-encoded
+        except ValueError as bad:
+            self.errors.append(FieldError(name, str(bad)))
+            return None

@@ -1,0 +1,59 @@
+"""What an operation answers: names in camelCase, and every field in every answer, null where it has no value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from timeball.domain.instants import format_instant
+
+Time = Annotated[
+    str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})
+]
+
+
+class Answer(BaseModel):
+    """A part of an answer."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an operation answers: a status, JSON text, and headers of its own."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def ok(answer: BaseModel, *, version: int | None = None) -> Reply:
+    """Return a 200, with the ETag of what has versions."""
+    return Reply(200, _text_of(answer), _versioned(version))
+
+
+def created(answer: BaseModel, location: str, *, version: int | None = None, is_repeated: bool = False) -> Reply:
+    """Return a 201, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
+    replayed = {"Idempotency-Replayed": "true"} if is_repeated else {}
+    return Reply(201, _text_of(answer), {**_versioned(version), "Location": location, **replayed})
+
+
+def etag(version: int) -> str:
+    """Return the ETag of a version."""
+    return f'"{version}"'
+
+
+def time_of(at: int | None) -> str | None:
+    """Return an instant (ms) that may be missing as text."""
+    return None if at is None else format_instant(at)
+
+
+def _versioned(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"ETag": etag(version)}
+
+
+def _text_of(answer: BaseModel) -> str:
+    """Return an answer as JSON text, with the fields that were set."""
+    return answer.model_dump_json(by_alias=True, exclude_unset=True)

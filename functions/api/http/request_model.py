@@ -1,0 +1,63 @@
+"""How a body becomes a value: a model judges its fields one by one, all of them in one pass.
+
+What is good of it goes on to be judged together, so that one mistake never hides another.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from functions.api.http.problems import ENOUGH_ERRORS, FieldError
+from functions.api.http.sentences import field_errors
+
+
+class Strict(BaseModel):
+    """A part of a request: names in camelCase, no types but the declared ones, no unknown fields.
+
+    No field of a whole body is needed by itself: what is missing is judged together with the rest.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=False, validate_by_alias=True, extra="forbid", strict=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown(cls, body: object) -> object:
+        """Leave of thousands of unknown fields as many as are told: each is an error, and those are dear."""
+        if not isinstance(body, dict) or len(body) <= ENOUGH_ERRORS:
+            return body
+        known = set(aliases(cls))
+        unknown = islice((name for name in body if name not in known), ENOUGH_ERRORS)
+        return {name: body[name] for name in (*(known & body.keys()), *unknown)}
+
+
+R = TypeVar("R", bound=Strict)
+
+
+def aliases(model: type[Strict]) -> list[str]:
+    """List the fields of a model by the names that callers write."""
+    return [field.alias for field in model.model_fields.values() if field.alias]
+
+
+def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], list[FieldError]]:
+    """Judge the fields of a body one by one: what is good of them, which were given, and what is wrong."""
+    known = set(aliases(model))
+    given = {name for name in known & body.keys() if body[name] is not None}
+    try:
+        return model.model_validate(body), given, []
+    except ValidationError as bad:
+        errors = bad.errors(include_url=False, include_context=True, include_input=False)
+    spoilt = {error["loc"][0] for error in errors}
+    good = {name: body[name] for name in (known - spoilt) & body.keys()}
+    return model.model_validate(good), given, field_errors(model, errors)
+
+
+def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator[FieldError]:
+    """Judge the fields that mean something only beside one of others."""
+    for name, partners in needs.items():
+        if name in given and not given & set(partners):
+            yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")

@@ -1,0 +1,78 @@
+"""A route: the way in to one operation, and what is said of it."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pydantic import BaseModel
+
+from functions.api.http.edge import Edge
+from functions.api.http.problems import FieldError, Problem, invalid, shortened
+from functions.api.http.reply import Reply
+from functions.api.http.request import Request
+from functions.api.http.sentences import unknown_name
+
+_OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
+_ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method and a path template, what answers it, and what the documentation says of it.
+
+    A public route needs no API key. `query` and `headers` name parameters that openapi/parameters.py describes. `also`
+    are answers of another status. `problems` are those that do not follow from the rest. `answer` None: the OpenAPI
+    document.
+    """
+
+    method: str
+    path: str
+    operation: Callable[[Edge, Request], Reply]
+    summary: str
+    answer: type[BaseModel] | None
+    status: int = 200
+    body: type[BaseModel] | None = None
+    is_body_optional: bool = False
+    also: Mapping[int, type[BaseModel]] = field(default_factory=dict)
+    query: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    alias_of: str | None = None
+    is_public: bool = False
+
+    @property
+    def answers(self) -> Mapping[int, type[BaseModel] | None]:
+        """What is answered where nothing is wrong, by status."""
+        return {self.status: self.answer, **self.also}
+
+    @property
+    def all_problems(self) -> tuple[Problem, ...]:
+        """What may be answered where something is wrong."""
+        return (
+            *(_OF_A_BODY if self.takes_body else ()),
+            *((Problem.NOT_FOUND,) if "{" in self.path else ()),
+            *self.problems,
+            *((Problem.STALE_VERSION,) if "If-Match" in self.headers else ()),
+            *(() if self.is_public else (Problem.UNAUTHENTICATED, Problem.INVALID_REQUEST)),
+            *_ANYWHERE,
+        )
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether a body is read at all; elsewhere it is left alone, whatever it is."""
+        return self.method in {"PATCH", "POST"}
+
+    @cached_property
+    def path_pattern(self) -> re.Pattern[str]:
+        """What a path of this route looks like, with ids of the characters that ids have."""
+        literals = re.split(r"\{\w+\}", self.path)
+        return re.compile("[A-Za-z0-9_.-]+".join(map(re.escape, literals)))
+
+    def refuse_undeclared(self, query: Mapping[str, str]) -> None:
+        """Raise ProblemError if parameters are given and none are declared; who declares some judges them together.
+
+        Public routes take any: who watches a page's health may add a number to its address, to pass by caches.
+        """
+        if query and not (self.query or self.is_public):
+            raise invalid(FieldError(shortened(name), unknown_name("parameter", name, ())) for name in query)

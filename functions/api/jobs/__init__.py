@@ -1,0 +1,1 @@
+"""Jobs: created, read, changed, triggered. request.py says what a job may look like."""

@@ -1,0 +1,229 @@
+"""What the API answers about jobs: the models, and how they are filled from the domain's jobs.
+
+Only `latestRun` and `claimedRuns` stand in those answers alone that are about them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from functions.api.http.reply import Answer, Time, time_of
+from functions.api.runs.answers import RunAnswer, run_answer
+from functions.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.domain.catch_up import CatchUpPolicy
+from timeball.domain.instants import LATEST, SECOND_MS, format_instant
+from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.preview import clock_policies
+from timeball.domain.retry import Jitter
+from timeball.domain.run import Run
+from timeball.domain.schedule import At, Cron, Every, fires
+from timeball.domain.stepper import Gap, Overlap
+
+SHOWN: Final = 5
+"""Of the fire times to come, so many are shown."""
+
+_WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
+
+
+class TargetAnswer(Answer):
+    """What a run calls."""
+
+    type: Literal["http"] = "http"
+    url: str
+    method: str
+    headers: Mapping[str, str]
+
+
+class RetryPolicyAnswer(Answer):
+    """How a failed attempt is tried again."""
+
+    base_seconds: int
+    factor: float
+    max_seconds: int
+    jitter: Jitter
+    max_age_seconds: int | None
+    retry_on: list[str] = Field(description="What is worth another try: causes, statuses and classes of them.")
+
+
+class DstPolicyAnswer(Answer):
+    """What becomes of local times that clocks skip or show twice; where none was given, what follows from the cron."""
+
+    gap: Gap
+    overlap: Overlap
+
+
+class CatchUpAnswer(Answer):
+    """What becomes of fires that were missed."""
+
+    policy: CatchUpPolicy
+    max_runs: int | None = Field(description="Of `all`: so many run at most.")
+    max_age_seconds: int
+
+
+class JobAnswer(Answer):
+    """A job as it stands."""
+
+    job_id: str
+    name: str | None
+    status: JobStatus | Literal["running"]
+    next_run_at: Time | None
+    next_runs: list[Time] = Field(description="The next five fire times.")
+    target: TargetAnswer | None
+    payload: Any = None
+    schedule_at: Time | None
+    cron_expression: str | None
+    timezone: str | None
+    dst_policy: DstPolicyAnswer | None = Field(description="The policies that hold for the cron.")
+    every_seconds: int | None
+    anchor_at: Time | None
+    start_at: Time | None
+    end_at: Time | None
+    max_runs: int | None
+    priority: Priority
+    max_retries: int
+    retry_policy: RetryPolicyAnswer
+    retry_timetable: list[int | float] = Field(description="The longest wait before each retry, in seconds.")
+    timeout_seconds: int
+    completion: Completion
+    heartbeat_seconds: int | None = Field(description="Of a job with completion `callback`.")
+    delivery: Guarantee
+    catch_up: CatchUpAnswer | None = Field(description="Of a recurring job.")
+    overlap_policy: OverlapPolicy
+    jitter_seconds: int | None = Field(description="Of a recurring job.")
+    tags: Mapping[str, str]
+    schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was reckoned.")
+    paused_at: Time | None
+    created_at: Time
+    updated_at: Time
+    version: int = Field(description="Counts the changes of users; the ETag.")
+    latest_run: RunAnswer | None = Field(None, description="The newest row of the ledger; only where a job is read.")
+    claimed_runs: list[str] = Field(
+        [], description="Runs that were under way already; only in the answer to a change of the job."
+    )
+
+
+def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 - the optional fields of the model
+    """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`."""
+    following = [format_instant(at) for at in upcoming(job, now)]
+    return JobAnswer(
+        job_id=job.key.job_id,
+        name=job.name,
+        status=job.status,
+        next_run_at=following[0] if following else None,
+        next_runs=following,
+        **_work_fields(job),
+        **_schedule_fields(job),
+        priority=job.priority,
+        max_retries=job.retry.max_retries,
+        retry_policy=RetryPolicyAnswer(
+            base_seconds=job.retry.base_seconds,
+            factor=job.retry.factor,
+            max_seconds=job.retry.max_seconds,
+            jitter=job.retry.jitter,
+            max_age_seconds=job.retry.max_age_seconds,
+            retry_on=[str(cause) for cause in job.retry.retry_on],
+        ),
+        retry_timetable=[_seconds(wait_ms) for wait_ms in job.retry.timetable()],
+        timeout_seconds=job.timeout_seconds,
+        completion=job.completion,
+        heartbeat_seconds=job.heartbeat_seconds,
+        delivery=job.delivery,
+        **_recurring_fields(job),
+        overlap_policy=job.overlap,
+        tags=job.tags,
+        schedule_rules=rules_answer(job.rules),
+        paused_at=time_of(job.paused_at),
+        created_at=format_instant(job.created_at),
+        updated_at=format_instant(job.updated_at),
+        version=job.version,
+        **about,
+    )
+
+
+def job_with_latest_run(job: Job, latest: Run | None, own: Run | None, now: int) -> JobAnswer:
+    """Return the answer about a job and its newest run. `own` is the run of a one-off that may still be completed.
+
+    While that is live, the job is `running`, or `pending` if no attempt has begun: none yet, or none since somebody
+    wanted it tried again.
+    """
+    answer = job_answer(job, now, latest_run=None if latest is None else run_answer(latest))
+    if own is None or own.is_terminal:
+        return answer
+    return answer.model_copy(update={"status": "running" if own.attempts_spent > 0 else JobStatus.PENDING})
+
+
+def upcoming(job: Job, now: int, count: int = SHOWN) -> tuple[int, ...]:
+    """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
+
+    One that is due and not dispatched yet may lie in the past.
+    """
+    if job.status is not JobStatus.PENDING:
+        return ()
+    return tuple(islice(chain(_dispatched(job, now), _planned(job)), count))
+
+
+def _recurring_fields(job: Job) -> dict[str, Any]:
+    """Return what only a recurring job has."""
+    if job.schedule.is_one_off:
+        return {"catch_up": None, "jitter_seconds": None}
+    counted = job.catch_up.policy is CatchUpPolicy.ALL
+    catch_up = CatchUpAnswer(
+        policy=job.catch_up.policy,
+        max_runs=job.catch_up.max_runs if counted else None,
+        max_age_seconds=job.catch_up.max_age_seconds,
+    )
+    return {"catch_up": catch_up, "jitter_seconds": job.jitter_seconds}
+
+
+def _work_fields(job: Job) -> dict[str, Any]:
+    if job.work is None:
+        return {"target": None, "payload": None}
+    target = job.work.target
+    return {
+        "target": TargetAnswer(type="http", url=target.url, method=target.method, headers=target.headers),
+        "payload": None if job.work.payload is None else json.loads(job.work.payload),
+    }
+
+
+def _schedule_fields(job: Job) -> dict[str, Any]:
+    schedule = job.schedule
+    fields: dict[str, Any] = dict.fromkeys(_WHEN)
+    match schedule.timing:
+        case At(at):
+            fields["schedule_at"] = format_instant(at)
+        case Cron(expression, timezone) as cron:
+            policies = clock_policies(cron)
+            fields |= {
+                "cron_expression": expression,
+                "timezone": timezone,
+                "dst_policy": DstPolicyAnswer(gap=policies.gap, overlap=policies.overlap),
+            }
+        case Every(seconds, anchor_at):
+            fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}
+    return fields | {
+        "start_at": time_of(schedule.start_at),
+        "end_at": time_of(schedule.end_at),
+        "max_runs": schedule.max_runs,
+    }
+
+
+def _seconds(milliseconds: int) -> int | float:
+    whole, rest = divmod(milliseconds, SECOND_MS)
+    return milliseconds / SECOND_MS if rest else whole
+
+
+def _dispatched(job: Job, now: int) -> Iterator[int]:
+    """Yield the fires to come whose runs wait in the queue already."""
+    last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
+    return iter(()) if last_at is None else fires(job.schedule, now, last_at)
+
+
+def _planned(job: Job) -> Iterator[int]:
+    if job.next_fire_at is None:
+        return iter(())
+    left = None if job.schedule.max_runs is None else max(0, job.schedule.max_runs - job.runs_planned)
+    return islice(fires(job.schedule, job.next_fire_at, LATEST), left)

@@ -1,0 +1,111 @@
+"""What a user changes about a job: cancel, pause, resume, patch. Each answers with the job, and the runs under way."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from functions.api.http.edge import Edge, job_key, no_job, read_job_row
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
+from functions.api.jobs.answers import job_answer
+from functions.api.jobs.patch import read_patch
+from functions.api.jobs.spec import closed_target, never_fires, spec_of
+from timeball.domain.errors import InvalidSchedule
+from timeball.domain.job import Job
+from timeball.domain.new_job import JobSpec
+from timeball.domain.schedule import first_fire
+from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.engine.change import Request as Change
+from timeball.engine.world import World
+from timeball.ports import ContendedError
+
+_TRIES: Final = 4
+"""A patch is judged at most so often, if the job keeps changing meanwhile."""
+
+_Verb = Callable[[World, Sequence[Change]], list[Changed]]
+
+
+def cancel_job(edge: Edge, request: Request) -> Reply:
+    """Cancel a job: nothing of it is called from then on."""
+    return _change(edge, request, cancel, "cancel")
+
+
+def pause_job(edge: Edge, request: Request) -> Reply:
+    """Pause a job: no fire of its schedule starts until it is resumed."""
+    refuse_fields(request)
+    return _change(edge, request, pause, "pause")
+
+
+def resume_job(edge: Edge, request: Request) -> Reply:
+    """Resume a job: its catch-up policy decides about what was due meanwhile."""
+    refuse_fields(request)
+    return _change(edge, request, resume, "resume")
+
+
+def patch_job(edge: Edge, request: Request) -> Reply:
+    """Change a job's fields by a merge patch; the whole of what comes of it is judged as a new job's."""
+    patch = read_body(request, MERGE_PATCH)
+    version, key = expected_version(request), job_key(request)
+    for _ in range(_TRIES):
+        job = read_job_row(edge, key, with_work=True)
+        if version is not None and job.version != version:
+            raise stale("job", job.version, "change")
+        if not job.is_open:
+            raise _ended(job, "change")
+        spec = _spec(edge, job, patch)
+        done = _revise(edge.world, job, spec)
+        if done.outcome is not Outcome.STALE or version is not None:
+            changed = replace(_changed(done, "change"), work=spec.work)
+            return _answer(edge, changed, done)
+    raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
+    version, key = expected_version(request), job_key(request)
+    done = verb(edge.world, [(key, version)])[0]
+    changed = _changed(done, name)
+    return _answer(edge, replace(changed, work=read_job_row(edge, key, with_work=True).work), done)
+
+
+def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
+    """Return what a patch makes of a job. Raises ProblemError that names all that is wrong with it."""
+    now = edge.world.clock.now()
+    wanted, errors = read_patch(job, patch, now)
+    if errors:
+        raise invalid(errors)
+    spec = spec_of(wanted, job.key, job.fingerprint or "", now)
+    unfit = never_fires(wanted, spec.schedule, now) if spec.schedule != job.schedule else []
+    if job.work is None or spec.work.target != job.work.target:
+        unfit += closed_target(wanted, edge.addresses)
+    if unfit:
+        raise invalid(unfit)
+    return spec
+
+
+def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
+    try:
+        return revise(world, [(job, spec)])[0]
+    except InvalidSchedule as bad:
+        is_used_up = first_fire(spec.schedule, world.clock.now()) is not None
+        raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
+
+
+def _changed(done: Changed, verb: str) -> Job:
+    """Return the job as it was changed. Raises ProblemError if it was not."""
+    if done.job is None or done.outcome is Outcome.NOT_FOUND:
+        raise no_job()
+    if done.outcome is Outcome.STALE:
+        raise stale("job", done.job.version, verb)
+    if done.outcome is Outcome.ENDED:
+        raise _ended(done.job, verb)
+    return done.job
+
+
+def _answer(edge: Edge, job: Job, done: Changed) -> Reply:
+    answer = job_answer(job, edge.world.clock.now(), claimed_runs=[str(run) for run in done.claimed])
+    return ok(answer, version=job.version)
+
+
+def _ended(job: Job, verb: str) -> ProblemError:
+    return ProblemError(Problem.JOB_ENDED, f"The job is {job.status} already; there is nothing to {verb}.")

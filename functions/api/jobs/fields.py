@@ -1,0 +1,72 @@
+"""The fields of a job that need more than a type: what a value must look like, with the sentence that says so."""
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from functions.api.http.body import compact
+from timeball.domain.retry import Cause
+
+MAX_PAYLOAD_BYTES: Final = 256 * 1024
+MAX_TAGS: Final = 50
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
+
+
+def _plain(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("Leave out the control characters.")
+    return text
+
+
+def cut_behind(limit: int) -> Callable[[object], object]:
+    """Return what leaves of an object just enough entries to be too many: each is judged before their number is."""
+
+    def cut(entries: object) -> object:
+        return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries
+
+    return cut
+
+
+def _payload(payload: object) -> object:
+    size = len(compact(payload).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"The payload has {size} bytes; at most {MAX_PAYLOAD_BYTES} (256 KB) are allowed.")
+    return payload
+
+
+def _retry_cause(text: str) -> str:
+    if not _RETRY_CAUSE.fullmatch(text):
+        raise ValueError('Give timeout, connection, reported, a status such as "409", or a class: "3xx", "4xx", "5xx".')
+    return text
+
+
+def _retry_causes(causes: list[str]) -> list[str]:
+    if len(set(causes)) < len(causes):
+        raise ValueError("Give each entry once.")
+    return causes
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
+Tags = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_plain)],
+        Annotated[str, Field(max_length=256), AfterValidator(_plain)],
+    ],
+    Field(max_length=MAX_TAGS),
+    BeforeValidator(cut_behind(MAX_TAGS)),
+]
+Payload = Annotated[Any, AfterValidator(_payload)]
+RetryCause = Annotated[
+    str,
+    AfterValidator(_retry_cause),
+    WithJsonSchema({"type": "string", "pattern": f"^({_RETRY_CAUSE.pattern})$", "examples": ["timeout", "409", "5xx"]}),
+]
+RetryCauses = Annotated[
+    list[RetryCause], Field(max_length=20, json_schema_extra={"uniqueItems": True}), AfterValidator(_retry_causes)
+]
+Factor = Annotated[float, Field(ge=1, le=10)]

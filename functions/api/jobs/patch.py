@@ -1,0 +1,160 @@
+"""A stored job as the request that would make it, and what a merge patch (RFC 7396) makes of that.
+
+Invariant: a job's document, read as any request is, asks for just what the job is.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from functions.api.http.problems import ENOUGH_ERRORS, FieldError
+from functions.api.http.sentences import field_errors, model_of
+from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
+from timeball.domain.catch_up import CatchUp, CatchUpPolicy
+from timeball.domain.instants import format_instant
+from timeball.domain.job import Completion, Job, Work
+from timeball.domain.schedule import At, Cron, Every, Schedule
+
+_TO_CALL: Final = ("handler", "target")
+
+
+def document_of(job: Job) -> dict[str, Any]:
+    """Return a job that was read with its work as a request body. What need not be said is left out."""
+    if job.work is None:
+        raise ValueError(f"job {job.key.job_id} was read without its work")
+    document = {
+        "name": job.name,
+        "target": _target(job.work),
+        **_schedule(job.schedule),
+        "priority": job.priority.value,
+        "overlapPolicy": job.overlap.value,
+        "maxRetries": job.retry.max_retries,
+        "retryPolicy": {
+            "baseSeconds": job.retry.base_seconds,
+            "factor": job.retry.factor,
+            "maxSeconds": job.retry.max_seconds,
+            "jitter": job.retry.jitter.value,
+            "maxAgeSeconds": job.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in job.retry.retry_on],
+        },
+        "timeoutSeconds": job.timeout_seconds,
+        "completion": job.completion.value,
+        "heartbeatSeconds": job.heartbeat_seconds,
+        "delivery": job.delivery.value,
+        "tags": dict(job.tags),
+    }
+    if not job.schedule.is_one_off:
+        document |= {"catchUp": _catch_up(job.catch_up), "jitterSeconds": job.jitter_seconds}
+    said = {name: value for name, value in document.items() if value is not None}
+    return said if job.work.payload is None else {**said, "payload": json.loads(job.work.payload)}
+
+
+def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
+    """Judge the job that a patch makes of a stored one: the request for it, and all that is wrong with that.
+
+    A time that has passed since the job was made is no mistake unless the patch gives it.
+    """
+    document = document_of(job)
+    merged = patched(document, patch)
+    request, errors, errors_now = read_job_request(merged, now)
+    unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
+    errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
+    errors += _unscheduled(document, merged)
+    kept = _kept_times(job, request)
+    return request, [*errors, *(error for error in errors_now if error.field not in kept)]
+
+
+def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document that a patch makes of a job's, without what the patch leaves meaningless.
+
+    A new schedule takes the place of the old one, whatever its form, and a new `handler` that of the target. What went
+    with these alone goes with them, unless the patch itself gives it: then it is judged as in any request.
+    """
+    merged = _merged(document, patch)
+    given = {name for name, value in patch.items() if value is not None}
+    for alternatives in (SCHEDULE_FORMS, _TO_CALL):
+        if given & set(alternatives):
+            merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
+    for name, partners in JOB_NEEDS.items():
+        if name not in given and not merged.keys() & set(partners):
+            merged.pop(name, None)
+    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK:
+        merged.pop("heartbeatSeconds", None)
+    catch_up, asked = merged.get("catchUp"), patch.get("catchUp")
+    if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
+        catch_up["maxRuns"] = asked.get("maxRuns")
+    return merged
+
+
+def _merged(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _merged(merged.get(name), value) if isinstance(value, dict) else value
+    return merged
+
+
+def _unknown_nulls(model: type[BaseModel], patch: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Find what a patch removes that no job has, at whatever depth: the merged document does not show it."""
+    fields = {field.alias: field for field in model.model_fields.values()}
+    for name, value in patch.items():
+        if name not in fields:
+            if value is None:
+                yield (name,)
+        elif isinstance(value, dict) and (part := model_of(fields[name].annotation)) is not None:
+            yield from ((name, *loc) for loc in _unknown_nulls(part, value))
+
+
+def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
+    return {"type": "extra_forbidden", "loc": loc, "msg": "", "input": None}
+
+
+def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Name the schedule that a patch takes away without another: a request without any means now."""
+    if not merged.keys() & set(SCHEDULE_FORMS):
+        for form in SCHEDULE_FORMS:
+            if form in document:
+                yield FieldError(
+                    form, "Give another schedule instead, such as delaySeconds 0 for now, or pause the job."
+                )
+
+
+def _kept_times(job: Job, request: JobRequest) -> set[str]:
+    kept = set()
+    if request.end_at == job.schedule.end_at:
+        kept.add("endAt")
+    if request.schedule_at is not None and job.schedule.timing == At(request.schedule_at):
+        kept.add("scheduleAt")
+    return kept
+
+
+def _target(work: Work) -> dict[str, Any]:
+    target = work.target
+    return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}
+
+
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    window = {
+        "startAt": None if schedule.start_at is None else format_instant(schedule.start_at),
+        "endAt": None if schedule.end_at is None else format_instant(schedule.end_at),
+        "maxRuns": schedule.max_runs,
+    }
+    match schedule.timing:
+        case At(at):
+            return {"scheduleAt": format_instant(at)}
+        case Cron(expression, timezone, gap, overlap):
+            asked = {"gap": gap and gap.value, "overlap": overlap and overlap.value}
+            return {"cronExpression": expression, "timezone": timezone, "dstPolicy": asked, **window}
+        case Every(seconds, anchor_at):
+            return {"everySeconds": seconds, "anchorAt": format_instant(anchor_at), **window}
+
+
+def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
+    counted = {"maxRuns": catch_up.max_runs} if catch_up.policy is CatchUpPolicy.ALL else {}
+    return {"policy": catch_up.policy.value, **counted, "maxAgeSeconds": catch_up.max_age_seconds}

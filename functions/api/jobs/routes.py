@@ -1,0 +1,81 @@
+"""The routes of jobs."""
+
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.jobs.answers import JobAnswer
+from functions.api.jobs.changing import cancel_job, patch_job, pause_job, resume_job
+from functions.api.jobs.creating import create_job
+from functions.api.jobs.reading import read_job
+from functions.api.jobs.request import JobRequest
+from functions.api.jobs.triggering import TriggerRequest, trigger_job
+from functions.api.runs.answers import RunAnswer
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/jobs",
+        create_job,
+        "Create a job",
+        JobAnswer,
+        status=201,
+        body=JobRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.IDEMPOTENCY_CONFLICT,),
+    ),
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}",
+        read_job,
+        "Read a job with its latest run",
+        JobAnswer,
+    ),
+    Route(
+        "DELETE",
+        "/v1/jobs/{jobId}",
+        cancel_job,
+        "Cancel a job",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "PATCH",
+        "/v1/jobs/{jobId}",
+        patch_job,
+        "Change a job by a merge patch: its schedule, its target, its policies",
+        JobAnswer,
+        body=JobRequest,
+        headers=("If-Match",),
+        problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/pause",
+        pause_job,
+        "Pause a job: no fire of its schedule starts until it is resumed",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/resume",
+        resume_job,
+        "Resume a paused job; its catch-up policy decides about what was due meanwhile",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/trigger",
+        trigger_job,
+        "Run a job now, beside its schedule",
+        RunAnswer,
+        status=201,
+        body=TriggerRequest,
+        is_body_optional=True,
+        headers=("Idempotency-Key",),
+        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+    ),
+)

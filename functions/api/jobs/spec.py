@@ -1,0 +1,106 @@
+"""From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from functions.api.http.body import compact
+from functions.api.http.problems import FieldError
+from functions.api.jobs.request import CatchUp, JobRequest, RetryPolicy
+from functions.api.schedules.fields import timing_of
+from timeball.aws.addresses import AddressRules
+from timeball.domain import catch_up, retry
+from timeball.domain.ids import JobKey
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Priority, Work
+from timeball.domain.new_job import JobSpec
+from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.schedule import At, Schedule, first_fire
+
+
+def schedule_of(request: JobRequest, now: int) -> Schedule:
+    """Return the schedule that a faultless request asks for at an instant (ms)."""
+    timing = timing_of(request, now) or At(now + (request.delay_seconds or 0) * SECOND_MS)
+    return Schedule(timing, request.start_at, request.end_at, request.max_runs)
+
+
+def spec_of(request: JobRequest, key: JobKey, fingerprint: str, now: int) -> JobSpec:
+    """Return what a faultless request asks of the engine. What is not given takes its default."""
+    return JobSpec(
+        key=key,
+        schedule=schedule_of(request, now),
+        work=_work(request),
+        fingerprint=fingerprint,
+        name=request.name,
+        tags=request.tags or {},
+        priority=Priority(request.priority or Priority.NORMAL),
+        retry=_retry(request),
+        timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
+        completion=Completion(request.completion or Completion.ANSWER),
+        heartbeat_seconds=request.heartbeat_seconds,
+        delivery=Guarantee(request.delivery or Guarantee.AT_LEAST_ONCE),
+        catch_up=_catch_up(request),
+        overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
+        jitter_seconds=request.jitter_seconds or 0,
+    )
+
+
+def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
+    """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
+    if first_fire(schedule, now) is not None:
+        return []
+    form = "everySeconds" if request.every_seconds is not None else "cronExpression"
+    if request.end_at is None:
+        return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
+    return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
+
+
+def closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
+    """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach.
+
+    What a name stands for is looked up, and judged, at each call.
+    """
+    field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
+    parts = urlsplit(url or "")
+    try:
+        address = ip_address((parts.hostname or "").removesuffix("."))
+    except ValueError:
+        return []
+    if addresses.is_open(address, parts.port or (443 if parts.scheme == "https" else 80)):
+        return []
+    return [FieldError(field, "Webhooks do not call this address: it is private, local or reserved.")]
+
+
+def _work(request: JobRequest) -> Work:
+    payload = compact(request.payload) if "payload" in request.model_fields_set else None
+    if request.target is not None:
+        return Work(HttpTarget(request.target.url, request.target.method, request.target.headers), payload)
+    if request.handler is None:
+        raise ValueError("a faultless request names a handler or a target")
+    return Work(HttpTarget(request.handler), payload)
+
+
+def _catch_up(request: JobRequest) -> catch_up.CatchUp:
+    asked = request.catch_up or CatchUp.model_validate({})
+    max_runs = catch_up.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
+    return catch_up.CatchUp(catch_up.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
+
+
+def _retry(request: JobRequest) -> retry.RetryPolicy:
+    asked = request.retry_policy or RetryPolicy.model_validate({})
+    return retry.RetryPolicy(
+        max_retries=retry.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
+        base_seconds=asked.base_seconds,
+        factor=asked.factor,
+        max_seconds=asked.max_seconds,
+        jitter=retry.Jitter(asked.jitter),
+        max_age_seconds=asked.max_age_seconds,
+        retry_on=tuple(sorted(asked.retry_on, key=_place)),
+    )
+
+
+def _place(cause: str) -> tuple[int, str]:
+    """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
+    named = [*retry.Cause]
+    if cause in named:
+        return named.index(retry.Cause(cause)), ""
+    return len(named) + (not cause.isdigit()), cause

@@ -1,0 +1,125 @@
+"""What a job calls: a URL that HTTP would send, and headers that are not Timeball's own."""
+
+import re
+from ipaddress import AddressValueError, IPv4Address
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from functions.api.http.request_model import Strict
+from functions.api.jobs.fields import cut_behind
+
+MAX_URL_LENGTH: Final = 2048
+MAX_HEADERS: Final = 50
+MAX_HEADER_BYTES: Final = 8 * 1024
+
+_URL: Final = re.compile(r"[!-~]+", re.ASCII)
+_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]{{2,45}}\]", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}", re.ASCII)
+_HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?", re.ASCII)
+_OWN_PREFIXES: Final = ("timeball-", "webhook-")
+_OWN_HEADERS: Final = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "idempotency-key",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def _url(url: str) -> str:
+    """Accept an absolute http or https URL that names a host, and nothing that HTTP would not send."""
+    if not _URL.fullmatch(url):
+        raise ValueError("A URL holds no blanks and no characters beyond ASCII; percent-encode them.")
+    if not url.lower().startswith(("https://", "http://")):
+        raise ValueError("Give a URL that begins with https:// or http://.")
+    if "#" in url:
+        raise ValueError("Leave out the fragment (#...): it is never sent.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError("This is no URL; write one such as https://example.com/hook.") from None
+    if "@" in parts.netloc:
+        raise ValueError("Put no user name and no password into the URL; send an Authorization header instead.")
+    bracketed, closing, _ = parts.netloc.rpartition("]")
+    host = bracketed + closing if closing else parts.netloc.partition(":")[0]
+    if port == 0 or len(host) > 253 or not _HOST.fullmatch(host):
+        raise ValueError("The URL names no host that can be called; write one such as https://example.com/hook.")
+    if _is_odd_address(host.removesuffix(".")):
+        raise ValueError("Write an address as four decimal numbers, such as 203.0.113.7, or give a name.")
+    return url
+
+
+def _is_odd_address(host: str) -> bool:
+    """Say whether a host would be looked up as an address, as `127.1` and `0x7f000001` are, but is not written as one.
+
+    The last label decides: no name ends in a number.
+    """
+    if not _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return False
+    try:
+        IPv4Address(host)
+    except AddressValueError:
+        return True
+    return False
+
+
+def _handler(text: str) -> str:
+    if "://" not in text:
+        raise ValueError("Give an https:// or http:// URL; ids of tasks are not available yet.")
+    return _url(text)
+
+
+def _header_name(name: str) -> str:
+    if not _HEADER_NAME.fullmatch(name):
+        raise ValueError("This is no legal name of a header; use letters, digits and hyphens.")
+    if name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIXES):
+        raise ValueError("Leave this header out: Timeball sets it itself.")
+    return name
+
+
+def _header_value(value: str) -> str:
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ValueError("A header's value is one line of ASCII without blanks at its ends.")
+    return value
+
+
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    if len({name.lower() for name in headers}) < len(headers):
+        raise ValueError("Give each header once; upper and lower case make no difference.")
+    if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
+        raise ValueError(f"All headers together may hold {MAX_HEADER_BYTES} bytes.")
+    return headers
+
+
+Handler = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_handler)]
+Url = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_url)]
+Headers = Annotated[
+    dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]],
+    Field(max_length=MAX_HEADERS),
+    AfterValidator(_headers),
+    BeforeValidator(cut_behind(MAX_HEADERS)),
+]
+
+
+class Target(Strict):
+    """What to call."""
+
+    type: Literal["http"]
+    url: Url
+    method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = "POST"
+    headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")

@@ -1,0 +1,51 @@
+"""A job is run by hand, beside its schedule, once for each Idempotency-Key."""
+
+from pydantic import Field
+
+from functions.api.http.body import canonical, compact
+from functions.api.http.edge import Edge, job_cancelled, job_key, no_job
+from functions.api.http.identity import fingerprint
+from functions.api.http.problems import invalid
+from functions.api.http.reply import Reply, created
+from functions.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.jobs.fields import Payload
+from functions.api.runs.answers import run_answer
+from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
+
+
+class TriggerRequest(Strict):
+    """What is unlike the job in a run that is triggered by hand."""
+
+    payload: Payload = Field(
+        None, description="Any JSON, at most 256 KB: the body of this run's calls, instead of the job's payload."
+    )
+
+
+def trigger_job(edge: Edge, request: Request) -> Reply:
+    """Run a job now, beside its schedule; repeat the first run to the same Idempotency-Key and body."""
+    body = read_optional_body(request)
+    wanted, _, errors = read_fields(TriggerRequest, body)
+    idempotent = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    has_payload = "payload" in wanted.model_fields_set
+    asked = Trigger(
+        job_key(request),
+        payload=compact(wanted.payload) if has_payload else None,
+        has_payload=has_payload,
+        request=None if idempotent is None else fingerprint(idempotent.encode()),
+        fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
+    )
+    return _triggered(trigger(edge.world, [asked])[0])
+
+
+def _triggered(done: Triggered) -> Reply:
+    if done.outcome is Triggering.CANCELLED:
+        raise job_cancelled()
+    if done.run is None:
+        raise no_job()
+    if done.outcome is Triggering.CONFLICT:
+        raise key_conflict()
+    is_repeated = done.outcome is Triggering.REPEATED
+    return created(run_answer(done.run), f"/v1/runs/{done.run.id}", is_repeated=is_repeated)

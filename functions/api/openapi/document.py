@@ -1,0 +1,185 @@
+"""The OpenAPI 3.1 document, made from the table of routes and the models; a test keeps docs/openapi.json current."""
+
+import json
+from functools import cache
+from typing import Any, Final
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from functions.api.backfills.answers import BackfillAnswer
+from functions.api.http.problems import CONTENT_TYPE, MAX_ERRORS, Problem
+from functions.api.http.request import MERGE_PATCH
+from functions.api.http.route import Route
+from functions.api.jobs.answers import JobAnswer
+from functions.api.jobs.request import JobRequest
+from functions.api.openapi.parameters import described_parameter
+from functions.api.openapi.patch_schema import patch_of
+from functions.api.routes import ROUTES
+
+VERSION: Final = "1.0.0"
+
+_REF: Final = "#/components/schemas/{model}"
+_VERSIONED: Final = (JobAnswer, BackfillAnswer)
+"""The answers that come with an ETag."""
+_PATCH_OF: Final[dict[type[BaseModel], str]] = {JobRequest: "JobPatch"}
+
+
+class FieldProblem(BaseModel):
+    """One bad field and what to do about it."""
+
+    field: str = Field(description="Its path, such as `target.headers.Host`.")
+    message: str
+
+
+class ProblemDetails(BaseModel):
+    """An RFC 9457 problem."""
+
+    type: str = Field(description="Stable; one of `urn:timeball:problem:...`.")
+    title: str
+    status: int
+    detail: str = Field(description="One sentence that a person can act on.")
+    instance: str = Field(description="The id of the request, also in `X-Request-Id`.")
+    errors: list[FieldProblem] = Field(
+        default_factory=list, description=f"Every bad field, at once; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
+    )
+
+
+def document() -> dict[str, Any]:
+    """Return the document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Timeball",
+            "version": VERSION,
+            "description": "Run work now, later, at an interval or on a cron; see what became of it.",
+        },
+        "security": [{"apiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "responses": {problem.slug: _problem_response(problem) for problem in Problem},
+            "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}},
+        },
+    }
+
+
+@cache
+def document_text() -> str:
+    """Return the document as JSON text, as it is served."""
+    return json.dumps(document(), indent=2) + "\n"
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    path_parameters = tuple(part[1:-1] for part in route.path.split("/") if part.startswith("{"))
+    described: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "responses": _responses(route),
+    }
+    if route.alias_of:
+        described["description"] = f"Another name of `{route.alias_of}`."
+    if route.is_public:
+        described["security"] = []
+    names = (*path_parameters, *route.query, *route.headers)
+    if names:
+        described["parameters"] = [described_parameter(name, route.path) for name in names]
+    if route.body:
+        described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
+    return described
+
+
+def _operation_id(route: Route) -> str:
+    first, *rest = route.operation.__name__.split("_")
+    name = first + "".join(word.capitalize() for word in rest)
+    return name + "Alias" if route.alias_of else name
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    by_status: dict[int, list[Problem]] = {}
+    for problem in route.all_problems:
+        by_status.setdefault(problem.status, []).append(problem)
+    responses = {
+        str(status): {
+            "description": "Done." if status == 200 else "Created.",
+            "headers": _headers(status, answer),
+            "content": _json_content(answer) if answer else {"application/json": {"schema": {}}},
+        }
+        for status, answer in sorted(route.answers.items())
+    }
+    for status, problems in sorted(by_status.items()):
+        responses[str(status)] = _shared_response(problems)
+    return responses
+
+
+def _shared_response(problems: list[Problem]) -> dict[str, Any]:
+    if len(problems) == 1:
+        return {"$ref": f"#/components/responses/{problems[0].slug}"}
+    response = _problem_response(problems[0])
+    response["description"] = "; or: ".join(problem.title for problem in problems)
+    del response["content"][CONTENT_TYPE]["example"]
+    return response
+
+
+def _headers(status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
+    names = ["X-Request-Id"]
+    if answer in _VERSIONED:
+        names.append("ETag")
+    if status == 201:
+        names += ["Location", "Idempotency-Replayed"]
+    return {name: {"schema": {"type": "string"}} for name in names}
+
+
+def _problem_response(problem: Problem) -> dict[str, Any]:
+    example = {"type": problem.type, "title": problem.title, "status": problem.status}
+    schema = {"$ref": _REF.format(model="Problem")}
+    return {
+        "description": f"{problem.title}.",
+        "content": {CONTENT_TYPE: {"schema": schema, "example": example}},
+    }
+
+
+def _json_content(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
+
+
+def _body_content(route: Route) -> dict[str, Any]:
+    if route.body is None:
+        return {}
+    if route.method != "PATCH":
+        return _json_content(route.body)
+    schema = {"$ref": _REF.format(model=_PATCH_OF[route.body])}
+    return {media_type: {"schema": schema} for media_type in MERGE_PATCH}
+
+
+def _schemas() -> dict[str, Any]:
+    bodies = {route.body for route in ROUTES if route.body}
+    answers = {answer for route in ROUTES for answer in route.answers.values() if answer}
+    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        *((model, "validation") for model in bodies),
+        *((model, "serialization") for model in answers),
+        (ProblemDetails, "serialization"),
+    ]
+    _, definitions = models_json_schema(wanted, by_alias=True, ref_template=_REF)
+    schemas: dict[str, Any] = definitions["$defs"]
+    schemas["Problem"] = schemas.pop("ProblemDetails")
+    for model, name in _PATCH_OF.items():
+        schemas[name] = patch_of(schemas[model.__name__], schemas)
+        schemas[name]["description"] = "A merge patch (RFC 7396): what is given replaces, null removes, the rest stays."
+    return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
+
+
+def _tidy(schema: Any) -> Any:  # noqa: ANN401 - a schema is any JSON
+    """Leave out what says nothing: titles made from names, and defaults of null."""
+    if isinstance(schema, list):
+        return [_tidy(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _tidy(part)
+        for name, part in schema.items()
+        if not (name == "title" and isinstance(part, str)) and not (name == "default" and part is None)
+    }

@@ -1,0 +1,79 @@
+"""The parameters of paths, queries and headers: what the document says of them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from functions.api.dead_letters.request import ERROR_CHARACTERS
+from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
+from timeball.domain.reason import FAILURES
+from timeball.domain.run import RunState
+
+_INSTANT: Final = {"type": "string", "format": "date-time"}
+_PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "jobId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
+    "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "backfillId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
+    },
+    "status": {
+        "in": "query",
+        "description": "Only runs in one of these states.",
+        "style": "form",
+        "explode": False,
+        "schema": {"type": "array", "items": {"enum": [state.value for state in RunState]}},
+    },
+    "from": {"in": "query", "description": "No (first) fire time before this.", "schema": _INSTANT},
+    "to": {"in": "query", "description": "No (first) fire time after this.", "schema": _INSTANT},
+    "reason": {
+        "in": "query",
+        "description": "Only runs with this reason.",
+        "schema": {"enum": [reason.value for reason in FAILURES]},
+    },
+    "error": {
+        "in": "query",
+        "description": "Part of what the last attempt's error says, in upper or lower case.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS},
+    },
+    "limit": {
+        "in": "query",
+        "description": "Items of a page.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    },
+    "cursor": {
+        "in": "query",
+        "description": "`nextCursor` of the page before; the rest of the query must be the same.",
+        "schema": {"type": "string"},
+    },
+    "Idempotency-Key": {
+        "in": "header",
+        "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    },
+    "If-Match": {
+        "in": "header",
+        "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
+        "schema": {"type": "string"},
+    },
+}
+_AGAINST_A_LIMIT: Final = (
+    "Keeps no answer, for what was dealt with is dead no more; refused beside `limit`, whose repeat goes further."
+)
+_ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
+    ("/v1/dead-letters", "from"): {"description": "No death before this."},
+    ("/v1/dead-letters", "to"): {"description": "No death after this."},
+    ("/v1/dead-letters:replay", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
+    ("/v1/dead-letters:discard", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
+}
+"""What the same names mean on other paths."""
+
+
+def described_parameter(name: str, path: str) -> dict[str, Any]:
+    """Return the description of a parameter of a path."""
+    return {"name": name, **_PARAMETERS[name], **_ELSEWHERE.get((path, name), {})}

@@ -1,0 +1,203 @@
+"""What the API answers about runs and their attempts: the models, and how they are filled from the domain's runs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import Field
+
+from functions.api.http.reply import Answer, Time, time_of
+from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.evolve import evolve
+from timeball.domain.ids import Origin
+from timeball.domain.instants import SECOND_MS, format_instant
+from timeball.domain.reason import SENTENCES, Reason
+from timeball.domain.run import Run, RunState
+from timeball.engine.attempts import inline
+
+MAX_BODIES_BYTES: Final = 512 * 1024
+"""Of all the bodies of one run's attempts: JSON makes up to six bytes of one, and an answer may have six million."""
+
+
+class CallbackAnswer(Answer):
+    """What a run waits for whose target answered 202: that the target says how it ended."""
+
+    until: Time = Field(description="Then the attempt has timed out, whatever was heard of it.")
+    heartbeat_seconds: int | None = Field(description="How often the target must be heard of; null: it need not be.")
+    lease_until: Time = Field(description="By then the target must be heard of, or have said how it ended.")
+
+
+class RunAnswer(Answer):
+    """One row of the fire ledger; a range of skipped fires is one row, with its last one and their count."""
+
+    run_id: str
+    job_id: str
+    fire_time: Time = Field(description="The nominal instant.")
+    last_fire_time: Time | None = Field(description="Of a skipped range, its last instant.")
+    count: int = Field(description="Instants that this row stands for.")
+    origin: Origin
+    backfill_id: str | None = Field(description="The backfill that it belongs to.")
+    status: RunState
+    reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
+    reason_text: str | None = Field(description="The reason as a sentence.")
+    attempt: int = Field(description="Attempts so far; the newest one's number.")
+    next_attempt_at: Time | None = Field(description="Before this no call leaves, while the run waits for one.")
+    created_at: Time
+    started_at: Time | None = Field(description="When the first attempt's call left.")
+    finished_at: Time | None
+    lateness_seconds: float | None = Field(description="`startedAt` minus `fireTime`.")
+    cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
+    callback: CallbackAnswer | None = Field(description="While its target has answered 202 and is to report.")
+    discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
+
+
+class AttemptAnswer(Answer):
+    """One try of a run. `outcome` is null while it is under way."""
+
+    number: int
+    outcome: Outcome | None
+    claimed_at: Time
+    started_at: Time | None = Field(description="When the call left.")
+    finished_at: Time | None
+    http_status: int | None
+    error: str | None
+    body: str | None = Field(description="What the target answered, at most 16 KB of it.")
+
+
+class ResultAnswer(Answer):
+    """What the target answered to the attempt that succeeded, or reported of it later, as JSON text."""
+
+    http_status: int | None = Field(description="Null if it was reported later.")
+    body: str | None = Field(description="At most 16 KB of it.")
+
+
+class RunDetailAnswer(RunAnswer):
+    """A run with all of its attempts."""
+
+    attempts: list[AttemptAnswer]
+    result: ResultAnswer | None
+
+
+class RunPageAnswer(Answer):
+    """A page of the fire ledger, newest first."""
+
+    items: list[RunAnswer]
+    next_cursor: str | None
+
+
+class HeartbeatAnswer(RunAnswer):
+    """A run that its target was heard of, and by when it must be heard of again."""
+
+    lease_until: Time = Field(description="By then the target must be heard of again, or have said how it ended.")
+
+
+def run_answer(run: Run) -> RunAnswer:
+    """Return the answer about a run."""
+    return RunAnswer(**run_fields(run))
+
+
+def heartbeat_answer(run: Run) -> HeartbeatAnswer:
+    """Return the answer about a running run that its target was heard of."""
+    if run.lease_until is None:
+        raise ValueError(f"{run.id} has no lease")
+    return HeartbeatAnswer(**run_fields(run), lease_until=format_instant(run.lease_until))
+
+
+def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
+    """Return the answer about a run and its attempts: stored, in the run's own row, and under way."""
+    attempts = _attempts(run, stored)
+    answers = [_attempt_answer(attempt) for attempt in _shown(attempts)]
+    if run.state is RunState.RUNNING and run.attempt not in attempts:
+        answers.append(_live_attempt_answer(run))
+    last = attempts.get(run.attempt) if run.state is RunState.SUCCEEDED else None
+    result = ResultAnswer(http_status=last.status, body=last.body) if last else None
+    return RunDetailAnswer(**run_fields(run), attempts=answers, result=result)
+
+
+def _shown(attempts: Mapping[int, Attempt]) -> list[Attempt]:
+    """Return the attempts by number, without the bodies of the older ones if all together would be too much."""
+    shown: list[Attempt] = []
+    left = MAX_BODIES_BYTES
+    for _, attempt in sorted(attempts.items(), reverse=True):
+        left -= len((attempt.body or "").encode())
+        shown.append(attempt if left >= 0 else evolve(attempt, body=None))
+    return shown[::-1]
+
+
+def _attempts(run: Run, stored: Iterable[Attempt]) -> dict[int, Attempt]:
+    """Return the attempts that ended, by number. A stored one tells more than the run's row, if it tells the same.
+
+    It may not: an executor stores what it saw before it writes the run, and its target's own word may come in between.
+    """
+    attempts = {attempt.number: attempt for attempt in stored}
+    if run.last is not None:
+        full = attempts.get(run.last.number)
+        attempts[run.last.number] = full if full is not None and inline(full) == run.last else run.last
+    return attempts
+
+
+def run_fields(run: Run) -> dict[str, Any]:
+    """Return what every answer about a run tells."""
+    return {
+        "run_id": str(run.id),
+        "job_id": run.id.job.job_id,
+        "fire_time": format_instant(run.id.fire_at),
+        "last_fire_time": time_of(run.last_fire_at),
+        "count": run.count,
+        "origin": run.id.origin,
+        "backfill_id": run.id.series or None,
+        "status": run.state,
+        "reason": run.reason,
+        "reason_text": None if run.reason is None else SENTENCES[run.reason],
+        "attempt": run.attempt,
+        "next_attempt_at": next_attempt_at(run),
+        "created_at": format_instant(run.created_at),
+        "started_at": time_of(run.first_started_at),
+        "finished_at": time_of(run.finished_at),
+        "lateness_seconds": None if run.lateness_ms is None else run.lateness_ms / SECOND_MS,
+        "cancel_requested": run.cancel_requested,
+        "callback": _callback_answer(run),
+        "discarded_at": time_of(run.discarded_at),
+    }
+
+
+def next_attempt_at(run: Run) -> str | None:
+    """Return before when no call leaves, if the run waits for one."""
+    waits = run.state in {RunState.QUEUED, RunState.RETRYING}
+    return format_instant(run.not_before) if waits else None
+
+
+def _callback_answer(run: Run) -> CallbackAnswer | None:
+    callback = run.callback
+    if callback is None:
+        return None
+    return CallbackAnswer(
+        until=format_instant(callback.until),
+        heartbeat_seconds=None if callback.heartbeat_ms is None else callback.heartbeat_ms // SECOND_MS,
+        lease_until=format_instant(callback.until if run.lease_until is None else run.lease_until),
+    )
+
+
+def _attempt_answer(attempt: Attempt) -> AttemptAnswer:
+    return AttemptAnswer(
+        number=attempt.number,
+        outcome=attempt.outcome,
+        claimed_at=format_instant(attempt.claimed_at),
+        started_at=time_of(attempt.started_at),
+        finished_at=time_of(attempt.finished_at),
+        http_status=attempt.status,
+        error=attempt.error,
+        body=attempt.body,
+    )
+
+
+def _live_attempt_answer(run: Run) -> AttemptAnswer:
+    return AttemptAnswer(
+        number=run.attempt,
+        outcome=None,
+        claimed_at=format_instant(run.created_at if run.claimed_at is None else run.claimed_at),
+        started_at=None if run.callback is None else format_instant(run.callback.called_at),
+        finished_at=None,
+        http_status=None,
+        error=None,
+        body=None,
+    )

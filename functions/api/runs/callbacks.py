@@ -1,0 +1,119 @@
+"""What the target of a callback run says of the attempt that it was called with: done, failed, or still at work."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from functions.api.http.body import compact
+from functions.api.http.edge import Edge, no_run, run_id_in
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request, read_body
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.runs.answers import heartbeat_answer, run_answer
+from timeball.domain.run import Run
+from timeball.engine.callback import Answered, Heard, Word, heartbeat, report
+
+MAX_RESULT_BYTES: Final = 16 * 1024
+
+
+def _result(result: object) -> object:
+    size = len(compact(result).encode())
+    if size > MAX_RESULT_BYTES:
+        raise ValueError(
+            f"The result has {size} bytes; at most {MAX_RESULT_BYTES} (16 KB) are kept: store it elsewhere."
+        )
+    return result
+
+
+class HeartbeatRequest(Strict):
+    """An attempt whose target is still at work."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["attempt"]})
+
+    attempt: int | None = Field(None, ge=1, description="The `Timeball-Attempt` of the call. Needed.")
+
+
+class CompleteRequest(HeartbeatRequest):
+    """An attempt that has succeeded."""
+
+    result: Annotated[Any, AfterValidator(_result)] = Field(
+        None, description="Any JSON, at most 16 KB: kept as the run's result."
+    )
+
+
+class FailRequest(HeartbeatRequest):
+    """An attempt that has failed."""
+
+    error: str | None = Field(None, min_length=1, max_length=1000, description="Why, for people to read.")
+    retriable: bool | None = Field(
+        None, description="False: another try would fare no better. Default true: the retry policy decides."
+    )
+
+
+_R = TypeVar("_R", bound=HeartbeatRequest)
+
+_NO_ERROR_GIVEN = "The target reported that it failed."
+
+
+def complete_run(edge: Edge, request: Request) -> Reply:
+    """Take it from the target that the attempt has succeeded; the same word again is answered alike."""
+    wanted, attempt = _read(CompleteRequest, read_body(request))
+    body = compact(wanted.result) if "result" in wanted.model_fields_set else None
+    word = Word(run_id_in(request), attempt, body=body)
+    return ok(run_answer(_heard(report(edge.world, [word])[0], attempt)))
+
+
+def fail_run(edge: Edge, request: Request) -> Reply:
+    """Take it from the target that the attempt has failed; the retry policy decides what follows."""
+    wanted, attempt = _read(FailRequest, read_body(request))
+    may_retry = True if wanted.retriable is None else wanted.retriable
+    word = Word(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
+    return ok(run_answer(_heard(report(edge.world, [word])[0], attempt)))
+
+
+def heartbeat_run(edge: Edge, request: Request) -> Reply:
+    """Extend the attempt's lease; the answer says until when, and whether the target is asked to stop."""
+    _, attempt = _read(HeartbeatRequest, read_body(request))
+    return ok(heartbeat_answer(_heard(heartbeat(edge.world, [(run_id_in(request), attempt)])[0], attempt)))
+
+
+def _read(model: type[_R], body: Mapping[str, Any]) -> tuple[_R, int]:
+    """Return a faultless request and its attempt. Raises ProblemError that names all that is wrong."""
+    wanted, given, errors = read_fields(model, body)
+    errors += _missing(given)
+    if errors or wanted.attempt is None:
+        raise invalid(errors)
+    return wanted, wanted.attempt
+
+
+def _missing(given: set[str]) -> Iterator[FieldError]:
+    if "attempt" not in given:
+        yield FieldError("attempt", "Say which attempt this is of: give the Timeball-Attempt of the call.")
+
+
+def _heard(answered: Answered, attempt: int) -> Run:
+    """Return the run as its target's word leaves it. Raises ProblemError if that was not taken."""
+    run = answered.run
+    if run is None:
+        raise no_run()
+    match answered.outcome:
+        case Heard.NOT_EXPECTED:
+            raise ProblemError(
+                Problem.NO_CALLBACK_EXPECTED,
+                "The job of this run has completion answer: what its target answers to the call is all that counts.",
+            )
+        case Heard.STALE:
+            raise ProblemError(
+                Problem.STALE_ATTEMPT,
+                f"Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working "
+                "on it.",
+            )
+        case Heard.EXPIRED:
+            raise ProblemError(
+                Problem.LEASE_EXPIRED,
+                f"Attempt {attempt} was not heard of in time, and another may begin; stop working on it.",
+            )
+        case _:
+            return run

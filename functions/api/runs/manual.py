@@ -1,0 +1,48 @@
+"""What a person does to a single run: try it again, or cancel it."""
+
+from typing import Final
+
+from functions.api.http.edge import Edge, no_run, run_id_in
+from functions.api.http.problems import Problem, ProblemError
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request, refuse_fields
+from functions.api.runs.answers import run_answer
+from timeball.domain.run import Run, RunState
+from timeball.engine.by_hand import ByHand, Handled, cancel_runs, retry_runs
+
+_BECAME: Final = {
+    RunState.SUCCEEDED: "has succeeded",
+    RunState.FAILED: "has failed",
+    RunState.SKIPPED: "was skipped",
+    RunState.CANCELLED: "was cancelled",
+}
+
+
+def retry_run(edge: Edge, request: Request) -> Reply:
+    """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
+    refuse_fields(request)
+    return ok(run_answer(_done(retry_runs(edge.world, [run_id_in(request)])[0], "trigger the job instead")))
+
+
+def cancel_run(edge: Edge, request: Request) -> Reply:
+    """Cancel a run: one that waits ends, one that is under way is asked to stop."""
+    refuse_fields(request)
+    return ok(run_answer(_done(cancel_runs(edge.world, [run_id_in(request)])[0], "there is nothing to cancel")))
+
+
+def _done(handled: Handled, otherwise: str) -> Run:
+    """Return the run as it was changed. Raises ProblemError if it was not."""
+    run = handled.run
+    if run is None:
+        raise no_run()
+    match handled.outcome:
+        case ByHand.JOB_CANCELLED:
+            raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
+        case ByHand.WRONG_STATE if run.state is RunState.WITHDRAWN:
+            raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
+        case ByHand.WRONG_STATE if run.cancel_requested and not run.is_terminal:
+            raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
+        case ByHand.WRONG_STATE:
+            raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
+        case _:
+            return run

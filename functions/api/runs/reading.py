@@ -1,0 +1,82 @@
+"""The fire ledger: a job's runs are listed, newest first, and a run is read with every attempt."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from functions.api.http.edge import Edge, job_key, no_run, read_job_row, run_id_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import FieldError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request
+from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_answer
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.run import RunState
+from timeball.ports import LedgerQuery
+
+RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
+
+
+def list_runs(edge: Edge, request: Request) -> Reply:
+    """List a job's runs, newest first."""
+    query = ledger_query(job_key(request), request.query)
+    read_job_row(edge, query.job)
+    page = edge.world.store.ledger(query)
+    items = [run_answer(run) for run in page.runs]
+    return ok(RunPageAnswer(items=items, next_cursor=next_cursor(query, page.next_before)))
+
+
+def read_run(edge: Edge, request: Request) -> Reply:
+    """Read a run with every attempt."""
+    run = edge.world.store.read_runs([run_id_in(request)])[0]
+    if run is None:
+        raise no_run()
+    return ok(run_detail_answer(run, edge.world.store.read_attempts(run.id)))
+
+
+def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
+    """Read the query string of a job's runs. Raises ProblemError that names every bad parameter."""
+    reader = Reader(query, RUN_PARAMETERS)
+    asked = LedgerQuery(
+        job=job,
+        limit=reader.limit(),
+        from_at=reader.instant("from"),
+        to_at=reader.instant("to"),
+        states=_states(query.get("status"), reader.errors),
+    )
+    if asked.from_at is not None and asked.to_at is not None and asked.to_at < asked.from_at:
+        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+    if reader.errors:
+        raise invalid(reader.errors)
+    if "cursor" not in query:
+        return asked
+    before = _read_cursor(asked, query["cursor"])
+    if before is None:
+        raise invalid([FOREIGN])
+    return replace(asked, before=before)
+
+
+def next_cursor(query: LedgerQuery, before: RunId | None) -> str | None:
+    """Return the text by which the next page of a query is asked for, or None at its end."""
+    if before is None:
+        return None
+    states = ",".join(sorted(query.states))
+    return cursor_of((query.job.tenant, query.from_at, query.to_at, states), str(before))
+
+
+def _read_cursor(query: LedgerQuery, cursor: str) -> RunId | None:
+    before = RunId.parse(query.job.tenant, position_in(cursor))
+    is_own = before is not None and before.job == query.job and next_cursor(query, before) == cursor
+    return before if is_own else None
+
+
+def _states(text: str | None, errors: list[FieldError]) -> frozenset[RunState]:
+    """Return the states of `status`, none of them if it is not given; what is wrong is added to the errors."""
+    if text is None:
+        return frozenset()
+    known = {state.value: state for state in RunState}
+    names = text.split(",")
+    if any(name not in known for name in names):
+        errors.append(FieldError("status", f"Give one or more of {', '.join(known)}, with commas between."))
+        return frozenset()
+    return frozenset(known[name] for name in names)

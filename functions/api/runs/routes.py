@@ -1,0 +1,88 @@
+"""The routes of runs."""
+
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.runs.answers import HeartbeatAnswer, RunAnswer, RunDetailAnswer, RunPageAnswer
+from functions.api.runs.callbacks import (
+    CompleteRequest,
+    FailRequest,
+    HeartbeatRequest,
+    complete_run,
+    fail_run,
+    heartbeat_run,
+)
+from functions.api.runs.manual import cancel_run, retry_run
+from functions.api.runs.reading import RUN_PARAMETERS, list_runs, read_run
+
+_LIST_RUNS = "/v1/jobs/{jobId}/runs"
+_OF_A_CALLBACK = (Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        _LIST_RUNS,
+        list_runs,
+        "List a job's runs, newest first",
+        RunPageAnswer,
+        query=RUN_PARAMETERS,
+    ),
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}/executions",
+        list_runs,
+        "List a job's runs, newest first",
+        RunPageAnswer,
+        query=RUN_PARAMETERS,
+        alias_of=_LIST_RUNS,
+    ),
+    Route(
+        "GET",
+        "/v1/runs/{runId}",
+        read_run,
+        "Read a run with every attempt",
+        RunDetailAnswer,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/retry",
+        retry_run,
+        "Try a run that has failed, or waits for its retry, again now",
+        RunAnswer,
+        problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED, Problem.RUN_OVER),
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/cancel",
+        cancel_run,
+        "Cancel a run; one that is under way is asked to stop",
+        RunAnswer,
+        problems=(Problem.RUN_OVER,),
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/complete",
+        complete_run,
+        "Say as the target of a callback run that the attempt has succeeded",
+        RunAnswer,
+        body=CompleteRequest,
+        problems=_OF_A_CALLBACK,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/fail",
+        fail_run,
+        "Say as the target of a callback run that the attempt has failed",
+        RunAnswer,
+        body=FailRequest,
+        problems=_OF_A_CALLBACK,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/heartbeat",
+        heartbeat_run,
+        "Say as the target of a callback run that it is still at work",
+        HeartbeatAnswer,
+        body=HeartbeatRequest,
+        problems=(*_OF_A_CALLBACK, Problem.LEASE_EXPIRED),
+    ),
+)

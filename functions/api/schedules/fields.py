@@ -1,0 +1,101 @@
+"""What a request may say about when: the fields of a schedule, which creating a job and previewing one share."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from functions.api.http.fields import Instant
+from functions.api.http.problems import FieldError
+from functions.api.http.request_model import Strict
+from timeball.domain.cron import parse_cron
+from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.schedule import At, Cron, Every, Timing
+from timeball.domain.stepper import Gap, Overlap
+from timeball.domain.zones import load_zone
+
+
+def _duration(value: object) -> object:
+    """Turn an ISO 8601 duration into whole seconds; leave anything but text to the next check."""
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _cron(expression: str) -> str:
+    return parse_cron(expression).expression
+
+
+def _zone(name: str) -> str:
+    return load_zone(name).name
+
+
+_DURATION_SCHEMA: Final = {
+    "anyOf": [{"type": "integer"}, {"type": "string", "format": "duration"}],
+    "examples": [900, "PT15M"],
+}
+
+Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_DURATION_SCHEMA)]
+Period = Annotated[
+    int, BeforeValidator(_duration), Field(ge=1, le=LONGEST_PERIOD_SECONDS), WithJsonSchema(_DURATION_SCHEMA)
+]
+"""Whole seconds, also as an ISO 8601 duration."""
+
+Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})]
+ZoneName = Annotated[str, AfterValidator(_zone), WithJsonSchema({"type": "string", "examples": ["Europe/Berlin"]})]
+
+RECURRING: Final = ("cronExpression", "everySeconds")
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dstPolicy": ("cronExpression",),
+    "anchorAt": ("everySeconds",),
+    "startAt": RECURRING,
+    "endAt": RECURRING,
+}
+"""Fields that mean something only beside one of others, whatever the request."""
+
+
+class DstPolicy(Strict):
+    """What becomes of local times that clocks skip or show twice. What is not given follows from the expression."""
+
+    gap: Literal["next", "skip"] | None = Field(
+        None, description="Of times that clocks skip: fire once when they have, or not at all."
+    )
+    overlap: Literal["first", "both"] | None = Field(
+        None, description="Of times that clocks show twice: fire at the first, or at both."
+    )
+
+
+class ScheduleFields(Strict):
+    """When a job is due."""
+
+    schedule_at: Instant | None = Field(None, description="Run once, at this time.")
+    cron_expression: Expression | None = Field(None, description="Run whenever a five-field expression matches.")
+    timezone: ZoneName | None = Field(None, description="The IANA zone of `cronExpression`, default UTC.")
+    dst_policy: DstPolicy | None = Field(None, description="What a clock change does to `cronExpression`.")
+    every_seconds: Period | None = Field(None, description="Run at an interval: seconds or `PT15M`.")
+    anchor_at: Instant | None = Field(
+        None, description="An instant of the interval; default `startAt`, else the next whole second."
+    )
+    start_at: Instant | None = Field(None, description="No fire before this time.")
+    end_at: Instant | None = Field(None, description="No fire after this time.")
+
+
+def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
+    """Judge the two ends of the window together."""
+    if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
+        yield FieldError("endAt", "This lies before startAt; give a later time.")
+
+
+def timing_of(request: ScheduleFields, now: int) -> Timing | None:
+    """Return the timing that the fields of a faultless request ask for at an instant (ms), if they ask for one."""
+    if request.cron_expression is not None:
+        asked = request.dst_policy or DstPolicy.model_validate({})
+        return Cron(
+            request.cron_expression,
+            request.timezone or "UTC",
+            gap=None if asked.gap is None else Gap(asked.gap),
+            overlap=None if asked.overlap is None else Overlap(asked.overlap),
+        )
+    if request.every_seconds is not None:
+        anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at
+        return Every(request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at)
+    return None if request.schedule_at is None else At(request.schedule_at)

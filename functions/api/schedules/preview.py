@@ -1,0 +1,95 @@
+"""Show the fire times that a schedule has, before there is a job: nothing is read and nothing is stored.
+
+A schedule is read as if its job were created at the instant from which on it is shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import Field
+
+from functions.api.http.edge import Edge
+from functions.api.http.fields import Instant
+from functions.api.http.problems import FieldError, invalid
+from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.request import Request, read_body
+from functions.api.http.request_model import misplaced, read_fields
+from functions.api.schedules.fields import NEEDS, ScheduleFields, ZoneName, bad_window, timing_of
+from functions.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.domain.instants import format_instant
+from timeball.domain.job import RuleSet
+from timeball.domain.preview import preview
+from timeball.domain.schedule import Schedule
+
+MAX_COUNT: Final = 100
+"""The costliest schedules take some 5 ms of CPU for so many fires."""
+
+_COUNT: Final = 5
+_FORMS: Final = ("scheduleAt", "cronExpression", "everySeconds")
+
+
+class PreviewRequest(ScheduleFields):
+    """A schedule, and how much of it to show. Null counts as not given."""
+
+    timezone: ZoneName | None = Field(
+        None, description="The IANA zone of `cronExpression`, and of all local times; default UTC."
+    )
+    from_at: Instant | None = Field(None, alias="from", description="No fire before this time; default now.")
+    count: int | None = Field(
+        None, ge=1, le=MAX_COUNT, description="So many fire times, default 5; fewer if the schedule ends."
+    )
+
+
+class FireAnswer(Answer):
+    """One fire time of a preview."""
+
+    fire_time: Time
+    local_time: str = Field(description="What clocks show then, without an offset: `2026-10-25T02:30:00`.")
+    utc_offset: str = Field(description="Local time minus UTC: `+02:00`.")
+    note: str | None = Field(description="What a clock change does to this fire, if anything.")
+
+
+class PreviewAnswer(Answer):
+    """The next fire times of a schedule."""
+
+    items: list[FireAnswer]
+    rules: RulesAnswer
+
+
+def preview_schedule(edge: Edge, request: Request) -> Reply:
+    """Show the next fire times of a schedule."""
+    wanted, errors = read_preview_request(read_body(request))
+    if errors:
+        raise invalid(errors)
+    from_at = edge.world.clock.now() if wanted.from_at is None else wanted.from_at
+    timing = timing_of(wanted, from_at)
+    if timing is None:
+        raise ValueError("a faultless request names one form of schedule")
+    schedule = Schedule(timing, wanted.start_at, wanted.end_at)
+    items = [
+        FireAnswer(
+            fire_time=format_instant(fire.fire_at),
+            local_time=fire.local_time,
+            utc_offset=fire.utc_offset,
+            note=fire.note,
+        )
+        for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
+    ]
+    return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
+
+
+def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:
+    """Judge a body: what is good of it, and what is wrong with it."""
+    request, given, errors = read_fields(PreviewRequest, body)
+    return request, [*errors, *_together(request, given)]
+
+
+def _together(request: PreviewRequest, given: set[str]) -> Iterator[FieldError]:
+    forms = [form for form in _FORMS if form in given]
+    if not forms:
+        yield FieldError("cronExpression", f"Say when: give one of {', '.join(_FORMS)}.")
+    if len(forms) > 1:
+        for form in forms:
+            yield FieldError(form, f"Give only one of {', '.join(forms)}.")
+    yield from misplaced(given, NEEDS)
+    yield from bad_window(request)

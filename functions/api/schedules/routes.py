@@ -1,0 +1,15 @@
+"""The routes of schedules."""
+
+from functions.api.http.route import Route
+from functions.api.schedules.preview import PreviewAnswer, PreviewRequest, preview_schedule
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/schedules:preview",
+        preview_schedule,
+        "Show the next fire times of a schedule; nothing is stored",
+        PreviewAnswer,
+        body=PreviewRequest,
+    ),
+)

@@ -1,0 +1,40 @@
+"""How the tests replay and discard dead letters."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import NOW, Answer, Api
+from tests.api.runs.rows import dead
+from timeball.domain.instants import parse_instant
+from timeball.domain.run import Run
+
+VERBS = ["replay", "discard"]
+every_verb = pytest.mark.parametrize("verb", VERBS)
+
+
+def deal(api: Api, verb: str, tenant: str = "acme", **body: Any) -> Answer:
+    return api.call("POST", f"/v1/dead-letters:{verb}", body, tenant=tenant)
+
+
+def on_and_on(api: Api, verb: str, **body: Any) -> list[Any]:
+    """Ask until there is no cursor any more; return the answers."""
+    answers = [deal(api, verb, **body).body]
+    while answers[-1]["nextCursor"] is not None:
+        assert len(answers) < 50, "there is no end to it"
+        answers.append(deal(api, verb, **body, cursor=answers[-1]["nextCursor"]).body)
+    return answers
+
+
+def listed(api: Api) -> list[str]:
+    return [item["runId"] for item in api.call("GET", "/v1/dead-letters").body["items"]]
+
+
+def late(run: dict[str, Any]) -> int:
+    """Return in how many milliseconds from NOW a run that was replayed has its turn."""
+    return parse_instant(run["nextAttemptAt"]) - NOW
+
+
+def died(api: Api, job: dict[str, Any], count: int, **about: Any) -> list[Run]:
+    """Store so many dead letters of a job, which died one after the other before NOW."""
+    return [dead(api, job, number - count, **about) for number in range(count)]

@@ -1,0 +1,224 @@
+"""The list of dead letters: what stands in it, by which filters, page by page, and whose it is."""
+
+from typing import Any
+
+import pytest
+
+from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadList
+from functions.api.http.paging import cursor_of
+from tests.api.client import NOW, Api
+from tests.api.runs.rows import dead
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import LATEST, SECOND_MS, format_instant
+from timeball.domain.reason import Reason
+from timeball.engine.dead_letters import MAX_EXAMINED, DeadFilter
+
+PATH = "/v1/dead-letters"
+
+
+def pages(api: Api, query: dict[str, str]) -> list[list[int]]:
+    """Return in how many seconds from NOW the items of each page died."""
+    found: list[list[int]] = []
+    asked: dict[str, str] | None = query
+    while asked is not None:
+        answer = api.call("GET", PATH, query=asked)
+        assert answer.status == 200, answer.text
+        found.append([second_of(item["diedAt"]) for item in answer.body["items"]])
+        cursor = answer.body["nextCursor"]
+        asked = None if cursor is None else {**query, "cursor": cursor}
+    return found
+
+
+def second_of(died_at: str) -> int:
+    return SECONDS[died_at]
+
+
+SECONDS = {format_instant(NOW + second * SECOND_MS): second for second in range(2000)}
+
+
+def at(second: float) -> str:
+    return format_instant(NOW + int(second * SECOND_MS))
+
+
+class TestAnItem:
+    def test_it_is_the_run_and_what_its_last_attempt_came_to(self, api: Api, job: dict[str, Any]) -> None:
+        run = dead(api, job)
+        answer = api.call("GET", PATH)
+        assert (answer.status, answer.body["nextCursor"]) == (200, None)
+        (item,) = answer.body["items"]
+        read = api.call("GET", f"/v1/runs/{run.id}").body
+        assert {name: value for name, value in item.items() if name in read} == {
+            name: value for name, value in read.items() if name not in ("attempts", "result")
+        }
+        assert {name: item[name] for name in item.keys() - read.keys()} == {
+            "diedAt": format_instant(NOW),
+            "error": "The target answered with status 503.",
+            "httpStatus": 503,
+        }
+
+    def test_one_that_was_never_called_tells_no_error(self, api: Api, job: dict[str, Any]) -> None:
+        dead(api, job, error=None, status=None, reason=Reason.HOST_DOWN)
+        (item,) = api.call("GET", PATH).body["items"]
+        assert (item["error"], item["httpStatus"], item["reason"]) == (None, None, "host_down")
+
+    def test_a_tenant_without_any_has_an_empty_list(self, api: Api) -> None:
+        api.create()
+        assert api.call("GET", PATH).body == {"items": [], "nextCursor": None}
+
+    def test_another_tenants_are_not_listed(self, api: Api, job: dict[str, Any]) -> None:
+        dead(api, job)
+        dead(api, job, 1, tenant="globex")
+        for tenant in ("acme", "globex"):
+            (item,) = api.call("GET", PATH, tenant=tenant).body["items"]
+            assert (item["diedAt"] == at(1)) == (tenant == "globex")
+
+
+class TestFilters:
+    @pytest.fixture
+    def jobs(self, api: Api) -> list[dict[str, Any]]:
+        """Two jobs with six dead letters, a second apart; the third and the fourth died in the same way."""
+        jobs: list[dict[str, Any]] = [api.create(name="zero", everySeconds=60), api.create(name="one", everySeconds=60)]
+        for second in range(6):
+            reason = Reason.NOT_RETRIABLE if second in (2, 3) else Reason.RETRIES_EXHAUSTED
+            dead(api, jobs[second % 2], second, reason=reason, error=f"Error {second}: İt is 50% on fire\x1f.")
+        return jobs
+
+    # The query, {0} and {1} being the ids of the two jobs; the seconds of those that match, newest first.
+    @pytest.mark.parametrize(
+        ("query", "seconds"),
+        [
+            ({}, [5, 4, 3, 2, 1, 0]),
+            ({"jobId": "{1}"}, [5, 3, 1]),
+            ({"jobId": "{0}", "reason": "not_retriable"}, [2]),
+            ({"jobId": "nobody-has-this"}, []),
+            ({"reason": "not_retriable"}, [3, 2]),
+            ({"reason": "too_old"}, []),
+            ({"error": "error 4"}, [4]),
+            ({"error": "ON FIRE"}, [5, 4, 3, 2, 1, 0]),
+            ({"error": "50%"}, [5, 4, 3, 2, 1, 0]),
+            ({"error": "\x1f."}, [5, 4, 3, 2, 1, 0]),
+            ({"error": "error 4", "reason": "not_retriable"}, []),
+            ({"from": at(4)}, [5, 4]),
+            ({"to": at(1)}, [1, 0]),
+            ({"from": at(1), "to": at(3)}, [3, 2, 1]),
+            ({"from": at(3), "to": at(3)}, [3]),
+            ({"from": at(2.001), "to": at(2.999)}, []),
+            ({"from": "2026-11-21T10:30:04.250 01:00"}, [5, 4]),
+        ],
+    )
+    @pytest.mark.parametrize("limit", ["1", "2", "50"])
+    def test_what_is_listed_is_what_was_asked_for(
+        self, api: Api, jobs: list[dict[str, Any]], query: dict[str, str], seconds: list[int], limit: str
+    ) -> None:
+        ids = [job["jobId"] for job in jobs]
+        asked = {name: value.format(*ids) if name == "jobId" else value for name, value in query.items()}
+        found = pages(api, {**asked, "limit": limit})
+        assert [second for page in found for second in page] == seconds
+        assert all(len(page) == int(limit) for page in found[:-1])
+
+    @pytest.mark.parametrize(
+        ("query", "fields"),
+        [
+            ({"limit": "0"}, ["limit"]),
+            ({"limit": "201"}, ["limit"]),
+            ({"jobId": "a.b"}, ["jobId"]),
+            ({"jobId": ""}, ["jobId"]),
+            ({"reason": "bad luck"}, ["reason"]),
+            ({"reason": "not_retriable,too_old"}, ["reason"]),
+            ({"error": ""}, ["error"]),
+            ({"error": "x" * 201}, ["error"]),
+            ({"error": "\ud800"}, ["error"]),
+            ({"from": "yesterday"}, ["from"]),
+            ({"from": at(1), "to": at(0)}, ["to"]),
+            ({"taskId": "t"}, ["taskId"]),
+            ({"status": "failed", "JobId": "x"}, ["status", "JobId"]),
+            (
+                {"x": "", "limit": "x", "jobId": "ä", "reason": "x", "error": "", "from": "x", "to": "x"},
+                ["x", "limit", "jobId", "reason", "error", "from", "to"],
+            ),
+            ({"cursor": ""}, ["cursor"]),
+            ({"cursor": "!!!"}, ["cursor"]),
+            ({"cursor": "ä"}, ["cursor"]),
+            ({"cursor": "AAAAAAAAAAAAAAAA"}, ["cursor"]),
+        ],
+    )
+    def test_bad_parameters_are_all_named(self, api: Api, query: dict[str, str], fields: list[str]) -> None:
+        answer = api.call("GET", PATH, query=query)
+        assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
+        assert answer.bad_fields() == fields
+        assert all(error["message"].endswith((".", "?")) for error in answer.body["errors"])
+
+    def test_a_mistake_in_a_query_is_about_parameters_and_nothing_was_to_be_stored(self, api: Api) -> None:
+        answer = api.call("GET", PATH, query={"job_id": "x"})
+        assert answer.body["detail"] == "One field needs a change; nothing was done. See `errors`."
+        (error,) = answer.body["errors"]
+        assert error == {"field": "job_id", "message": "There is no such parameter; did you mean jobId?"}
+
+    def test_its_parameters_are_those_of_the_filter(self) -> None:
+        assert DEAD_LETTER_PARAMETERS == ("jobId", "reason", "error", "from", "to", "limit", "cursor")
+
+
+class TestPages:
+    def test_hundreds_are_listed_page_by_page_each_once(self, api: Api, job: dict[str, Any]) -> None:
+        other = api.create(everySeconds=60)
+        for second in range(600):
+            dead(api, other if second % 3 else job, second)
+        found = pages(api, {"jobId": job["jobId"], "limit": "30", "from": at(60)})
+        assert [len(page) for page in found] == [30] * 6
+        assert [second for page in found for second in page] == list(range(597, 59, -3))
+
+    def test_those_that_died_in_one_millisecond_are_told_apart(self, api: Api) -> None:
+        for _ in range(5):
+            dead(api, api.create(everySeconds=60), 7)
+        found = pages(api, {"limit": "2"})
+        assert found == [[7, 7], [7, 7], [7]]
+
+    def test_a_page_ends_early_where_its_filter_passes_over_many(self, api: Api, job: dict[str, Any]) -> None:
+        other = api.create(everySeconds=60)
+        for second in range(MAX_EXAMINED + 100):
+            dead(api, job if second == 3 else other, second)
+        found = pages(api, {"jobId": job["jobId"]})
+        assert found == [[], [3]]
+
+    def test_what_dies_meanwhile_moves_no_page(self, api: Api, job: dict[str, Any]) -> None:
+        for second in range(4):
+            dead(api, job, second)
+        first = api.call("GET", PATH, query={"limit": "2"}).body
+        dead(api, job, 9)
+        second_page = api.call("GET", PATH, query={"limit": "2", "cursor": first["nextCursor"]}).body
+        assert [second_of(item["diedAt"]) for item in second_page["items"]] == [1, 0]
+
+    def test_a_cursor_serves_its_own_query_alone(self, api: Api, job: dict[str, Any]) -> None:
+        for second in range(4):
+            dead(api, job, second)
+        query = {"limit": "1", "reason": "retries_exhausted"}
+        cursor = api.call("GET", PATH, query=query).body["nextCursor"]
+
+        def status(tenant: str = "acme", **changed: str) -> int:
+            return api.call("GET", PATH, query={**query, "cursor": cursor, **changed}, tenant=tenant).status
+
+        assert status() == 200
+        assert status(limit="5") == 200
+        assert status(reason="too_old") == 400
+        assert status(jobId=job["jobId"]) == 400
+        assert status(error="x") == 400
+        assert status(to=at(5)) == 400
+        assert status(cursor=cursor + "A") == 400
+        assert status(tenant="globex") == 400
+        api.clock.advance(4 * SECOND_MS)
+        replay = api.call("POST", f"{PATH}:replay", {"filter": {"reason": query["reason"]}, "limit": 1}).body
+        assert status(cursor=replay["nextCursor"]) == 400
+        assert api.call("POST", f"{PATH}:replay", {"filter": {}, "cursor": cursor}).status == 400
+
+    @pytest.mark.parametrize("died_at", ["", "-1", "x", "1.5", str(LATEST), "9" * 40, "٣"])
+    def test_a_cursor_that_was_made_up_is_refused(self, api: Api, job: dict[str, Any], died_at: str) -> None:
+        """Its hash is no secret, so what it says must be harmless."""
+        run = RunId(dead(api, job).id.job, NOW, Origin.SCHEDULE)
+        own = DeadList(DeadFilter("acme"), 50).next_cursor((NOW, run))
+        assert own is not None
+        assert api.call("GET", PATH, query={"cursor": own}).status == 200
+        bound = '["dead letters","list","acme",null,null,null,0,13569465600000]'
+        assert cursor_of([bound], f"{NOW}.{run}") == own
+        if died_at.isascii():
+            forged = cursor_of([bound], f"{died_at}.{run}")
+            assert api.call("GET", PATH, query={"cursor": forged}).status == 400

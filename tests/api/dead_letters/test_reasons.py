@@ -1,0 +1,85 @@
+"""The reasons that dead letters are filtered by: all for which a run fails for good, and no others."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions.api.openapi.document import document
+from tests.api.client import NOW, Api
+from tests.api.dead_letters.calls import deal
+from tests.api.runs.rows import called, dead
+from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.claim import held_back_or_given_up
+from timeball.domain.host import Admission
+from timeball.domain.job import Guarantee, Job
+from timeball.domain.outcome import after_attempt
+from timeball.domain.reason import FAILURES, Reason
+from timeball.domain.retry import RetryPolicy
+from timeball.domain.run import Run, RunState, ended
+from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
+
+PATH = "/v1/dead-letters"
+
+
+def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once: bool = False) -> Run:
+    """Return a run whose target has answered its first attempt with a status."""
+    run, job = called_of(api)
+    job = replace(job, retry=retry or job.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.delivery)
+    return after_attempt(run, job, Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), NOW)
+
+
+def called_of(api: Api) -> tuple[Run, Job]:
+    run = called(api)
+    return run, api.store.jobs[run.id.job]
+
+
+def waited_for_its_host(api: Api) -> Run:
+    run, job = called_of(api)
+    decision = held_back_or_given_up(replace(run, held_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN))
+    assert decision.state is not None
+    return ended(run, decision.state, NOW, decision.reason)
+
+
+def undeliverable(api: Api) -> Run:
+    api.create()
+    run = api.only_run()
+    api.put(replace(run, due_at=None, carrier_failures=MAX_CARRIER_FAILURES - 1))
+    judge(api.world, [run.id])
+    return api.only_run()
+
+
+WAYS = {
+    Reason.NOT_RETRIABLE: lambda api: answered(api, 404),
+    Reason.RETRIES_EXHAUSTED: lambda api: answered(api, 503, RetryPolicy(max_retries=0)),
+    Reason.TOO_OLD: lambda api: answered(api, 503, RetryPolicy(max_age_seconds=0)),
+    Reason.AT_MOST_ONCE: lambda api: answered(api, 503, is_once=True),
+    Reason.HOST_DOWN: waited_for_its_host,
+    Reason.UNDELIVERABLE: undeliverable,
+}
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_every_reason_that_is_offered_is_one_that_a_run_fails_for_and_is_found_by(api: Api, reason: Reason) -> None:
+    run = WAYS[reason](api)
+    assert (run.state, run.reason) == (RunState.FAILED, reason)
+    api.put(run)
+    assert [item["reason"] for item in api.call("GET", PATH, query={"reason": reason}).body["items"]] == [reason]
+    assert deal(api, "discard", filter={"reason": reason}).body["done"] == 1
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in WAYS])
+def test_a_reason_that_no_dead_letter_has_is_refused_with_those_that_there_are(api: Api, reason: Reason) -> None:
+    dead(api, api.create(everySeconds=60))
+    for answer in (
+        api.call("GET", PATH, query={"reason": reason}),
+        *(deal(api, verb, filter={"reason": reason}) for verb in ("replay", "discard")),
+    ):
+        assert answer.status == 400
+        assert answer.body["errors"][0]["message"] == f"Give one of {', '.join(FAILURES)}."
+
+
+def test_the_document_offers_the_same_reasons_in_the_query_and_in_the_body() -> None:
+    (query,) = [one for one in document()["paths"][PATH]["get"]["parameters"] if one["name"] == "reason"]
+    body = document()["components"]["schemas"]["DeadLetterFilter"]["properties"]["reason"]
+    assert query["schema"]["enum"] == [str(reason) for reason in FAILURES]
+    assert {"type": "string", "enum": query["schema"]["enum"]} in [body, *body.get("anyOf", ())]

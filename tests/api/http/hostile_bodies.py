@@ -1,0 +1,95 @@
+"""Bodies that are as dear to read as one of 1 MB can be, each with the route that it costs most."""
+
+import json
+from collections.abc import Callable
+from string import ascii_letters, digits
+
+from functions.api.http.body import MAX_BYTES
+
+HEAD = '"handler":"https://example.com"'
+JOBS = ("POST", "/v1/jobs")
+PATCH = ("PATCH", "/v1/jobs/{job}")
+PAUSE = ("POST", "/v1/jobs/{job}/pause")
+TRIGGER = ("POST", "/v1/jobs/{job}/trigger")
+BACKFILL = ("POST", "/v1/jobs/{job}/backfills")
+COMPLETE = ("POST", "/v1/runs/job_1.5.s/complete")
+REPLAY = ("POST", "/v1/dead-letters:replay")
+PREVIEW = ("POST", "/v1/schedules:preview")
+
+
+def filled(begin: str, piece: Callable[[int], str], end: str) -> bytes:
+    """Return a body of just under 1 MB: a beginning, as many pieces as fit, with commas between, and an end."""
+    pieces: list[str] = []
+    left = MAX_BYTES - len(begin) - len(end)
+    while (left := left - len(text := piece(len(pieces))) - 1) >= 0:
+        pieces.append(text)
+    return (begin + ",".join(pieces) + end).encode()
+
+
+def name(number: int) -> str:
+    """Return a key of its own for each number, as short as can be."""
+    letters = ascii_letters + digits
+    text = letters[number % 62]
+    while number := number // 62:
+        text += letters[number % 62]
+    return text
+
+
+def member(value: str, begin: str = "") -> Callable[[int], str]:
+    """Return what makes members of an object: short keys with the same beginning, all with one value."""
+    return lambda number: f'"{begin}{name(number)}":{value}'
+
+
+def each(text: str) -> Callable[[int], str]:
+    """Return what makes the same piece again and again."""
+    return lambda _: text
+
+
+# (what is in it, the route, the body, how many fields are named)
+NAMED: list[tuple[str, tuple[str, str], bytes, int]] = [
+    *(
+        (f"unknown keys, {path}", (method, path), filled("{", member("1"), "}"), 100)
+        for method, path in (JOBS, PATCH, PAUSE, TRIGGER, BACKFILL, COMPLETE, REPLAY, PREVIEW)
+    ),
+    ("unknown keys that are nearly known", JOBS, filled("{", member("1", "cronExpressio"), "}"), 100),
+    ("unknown objects", COMPLETE, filled("{", member("{}"), "}"), 100),
+    ("unknown nulls of a patch", PATCH, filled("{", member("null"), "}"), 100),
+    ("unknown fields of a target", JOBS, filled('{"target":{', member("1"), "}}"), 100),
+    ("unknown nulls within a patch", PATCH, filled('{"catchUp":{', member("null"), "}}"), 100),
+    ("unknown fields of a filter", REPLAY, filled('{"filter":{', member("1"), "}}"), 100),
+    ("tags of which all is wrong", JOBS, filled("{" + HEAD + ',"tags":{', member("1", "\\u0001"), "}}"), 100),
+    ("good tags", JOBS, filled("{" + HEAD + ',"tags":{', member('""'), "}}"), 1),
+    (
+        "headers of which all is wrong",
+        PATCH,
+        filled('{"target":{"type":"http","url":"https://example.com","headers":{', member("1", " "), "}}}"),
+        100,
+    ),
+    ("causes", JOBS, filled("{" + HEAD + ',"retryPolicy":{"retryOn":[', each('""'), "]}}"), 1),
+    ("runs by name", REPLAY, filled('{"runIds":[', each('""'), "]}"), 1),
+    ("halves of surrogate pairs", PAUSE, filled("{", member("[]", "\\ud800"), "}"), 100),
+    ("half a pair at the end", PAUSE, filled("{", member("[]"), ',"~":"\\ud800"}'), 1),
+    ("arrays in a payload", JOBS, filled("{" + HEAD + ',"payload":[', each("[]"), "]}"), 1),
+    ("objects in a payload", JOBS, filled("{" + HEAD + ',"payload":[', each('{"":1}'), "]}"), 1),
+    ("a patch's objects", PATCH, filled('{"payload":{', member("{}"), "}}"), 1),
+    ("90 levels", TRIGGER, filled('{"payload":[', each("[" * 90 + "]" * 90), "]}"), 1),
+    ("numbers", TRIGGER, filled('{"payload":[', each("1"), "]}"), 1),
+    ("long numbers", TRIGGER, filled('{"payload":[', each("9" * 100), "]}"), 1),
+    ("hard fractions", TRIGGER, filled('{"payload":[', each("2.2250738585072011e-308"), "]}"), 1),
+    ("a result", COMPLETE, filled('{"attempt":1,"result":[', each("[]"), "]}"), 1),
+    ("a long cron", PREVIEW, b'{"cronExpression":"' + b"1," * (MAX_BYTES // 2 - 20) + b'0 * * * *"}', 1),
+    ("a long time", PREVIEW, b'{"scheduleAt":"' + b"2" * (MAX_BYTES - 20) + b'"}', 1),
+]
+
+# (what is in it, the body)
+MALFORMED: list[tuple[str, bytes]] = [
+    ("arrays that never close", b"[" * MAX_BYTES),
+    ("objects that never close", b'{"a":' * (MAX_BYTES // 5)),
+    ("a string that never closes, below all levels", b"[" * 101 + b'"\\' * (MAX_BYTES // 2 - 51)),
+    ("quotes in quotes", filled("[" * 101, each(json.dumps('"')), "]" * 101)),
+    ("a key given twice, after all others", filled("{", member("1"), ',"a":1}')),
+    ("a number of a million digits", b'{"payload":' + b"1" * (MAX_BYTES - 20) + b"}"),
+    ("blanks", b" " * MAX_BYTES),
+    ("a mistake at the end", filled('{"payload":[', each("1"), "x]}")),
+    ("a great array", filled("[", each("[]"), "]")),
+]

@@ -1,0 +1,250 @@
+"""What holds for every route: who is let in, what is answered when nothing fits, and that nothing leaks."""
+
+import json
+import logging
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pytest
+from pydantic import BaseModel
+
+from functions.api.app import build_api
+from functions.api.backfills.request import BackfillRequest
+from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.jobs.request import JobRequest
+from functions.api.jobs.triggering import TriggerRequest
+from functions.api.routes import PUBLIC_PATHS, ROUTES
+from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from tests.api.client import Api, event_of
+from timeball.engine.world import World
+from timeball.ports import UnavailableError
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+NAMES = [f"{route.method} {route.path}" for route in ROUTES]
+
+
+def path_of(route: Route) -> str:
+    return route.path.format(jobId="job_1", runId="job_1.5.s", backfillId="bf1")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+@pytest.mark.parametrize("method", METHODS)
+def test_without_a_key_only_the_public_paths_answer(api: Api, route: Route, method: str) -> None:
+    answer = api.call(method, path_of(route), {"handler": "https://example.com"}, tenant=None)
+    if route.is_public:
+        assert answer.status == (200 if method == "GET" else 405)
+    else:
+        assert (answer.status, answer.body["type"]) == (401, Problem.UNAUTHENTICATED.type)
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert not api.store.jobs
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "",
+        "/v1",
+        "/nope",
+        "/healthz/",
+        "/healthz/../v1/jobs",
+        "//healthz",
+        "/HEALTHZ",
+        "/v1/jobs/healthz",
+    ],
+)
+def test_without_a_key_nobody_learns_which_paths_there_are(api: Api, path: str) -> None:
+    assert api.call("GET", path, tenant=None).status == 401
+
+
+def test_what_is_public_is_just_these_two_paths() -> None:
+    assert {"/healthz", "/openapi.json"} == PUBLIC_PATHS
+
+
+def test_a_wrong_key_is_told_apart_from_none(api: Api) -> None:
+    answer = api.call("GET", "/v1/jobs/job_1", tenant=None, headers={"Authorization": "Bearer tb_wrong"})
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert "tb_wrong" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "authorizer",
+    [
+        None,
+        {},
+        {"lambda": None},
+        {"lambda": {}},
+        {"lambda": {"tenant": ""}},
+        {"lambda": {"tenant": None}},
+        {"tenant": "a"},
+    ],
+)
+def test_an_authorizer_that_names_no_tenant_lets_nobody_in(api: Api, authorizer: Any) -> None:
+    event = event_of("GET", "/v1/jobs/job_1", None, {"tenant": "acme"}, {"tenant": "acme"})
+    event["requestContext"]["authorizer"] = authorizer
+    assert api.answer(event).status == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"])
+def test_a_path_that_is_none_is_not_found(api: Api, path: str) -> None:
+    answer = api.call("GET", path)
+    assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
+
+
+@pytest.mark.parametrize("path", sorted({path_of(route) for route in ROUTES}))
+def test_a_method_that_a_path_does_not_know_is_refused_with_those_it_knows(api: Api, path: str) -> None:
+    known = sorted(route.method for route in ROUTES if path_of(route) == path)
+    for method in set(METHODS) - set(known):
+        answer = api.call(method, path)
+        assert (answer.status, answer.body["type"]) == (405, Problem.METHOD_NOT_ALLOWED.type)
+        assert answer.headers["Allow"] == ", ".join(known)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_every_answer_carries_its_request_id_and_is_not_to_be_stored(api: Api, route: Route) -> None:
+    for tenant in ("acme", None):
+        answer = api.call(route.method, path_of(route), tenant=tenant)
+        assert answer.headers["X-Request-Id"] == "request-1"
+        assert answer.headers["Cache-Control"] == "no-store"
+        expected = "application/problem+json" if answer.status >= 400 else "application/json"
+        assert answer.headers["Content-Type"] == expected
+        assert answer.status < 400 or answer.body["instance"] == "request-1"
+
+
+class _Broken:
+    """A store of which every call raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        def broken(*_: object, **__: object) -> NoReturn:
+            raise self._error
+
+        return broken
+
+
+def broken_api(error: Exception) -> Api:
+    api = Api()
+    broken: Any = _Broken(error)
+    api.handle = build_api(replace(api.edge, world=World(broken, api.queue, api.clock)))
+    return api
+
+
+STORED = [route for route in ROUTES if not route.is_public and route.path != "/v1/schedules:preview"]
+"""The routes that need the store."""
+
+
+BODIES: dict[type[BaseModel], dict[str, Any]] = {
+    JobRequest: {"handler": "https://example.com"},
+    TriggerRequest: {"payload": 1},
+    BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
+    HeartbeatRequest: {"attempt": 1},
+    CompleteRequest: {"attempt": 1},
+    FailRequest: {"attempt": 1},
+    ReplayRequest: {"filter": {}},
+    DiscardRequest: {"runIds": ["job_1.5.s"]},
+}
+"""Of each route that takes a body and needs the store, one that nothing is wrong with."""
+
+
+def call_all(api: Api) -> list[Any]:
+    return [api.call(route.method, path_of(route), BODIES[route.body] if route.body else None) for route in STORED]
+
+
+def test_a_store_that_does_not_answer_is_a_503_to_be_tried_again() -> None:
+    for answer in call_all(broken_api(UnavailableError("throttled"))):
+        assert (answer.status, answer.body["type"]) == (503, Problem.UNAVAILABLE.type)
+        assert answer.headers["Retry-After"] == "1"
+
+
+def test_what_nobody_foresaw_is_a_500_that_is_logged_and_tells_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for answer in call_all(broken_api(RuntimeError("the secret of the house"))):
+        assert (answer.status, answer.body["type"]) == (500, Problem.INTERNAL.type)
+        assert "secret" not in answer.text
+    records = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(records) == len(STORED)
+    for record in records:
+        assert record.__dict__["request_id"] == "request-1"
+        assert record.exc_info
+        assert "the secret of the house" in str(record.exc_info[1])
+
+
+def test_health_and_previews_need_no_store() -> None:
+    api = broken_api(RuntimeError())
+    answer = api.call("GET", "/healthz", tenant=None)
+    assert (answer.status, answer.body) == (200, {"status": "ok"})
+    assert api.call("POST", "/v1/schedules:preview", {"everySeconds": 1}).status == 200
+
+
+def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> None:
+    assert len({problem.type for problem in Problem}) == len(Problem)
+    assert {problem.slug: problem.status for problem in Problem} == {
+        "malformed-body": 400,
+        "invalid-request": 400,
+        "unauthenticated": 401,
+        "not-found": 404,
+        "method-not-allowed": 405,
+        "job-ended": 409,
+        "job-paused": 409,
+        "run-over": 409,
+        "stale-attempt": 409,
+        "lease-expired": 409,
+        "no-callback-expected": 409,
+        "stale-version": 412,
+        "body-too-large": 413,
+        "unsupported-media-type": 415,
+        "idempotency-conflict": 422,
+        "internal": 500,
+        "unavailable": 503,
+    }
+
+
+def test_two_requests_do_not_see_each_other(api: Api) -> None:
+    first = api.create(name="one")
+    second = json.loads(api.call("POST", "/v1/jobs", {"handler": "https://example.com"}, tenant="globex").text)
+    assert first["jobId"] != second["jobId"]
+    assert api.call("GET", f"/v1/jobs/{second['jobId']}").status == 404
+
+
+@pytest.mark.parametrize("name", ["#", "a b", "ä", "%2e%2e", "a;b", "<>", "a" * 5000])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/jobs/{}", "/v1/jobs/{}/runs", "/v1/runs/{}", "/v1/jobs/{}/backfills", "/v1/jobs/job_1/backfills/{}"],
+)
+def test_an_id_of_impossible_characters_is_not_found(api: Api, path: str, name: str) -> None:
+    assert api.call("GET", path.format(name)).status == 404
+
+
+WITHOUT_FIELDS = ["/v1/jobs/{}/pause", "/v1/jobs/{}/resume"]
+
+
+@pytest.mark.parametrize("path", WITHOUT_FIELDS)
+@pytest.mark.parametrize("raw", [b"", b" ", b"{}", b" {} "])
+def test_what_takes_no_fields_takes_nothing_and_an_empty_object(api: Api, path: str, raw: bytes) -> None:
+    assert api.call("POST", path.format(api.create(everySeconds=60)["jobId"]), raw=raw).status == 200
+
+
+@pytest.mark.parametrize("path", WITHOUT_FIELDS)
+@pytest.mark.parametrize(
+    ("raw", "headers", "status", "fields"),
+    [
+        (b'{"until": 5, "x": null}', {}, 400, ["until", "x"]),
+        (b"[]", {}, 400, None),
+        (b"{", {}, 400, None),
+        (b"null", {}, 400, None),
+        (b"{}", {"Content-Type": "text/plain"}, 415, None),
+    ],
+)
+def test_what_takes_no_fields_refuses_everything_else(
+    api: Api, path: str, raw: bytes, headers: dict[str, str], status: int, fields: list[str] | None
+) -> None:
+    job = api.create(everySeconds=60)
+    answer = api.call("POST", path.format(job["jobId"]), raw=raw, headers=headers)
+    assert answer.status == status
+    assert fields is None or answer.bad_fields() == fields
+    assert api.call("GET", f"/v1/jobs/{job['jobId']}").headers["ETag"] == '"1"'

@@ -1,0 +1,132 @@
+"""What a caller can make the API work is bounded: by the size of a body, and by the mistakes that are told.
+
+The seconds of CPU are generous, at least three times what this takes: they tell a bound from none.
+"""
+
+import json
+import time
+
+import pytest
+
+from functions.api.http.body import MAX_BYTES
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.routes import ROUTES
+from tests.api.client import Answer, Api, event_of
+from tests.api.http.hostile_bodies import MALFORMED, NAMED
+from tests.api.http.test_edge import broken_api, path_of
+
+WITH_A_BODY = [route for route in ROUTES if route.method in {"PATCH", "POST"}]
+WITHOUT_A_BODY = [route for route in ROUTES if route not in WITH_A_BODY]
+OK = b'{"handler": "https://example.com"'
+CPU_SECONDS = 1.0
+
+
+def assert_too_large(answer: Answer) -> None:
+    assert (answer.status, answer.body["type"]) == (413, Problem.BODY_TOO_LARGE.type)
+    assert answer.body["detail"] == "A body may have at most 1048576 bytes (1 MB); send a smaller one."
+
+
+@pytest.mark.parametrize("route", WITH_A_BODY, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("is_base64", [False, True])
+def test_a_body_over_1_mb_is_refused_before_it_is_decoded_or_parsed(route: Route, *, is_base64: bool) -> None:
+    # Decoded, these would be nothing, and parsed no JSON; and the store would raise.
+    event = event_of(route.method, path_of(route), "acme", {"content-type": "text/plain"}, {})
+    event |= {"body": "!" * (MAX_BYTES * 4 // 3 + 4), "isBase64Encoded": is_base64}
+    assert_too_large(broken_api(RuntimeError()).answer(event))
+
+
+@pytest.mark.parametrize("as_base64", [False, True])
+@pytest.mark.parametrize("text", [b"a", "é".encode(), "😀".encode()], ids=["ascii", "two bytes", "four bytes"])
+def test_1_mb_is_counted_in_bytes_and_is_just_not_too_large(api: Api, text: bytes, *, as_base64: bool) -> None:
+    named = OK + b', "name": "' + text + b'"'
+    full = named + b" " * (MAX_BYTES - len(named) - 1) + b"}"
+    assert api.call("POST", "/v1/jobs", raw=full, as_base64=as_base64).status == 201
+    assert_too_large(api.call("POST", "/v1/jobs", raw=full + b" ", as_base64=as_base64))
+
+
+def test_who_has_no_key_is_told_that_first(api: Api) -> None:
+    assert api.call("POST", "/v1/jobs", raw=b" " * (MAX_BYTES + 1), tenant=None).status == 401
+
+
+@pytest.mark.parametrize("route", WITHOUT_A_BODY, ids=lambda route: f"{route.method} {route.path}")
+def test_what_takes_no_body_leaves_it_alone(route: Route) -> None:
+    event = event_of(route.method, path_of(route), "acme", {}, {})
+    event |= {"body": "no base64 at all", "isBase64Encoded": True}
+    assert Api().answer(event).text == Api().call(route.method, path_of(route)).text
+
+
+@pytest.mark.parametrize(("route", "raw", "named"), [row[1:] for row in NAMED], ids=[row[0] for row in NAMED])
+def test_the_dearest_body_costs_little_and_at_most_a_hundred_fields_are_named(
+    api: Api, job: dict[str, str], route: tuple[str, str], raw: bytes, named: int
+) -> None:
+    answer, seconds = timed(api, *route, job["jobId"], raw)
+    assert (answer.status, len(answer.body["errors"])) == (400, named)
+    assert ("More than 100 fields" in answer.body["detail"]) is (named == 100)
+    assert len(answer.text) < 20_000
+    assert seconds < CPU_SECONDS
+
+
+@pytest.mark.parametrize("raw", [row[1] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
+def test_the_dearest_of_what_is_no_body_costs_little(api: Api, job: dict[str, str], raw: bytes) -> None:
+    answer, seconds = timed(api, "POST", "/v1/jobs", job["jobId"], raw)
+    assert (answer.status, answer.body["type"]) == (400, Problem.MALFORMED_BODY.type)
+    assert len(answer.text) < 1_000
+    assert seconds < CPU_SECONDS
+
+
+def timed(api: Api, method: str, path: str, job_id: str, raw: bytes) -> tuple[Answer, float]:
+    event = event_of(method, path.format(job=job_id), "acme", {}, {}) | {"body": raw.decode()}
+    began = time.process_time()
+    answer = api.answer(event)
+    return answer, time.process_time() - began
+
+
+@pytest.mark.parametrize(("mistakes", "said"), [(99, "99 fields need"), (100, "100 fields need"), (101, "More than")])
+def test_up_to_a_hundred_mistakes_are_counted_and_of_more_the_first_are_named(
+    api: Api, mistakes: int, said: str
+) -> None:
+    body = {"handler": "https://example.com", **{f"x{number}": 1 for number in range(mistakes)}}
+    answer = api.call("POST", "/v1/jobs", body)
+    assert answer.bad_fields() == [f"x{number}" for number in range(min(mistakes, 100))]
+    assert answer.body["detail"].startswith(said)
+    assert ("names the first 100" in answer.body["detail"]) is (mistakes > 100)
+
+
+def test_a_known_field_is_judged_however_many_unknown_ones_stand_before_it(api: Api) -> None:
+    body = {**{f"x{number}": 1 for number in range(5000)}, "priority": "urgent", "handler": "https://example.com"}
+    assert api.call("POST", "/v1/jobs", body).bad_fields()[0] == "priority"
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/{job}/pause", "/v1/jobs", "/v1/schedules:preview"])
+def test_of_a_long_name_the_beginning_is_told(api: Api, job: dict[str, str], path: str) -> None:
+    for key in ("x" * 9000, "\\ud800" + "x" * 9000):
+        answer = api.call("POST", path.format(job=job["jobId"]), raw=f'{{"{key}": 1}}'.encode())
+        assert answer.status == 400
+        assert max(map(len, answer.bad_fields())) == 103
+        assert len(answer.text) < 1_000
+
+
+LONGEST = 10_240
+"""So many bytes of a request's line and headers pass the gateway."""
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route.path], ids=lambda route: route.summary)
+def test_a_long_id_costs_nothing(api: Api, route: Route) -> None:
+    for text in ("a" * LONGEST, "a." * (LONGEST // 2), "job_1." + "5" * LONGEST + ".s"):
+        path = route.path.format(jobId=text, runId=text, backfillId=text)
+        event = event_of(route.method, path, "acme", {}, {})
+        began = time.process_time()
+        answer = api.answer(event | {"body": json.dumps({"attempt": 1})})
+        assert time.process_time() - began < CPU_SECONDS / 2
+        assert answer.status in {400, 404}
+        assert len(answer.text) < 1_000
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/{job}/runs", "/v1/jobs/{job}", "/v1/dead-letters"])
+def test_thousands_of_parameters_cost_little(api: Api, job: dict[str, str], path: str) -> None:
+    query = {f"l{number}": "" for number in range(LONGEST // 4)}
+    began = time.process_time()
+    answer = api.call("GET", path.format(job=job["jobId"]), query=query)
+    assert time.process_time() - began < CPU_SECONDS / 2
+    assert (answer.status, len(answer.bad_fields())) == (400, 100)

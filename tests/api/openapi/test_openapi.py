@@ -1,0 +1,201 @@
+"""The document says what the code does: it is made from the same table and models.
+
+client.py holds every answer of every test against it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from functions.api.backfills.request import BackfillRequest
+from functions.api.dead_letters.request import DeadLetterFilter, DiscardRequest, ReplayRequest
+from functions.api.http.problems import Problem
+from functions.api.jobs.request import JobRequest
+from functions.api.jobs.target import Target
+from functions.api.jobs.triggering import TriggerRequest
+from functions.api.openapi.document import document, document_text
+from functions.api.routes import ROUTES
+from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.schedules.preview import PreviewRequest
+from tests.api.client import Api
+from tests.api.runs.rows import dead, waiting
+from timeball.aws import http_request
+from timeball.domain.job import HttpTarget
+
+BODIES = [
+    JobRequest,
+    PreviewRequest,
+    TriggerRequest,
+    BackfillRequest,
+    CompleteRequest,
+    FailRequest,
+    HeartbeatRequest,
+    ReplayRequest,
+    DiscardRequest,
+    DeadLetterFilter,
+]
+NEEDED: dict[type[BaseModel], list[str]] = {
+    BackfillRequest: ["from", "to"],
+    CompleteRequest: ["attempt"],
+    FailRequest: ["attempt"],
+    HeartbeatRequest: ["attempt"],
+}
+"""What is needed is judged together with the rest, and the document says so."""
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_the_checked_in_document_is_current() -> None:
+    written = (DOCS / "openapi.json").read_text(encoding="utf-8")
+    assert written == document_text(), "Run: .venv/bin/python -m functions.api.openapi"
+
+
+def test_the_document_is_served(api: Api) -> None:
+    answer = api.call("GET", "/openapi.json", tenant=None)
+    assert answer.body == document()
+    assert answer.body["openapi"] == "3.1.0"
+
+
+def test_every_route_stands_in_it_and_nothing_else() -> None:
+    operations = {(method.upper(), path) for path, item in document()["paths"].items() for method in item}
+    assert operations == {(route.method, route.path) for route in ROUTES}
+    ids = [operation["operationId"] for item in document()["paths"].values() for operation in item.values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_only_public_routes_are_open() -> None:
+    for route in ROUTES:
+        operation = document()["paths"][route.path][route.method.lower()]
+        assert (operation.get("security") == []) == route.is_public
+        assert ("401" in operation["responses"]) != route.is_public
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from (part["$ref"],) if "$ref" in part else ()
+        for child in part.values():
+            yield from _references(child)
+    elif isinstance(part, list):
+        for child in part:
+            yield from _references(child)
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+    described = document()
+    for reference in set(_references(described)):
+        found: Any = described
+        for name in reference.removeprefix("#/").split("/"):
+            found = found[name]
+    used = {reference.rpartition("/")[2] for reference in _references(described)}
+    assert set(described["components"]["schemas"]) <= used
+
+
+@pytest.mark.parametrize("model", BODIES)
+def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_is_required(
+    model: type[BaseModel],
+) -> None:
+    schema = document()["components"]["schemas"][model.__name__]
+    assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
+    assert schema.get("required", []) == NEEDED.get(model, [])
+    assert schema["additionalProperties"] is False
+    assert all("description" in field for field in schema["properties"].values())
+
+
+def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
+    schemas = document()["components"]["schemas"]
+    patch = schemas["JobPatch"]
+    assert set(patch["properties"]) == set(schemas["JobRequest"]["properties"])
+    assert patch["additionalProperties"] is False
+    assert "required" not in json.dumps(patch)
+    assert "$ref" not in json.dumps(patch)
+    for name, field in patch["properties"].items():
+        assert name == "payload" or {"type": "null"} in field["anyOf"]
+    target, _ = patch["properties"]["target"]["anyOf"]
+    assert {"type": "null"} in target["properties"]["url"]["anyOf"]
+    assert {"type": "null"} in target["properties"]["headers"]["anyOf"][0]["additionalProperties"]["anyOf"]
+    content = document()["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
+    assert set(content) == {"application/merge-patch+json", "application/json"}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_manual_names_every_route(route: Any) -> None:
+    assert route.path in (DOCS / "api.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("problem", Problem)
+def test_the_manual_names_every_problem_with_its_status(problem: Problem) -> None:
+    row = rf"\| `{problem.slug}` \| {problem.status} \|"
+    assert re.search(row, (DOCS / "api.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("model", BODIES)
+def test_the_manual_names_every_field_of_a_body(model: type[BaseModel]) -> None:
+    manual = (DOCS / "api.md").read_text(encoding="utf-8")
+    for field in model.model_fields.values():
+        assert f"`{field.alias}" in manual
+
+
+def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
+    examples = re.findall(r"```json\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert examples
+    for example in examples:
+        assert api.call("POST", "/v1/jobs", json.loads(example)).status == 201
+
+
+def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
+    """Each is sent to one and the same job, in the order of the page; those about a run each to one that fits."""
+    requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
+    job = api.create(everySeconds=3600)
+    seen = []
+    for method, path, rest in requests:
+        head, _, body = f"\n{rest}".partition("\n\n")
+        headers = dict(line.split(": ") for line in head.splitlines() if line)
+        run = dead(api, job) if path.endswith("/retry") else waiting(api)
+        answer = api.call(method, path.format(**job, runId=run.id), raw=body.strip().encode(), headers=headers)
+        assert answer.status in {200, 201}, answer.text
+        seen.append(f"{method} {path}")
+    assert {route for route in seen if route.startswith(("POST", "PATCH"))} >= {
+        "POST /v1/jobs/{jobId}/pause",
+        "PATCH /v1/jobs/{jobId}",
+        "POST /v1/jobs/{jobId}/trigger",
+        "POST /v1/jobs/{jobId}/backfills",
+        *(f"POST /v1/runs/{{runId}}/{verb}" for verb in ("retry", "cancel", "complete", "fail", "heartbeat")),
+        "POST /v1/dead-letters:replay",
+        "POST /v1/dead-letters:discard",
+    }
+
+
+class TestWhatIsAcceptedCanBeSent:
+    def test_the_methods_are_those_of_the_caller(self) -> None:
+        assert set(get_args(Target.model_fields["method"].annotation)) == http_request.METHODS
+
+    @pytest.mark.parametrize("name", sorted(http_request.RESERVED_HEADERS))
+    def test_no_header_is_accepted_that_the_caller_refuses(self, api: Api, name: str) -> None:
+        target = {"type": "http", "url": "https://example.com", "headers": {name.title(): "x"}}
+        assert api.call("POST", "/v1/jobs", {"target": target}).status == 400
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://example.com",
+            "https://example.com.:8443/a/b?c=d&e=%20f",
+            "HTTPS://EXAMPLE.COM/",
+            "https://1.1.1.1/",
+            "https://[2606:4700::1111]:8443/x",
+            "https://[::ffff:1.1.1.1]",
+            "https://xn--bcher-kva.example/",
+            "https://a_b.example/",
+            "https://example.com:/",
+            "https://localhost",
+            "https://example.com?x=1",
+        ],
+    )
+    def test_a_url_that_is_accepted_is_one_that_the_caller_can_read(self, api: Api, url: str) -> None:
+        answer = api.call("POST", "/v1/jobs", {"handler": url})
+        assert answer.status == 201, answer.text
+        assert http_request.parse_url(url).host
+        http_request.check_headers(HttpTarget(url, headers={"X-A": "b c\td"}))
