@@ -13,7 +13,9 @@ from functools import cache
 from typing import Any, Final
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.tenants import KEY_PREFIX, KeyHolder, Tenants, hash_of
+from timeball.aws.tenants import DynamoTenants
+from timeball.domain.tenant import KEY_PREFIX, KeyHolder, hash_of
+from timeball.ports import Tenants
 
 CACHE_MS: Final = 60_000
 CACHE_ENTRIES: Final = 10_000
@@ -23,8 +25,8 @@ MAX_KEY_LENGTH: Final = 256
 class Authorizer:
     """Finds the holder of each request's key, and remembers it for a minute, unknown keys too."""
 
-    def __init__(self, find_key: Callable[[str], KeyHolder | None], now: Callable[[], int]) -> None:
-        self._find_key = find_key
+    def __init__(self, tenants: Tenants, now: Callable[[], int]) -> None:
+        self._tenants = tenants
         self._now = now
         self._known: OrderedDict[str, tuple[int, KeyHolder | None]] = OrderedDict()
 
@@ -41,7 +43,7 @@ class Authorizer:
         hashed = hash_of(key)
         fresh_until, holder = self._known.get(hashed, (0, None))
         if now >= fresh_until:
-            holder = self._find_key(key)
+            holder = self._tenants.find_holder(hashed)
             self._remember(hashed, now + CACHE_MS, holder)
         return holder if holder and holder.is_valid(now) else None
 
@@ -76,5 +78,5 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 @cache
 def _authorizer() -> Authorizer:
-    tenants = Tenants.open(os.environ["TIMEBALL_TENANTS_TABLE"])
-    return Authorizer(tenants.find_key, lambda: time.time_ns() // 1_000_000)
+    tenants = DynamoTenants.open(os.environ["TIMEBALL_TENANTS_TABLE"])
+    return Authorizer(tenants, lambda: time.time_ns() // 1_000_000)

@@ -1,27 +1,35 @@
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
-from timeball.aws.tenants import KeyHolder
+from timeball.domain.tenant import KeyHolder, hash_of
+from timeball.ports import UnavailableError
+from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
 
-HOLDER = KeyHolder("acme", "key_1")
+HOLDER = KeyHolder("acme", "key_1", 0)
 KNOWN = {"isAuthorized": True, "context": {"tenant": "acme", "keyId": "key_1"}}
 UNKNOWN: dict[str, Any] = {"isAuthorized": True, "context": {}}
 
 
-class Keys:
-    """The keys that are known, and how often each was looked up."""
+class Keys(MemoryTenants):
+    """Two keys that are known, and which were looked up; `broken` is how often that still fails."""
 
     def __init__(self) -> None:
-        self.holders = {"tb_good": HOLDER, "tb_short": KeyHolder("acme", "key_2", expires_at=30_000)}
+        super().__init__()
+        self.create_key(hash_of("tb_good"), HOLDER)
+        self.create_key(hash_of("tb_short"), KeyHolder("acme", "key_2", 0, expires_at=30_000))
         self.asked: list[str] = []
+        self.broken = 0
 
-    def find(self, key: str) -> KeyHolder | None:
-        self.asked.append(key)
-        return self.holders.get(key)
+    def find_holder(self, hashed: str) -> KeyHolder | None:
+        self.asked.append(hashed)
+        if self.broken:
+            self.broken -= 1
+            raise UnavailableError("no table")
+        return super().find_holder(hashed)
 
 
 @pytest.fixture
@@ -36,7 +44,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def authorizer(keys: Keys, clock: VirtualClock) -> Authorizer:
-    return Authorizer(keys.find, clock.now)
+    return Authorizer(keys, clock.now)
 
 
 def event(authorization: str | None) -> dict[str, Any]:
@@ -83,7 +91,7 @@ def test_known_and_unknown_keys_are_remembered_for_a_minute(
     assert authorizer(event(header)) == answer
     assert len(keys.asked) == 1
     clock.advance(1)
-    keys.holders = {"tb_bad": HOLDER}
+    keys.holders = {hash_of("tb_bad"): HOLDER}
     assert authorizer(event(header)) == (UNKNOWN if answer == KNOWN else KNOWN)
     assert CACHE_MS <= 60_000
 
@@ -101,22 +109,19 @@ def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, key
     authorizer(event(f"Bearer tb_{CACHE_ENTRIES}"))
     assert keys.asked == []
     authorizer(event("Bearer tb_0"))
-    assert keys.asked == ["tb_0"]
+    assert keys.asked == [hash_of("tb_0")]
 
 
-def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(clock: VirtualClock) -> None:
-    outcomes: Iterator[Any] = iter([ConnectionError("no table"), HOLDER])
-
-    def find(_: str) -> KeyHolder | None:
-        outcome = next(outcomes)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return HOLDER
-
-    authorizer = Authorizer(find, clock.now)
-    with pytest.raises(ConnectionError):
+def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorizer: Authorizer, keys: Keys) -> None:
+    keys.broken = 1
+    with pytest.raises(UnavailableError):
         authorizer(event("Bearer tb_good"))
     assert authorizer(event("Bearer tb_good")) == KNOWN
+
+
+def test_a_key_that_disabled_opens_nothing(authorizer: Authorizer, keys: Keys) -> None:
+    keys.holders[hash_of("tb_good")] = replace(HOLDER, disabled=True)
+    assert authorizer(event("Bearer tb_good")) == UNKNOWN
 
 
 def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:

@@ -61,10 +61,10 @@ def create_table(dynamodb: Any, table: Table, name: str) -> None:
     )
 
 
-def new_table(dynamodb: Any) -> str:
-    """Create a jobs table under a name of its own, and wait until it can be written."""
+def new_table(dynamodb: Any, table: Table = JOBS) -> str:
+    """Create a table, that of the jobs or another, under a name of its own, and wait until it can be written."""
     name = f"contract-{uuid.uuid4().hex[:8]}-{next(_numbers)}"
-    create_table(dynamodb, JOBS, name)
+    create_table(dynamodb, table, name)
     dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
     return name
 

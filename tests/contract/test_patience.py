@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from tests.contract.waits import Waits
 from timeball.aws import wiring
 from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
-from timeball.aws.tenants import Tenants
+from timeball.aws.tenants import DynamoTenants
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.world import Rules, World
 from timeball.ports import UnavailableError
@@ -61,7 +61,7 @@ def test_an_executor_is_less_patient_than_everybody_else() -> None:
     assert _of_world(wiring.executor_world()) == {BRISK}
     assert _of_world(wiring.world()) == _of_world(wiring.api_world()) == {PATIENT}
     inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
-    assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(Tenants.open("tenants")) == BRISK
+    assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(DynamoTenants.open("tenants")) == BRISK
     assert BRISK.longest_seconds < PATIENT.longest_seconds
 
 
