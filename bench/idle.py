@@ -20,12 +20,12 @@ from urllib3.response import HTTPResponse
 from bench import prices
 from tests.contract.backends import client
 from tests.engine.play import NOW
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.world import World
-from timeball.ports import Owner
+from timeball.ports.partitions import Owner
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -108,7 +108,7 @@ def measure(scans: int = SCANS) -> Scans:
     answers = Answers()
     dynamodb.meta.events.register("before-send.dynamodb", answers.answer)
     clock = VirtualClock(NOW)
-    world = World(DynamoStore(dynamodb, "jobs"), MemoryQueue(clock.now), clock)
+    world = World(dynamo_store(dynamodb, "jobs"), MemoryQueue(clock.now), clock)
     owner, sweeps = Owner("2026", "a"), Sweeps()
     scan(world, 0, owner, sweeps)  # a process's first, which looks two days back
     answers.requests, answers.read_units, begun = 0, 0.0, time.process_time()

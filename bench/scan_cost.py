@@ -13,7 +13,7 @@ from bench.metering import Charges, meter
 from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
 from timeball.aws.patience import Asker, Patience
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.new_job import JobSpec
@@ -21,7 +21,7 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
-from timeball.ports import Owner
+from timeball.ports.partitions import Owner
 
 _UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 """Nobody waits for these figures, and moto takes its time."""
@@ -73,7 +73,7 @@ def _counted() -> Iterator[tuple[Play, Charges]]:
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)
         charges = meter(dynamodb, client("dynamodb"))
-        yield Play(DynamoStore(dynamodb, table, threads=1, asker=Asker(_UNHURRIED))), charges
+        yield Play(dynamo_store(dynamodb, table, threads=1, asker=Asker(_UNHURRIED))), charges
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.tenants import DynamoTenants
 from timeball.domain.tenant import KEY_PREFIX, KeyHolder, hash_of
-from timeball.ports import Tenants
+from timeball.ports.tenants import Tenants
 
 CACHE_MS: Final = 60_000
 CACHE_ENTRIES: Final = 10_000

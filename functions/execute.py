@@ -13,7 +13,7 @@ from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
 from timeball.aws.wiring import executor_inbox, executor_world, settings, start, unreadable_queue
 from timeball.engine.execute import execute
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)

@@ -9,7 +9,7 @@ from timeball.aws.patience import Timed, in_time
 from timeball.aws.wiring import start, world
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
-from timeball.ports import Owner
+from timeball.ports.partitions import Owner
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)

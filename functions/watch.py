@@ -13,7 +13,7 @@ from timeball.aws.wiring import unreadable_queue, world
 from timeball.engine.judge import judge
 from timeball.engine.watch import look_again
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)

@@ -25,7 +25,7 @@ from functions.api.http.route import Route
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.addresses import parse_rules
 from timeball.aws.patience import in_time
-from timeball.ports import ContendedError, UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,8 @@ from moto.core.serialize import JSONSerializer
 from moto.dynamodb.responses import DynamoHandler
 
 from timeball.aws.schema import JOBS, Attribute, Table
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
+from timeball.ports.store import Store
 
 REGION = "us-east-1"
 DUMMY = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
@@ -96,11 +97,11 @@ def _serialize_plainly(serializer: JSONSerializer, into: Any, value: Any, shape:
 
 
 @contextmanager
-def moto_stores() -> Iterator[Callable[[], DynamoStore]]:
+def moto_stores() -> Iterator[Callable[[], Store]]:
     """Yield a function that makes a store on an empty table."""
     with moto():
         dynamodb = client("dynamodb")
-        yield lambda: DynamoStore(dynamodb, new_table(dynamodb), threads=2)
+        yield lambda: dynamo_store(dynamodb, new_table(dynamodb), threads=2)
 
 
 def _keys(partition: Attribute, sort: Attribute) -> list[dict[str, str]]:

@@ -10,8 +10,8 @@ from botocore.exceptions import ConnectionClosedError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.waits import Waits
-from timeball.aws.store import DynamoStore
-from timeball.ports import Store
+from timeball.aws.store import dynamo_store
+from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
@@ -59,7 +59,7 @@ def _dynamo(dynamodb: Any, writes: str) -> Subject:
     table = new_table(dynamodb)
     _made.add(table)
     losing = LostAnswers(dynamodb)
-    store = DynamoStore(dynamodb, table, writes=writes, asker=Waits().asker())
+    store = dynamo_store(dynamodb, table, writes=writes, asker=Waits().asker())
     return Subject(store, losing.lose_next, lambda: losing.repeated)
 
 

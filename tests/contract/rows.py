@@ -1,5 +1,7 @@
 """The jobs and runs that the contract's cases write."""
 
+from typing import Any
+
 from timeball.domain.backfill import Backfill
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
@@ -11,6 +13,7 @@ from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule
 from timeball.domain.stepper import Gap, Overlap
+from timeball.ports.rows import Row, Rows, Swap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 KEY = JobKey("acme", "job")
@@ -107,3 +110,11 @@ def run(
         last_fire_at=last_fire_at,
         finished_at=NOW if state in (RunState.SKIPPED, RunState.SUCCEEDED) else None,
     )
+
+
+def swapped(rows: Rows[Any, Row], before: Row, after: Row) -> Row:
+    """Swap a row, and return it as it was written."""
+    (answer,) = rows.swap([Swap(before, after)], NOW)
+    assert answer.done
+    assert answer.row is not None
+    return answer.row

@@ -8,13 +8,15 @@ from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, one_off
 from timeball.domain.change import paused
 from timeball.domain.job import JobStatus, advanced, settled
-from timeball.ports import Conclusion, Store, Swap
+from timeball.ports.jobs import Conclusion
+from timeball.ports.rows import Swap
+from timeball.ports.store import Store
 
 
 def test_a_conclusion_whose_answer_was_lost_and_which_was_repeated_holds(subject: Subject) -> None:
-    subject.store.create_jobs([one_off()], NOW)
+    subject.store.jobs.insert([one_off()], NOW)
     subject.lose_answer()
-    assert subject.store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)]) == [True]
+    assert subject.store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)]) == [True]
 
 
 # Of each: the job's status before, the final fire on its row, the fire of the conclusion, and whether it holds for
@@ -38,12 +40,12 @@ def test_a_job_is_concluded_only_by_its_final_fire_and_only_while_it_is_open_for
     status, final_at, fire_at, *may_hold = CONCLUSIONS[case]
     holds = may_hold[is_wide]
     before = replace(one_off(), status=status, final_fire_at=final_at)
-    store.create_jobs([before], NOW)
+    store.jobs.insert([before], NOW)
     conclusion = Conclusion(KEY, fire_at, JobStatus.COMPLETED, NOW + 4)
     if is_wide:
         conclusion = replace(conclusion, open_statuses=MORE_STATUSES)
-    assert store.conclude_jobs([conclusion]) == [holds]
-    (row,) = store.read_jobs([KEY], with_work=True)
+    assert store.jobs.conclude([conclusion]) == [holds]
+    (row,) = store.jobs.read([KEY], with_work=True)
     if not holds:
         assert row == before
         return
@@ -58,15 +60,15 @@ def test_a_job_is_concluded_only_by_its_final_fire_and_only_while_it_is_open_for
 
 
 def test_a_job_that_does_not_exist_is_not_concluded(store: Store) -> None:
-    assert store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)]) == [False]
-    assert store.read_jobs([KEY]) == [None]
+    assert store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)]) == [False]
+    assert store.jobs.read([KEY]) == [None]
 
 
 def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
-    store.create_jobs([one_off()], NOW)
+    store.jobs.insert([one_off()], NOW)
     before = replace(one_off(), work=None)
-    store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
-    (answer,) = store.swap_jobs([Swap(before, advanced(before, None, 1, NOW))], NOW)
+    store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
+    (answer,) = store.jobs.swap([Swap(before, advanced(before, None, 1, NOW))], NOW)
     assert not answer.done
     assert answer.row is not None
     assert answer.row.status is JobStatus.COMPLETED
@@ -75,16 +77,20 @@ def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
 def test_a_job_that_ends_while_a_change_is_not_settled_stays_due_until_it_is(subject: Subject) -> None:
     store = subject.store
     before = paused(one_off(), NOW + 3)
-    store.create_jobs([before], NOW)
+    store.jobs.insert([before], NOW)
     subject.lose_answer()
     conclusion = Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4, MORE_STATUSES)
-    assert store.conclude_jobs([conclusion]) == [True]
-    (row,) = store.read_jobs([KEY], with_work=True)
+    assert store.jobs.conclude([conclusion]) == [True]
+    (row,) = store.jobs.read([KEY], with_work=True)
     assert row is not None
     assert row == replace(
-        before, status=JobStatus.COMPLETED, updated_at=NOW + 4, next_fire_at=None, revision=before.revision + 1
+        before,
+        status=JobStatus.COMPLETED,
+        updated_at=NOW + 4,
+        next_fire_at=None,
+        revision=before.revision + 1,
     )
     assert (row.due_at, row.intent) == (NOW + 3, before.intent)
     done = settled(row)
-    assert store.swap_jobs([Swap(row, done)], NOW)[0].done
+    assert store.jobs.swap([Swap(row, done)], NOW)[0].done
     assert done.due_at is None

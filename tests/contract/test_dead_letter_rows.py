@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.rows import NOW
+from tests.contract.rows import NOW, swapped
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, discarded, renewed_by_hand
-from timeball.ports import DeadQuery, Store, Swap
+from timeball.ports.runs import DeadQuery
+from timeball.ports.store import Store
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]
 """Enough to stand in more than one shard of the listing."""
@@ -27,7 +28,7 @@ def _three_each(store: Store) -> list[Run]:
         _dead(JOBS[0], NOW + 50, RunState.SUCCEEDED),
         replace(_dead(JOBS[0], NOW + 51), discarded_at=NOW + 60),
     ]
-    assert store.insert_runs([*dead, *others], NOW) == [None] * (len(dead) + len(others))
+    assert store.runs.insert([*dead, *others], NOW) == [None] * (len(dead) + len(others))
     return dead
 
 
@@ -37,7 +38,7 @@ def test_pages_show_each_dead_letter_once_by_when_it_died(store: Store, limit: i
     dead = _three_each(store)
     query = DeadQuery("acme", limit, oldest_first=oldest_first)
     found: list[tuple[int, RunId]] = []
-    while page := store.dead_letters(query):
+    while page := store.runs.dead_letters(query):
         assert len(page) <= limit
         found += page
         query = replace(query, after=page[-1])
@@ -60,17 +61,16 @@ BOUNDS = {
 def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> None:
     (first, last), expected = BOUNDS[case]
     _three_each(store)
-    found = store.dead_letters(DeadQuery("acme", 50, NOW + first, NOW + last))
+    found = store.runs.dead_letters(DeadQuery("acme", 50, NOW + first, NOW + last))
     assert {at - NOW for at, _ in found} == expected
     assert len(found) == 6 * len(expected)
 
 
 def test_what_is_tried_again_or_discarded_is_listed_no_more_and_what_dies_again_is(store: Store) -> None:
     first, second = _dead(JOBS[0], NOW), _dead(JOBS[0], NOW + 1)
-    store.insert_runs([first, second], NOW)
-    again = renewed_by_hand(first, NOW + 9)
-    store.swap_runs([Swap(first, again), Swap(second, discarded(second, NOW + 9))], NOW)
-    assert store.dead_letters(DeadQuery("acme", 50)) == []
-    dead = replace(again, state=RunState.FAILED, finished_at=NOW + 20, due_at=None, revision=3)
-    store.swap_runs([Swap(again, dead)], NOW)
-    assert store.dead_letters(DeadQuery("acme", 50)) == [(NOW + 20, first.id)]
+    store.runs.insert([first, second], NOW)
+    again = swapped(store.runs, first, renewed_by_hand(first, NOW + 9))
+    swapped(store.runs, second, discarded(second, NOW + 9))
+    assert store.runs.dead_letters(DeadQuery("acme", 50)) == []
+    swapped(store.runs, again, replace(again, state=RunState.FAILED, finished_at=NOW + 20, due_at=None))
+    assert store.runs.dead_letters(DeadQuery("acme", 50)) == [(NOW + 20, first.id)]

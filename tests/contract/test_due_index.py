@@ -4,35 +4,39 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.rows import KEY, NOW, job, one_off, run
+from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.job import JobStatus, advanced, pushed_back
 from timeball.domain.run import claimed, due_again, retrying
-from timeball.ports import Conclusion, DueQuery, Owned, Owner, Store, Swap
+from timeball.ports.due_index import DueQuery, Owned
+from timeball.ports.jobs import Conclusion
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap
+from timeball.ports.store import Store
 
 THIS_HOUR = NOW - NOW % HOUR_MS
 
 
 def _due(store: Store, hour_at: int = THIS_HOUR, through_at: int = NOW, shard: int = 0) -> list[Owned]:
-    (page,) = store.due([DueQuery(shard, hour_at, through_at, 100)])
+    (page,) = store.due.query([DueQuery(shard, hour_at, through_at, 100)])
     assert not page.full
     return list(page.candidates)
 
 
 def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) -> None:
-    store.create_jobs([job("late", due_at=NOW - 1), job("early", due_at=NOW - 9)], NOW - MINUTE_MS)
-    store.insert_runs([run(NOW - 60_000, due_at=NOW - 5)], NOW - MINUTE_MS)
-    store.create_jobs([job("not-yet", due_at=NOW + 1), job("elsewhere", due_at=NOW, shard=1)], NOW - MINUTE_MS)
+    store.jobs.insert([job("late", due_at=NOW - 1), job("early", due_at=NOW - 9)], NOW - MINUTE_MS)
+    store.runs.insert([run(NOW - 60_000, due_at=NOW - 5)], NOW - MINUTE_MS)
+    store.jobs.insert([job("not-yet", due_at=NOW + 1), job("elsewhere", due_at=NOW, shard=1)], NOW - MINUTE_MS)
     assert _due(store) == [JobKey("acme", "early"), run(NOW - 60_000).id, JobKey("acme", "late")]
     assert _due(store, through_at=NOW + 1)[-1] == JobKey("acme", "not-yet")
     assert _due(store, shard=1) == [JobKey("acme", "elsewhere")]
 
 
 def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
-    store.create_jobs([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
-    few, all_of_them = store.due([DueQuery(0, THIS_HOUR, NOW, 3), DueQuery(0, THIS_HOUR, NOW, 8)])
+    store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
+    few, all_of_them = store.due.query([DueQuery(0, THIS_HOUR, NOW, 3), DueQuery(0, THIS_HOUR, NOW, 8)])
     assert few.full
     assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (6, 5, 4))
     assert not all_of_them.full
@@ -40,17 +44,17 @@ def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: St
 
 
 def test_a_page_from_the_other_end_holds_the_latest_that_are_due(store: Store) -> None:
-    store.create_jobs([job(f"job-{step}", due_at=NOW - step) for step in range(-1, 7)], NOW - MINUTE_MS)
-    (few,) = store.due([DueQuery(0, THIS_HOUR, NOW, 3, latest_first=True)])
+    store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(-1, 7)], NOW - MINUTE_MS)
+    (few,) = store.due.query([DueQuery(0, THIS_HOUR, NOW, 3, latest_first=True)])
     assert few.full
     assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (0, 1, 2))
 
 
 def test_several_queries_are_answered_in_their_order(store: Store) -> None:
-    store.create_jobs([job("a", due_at=NOW), job("b", due_at=NOW + HOUR_MS), job("c", due_at=NOW, shard=3)], NOW)
+    store.jobs.insert([job("a", due_at=NOW), job("b", due_at=NOW + HOUR_MS), job("c", due_at=NOW, shard=3)], NOW)
     queries = [DueQuery(shard, hour, NOW + HOUR_MS, 9) for shard, hour in ((3, 0), (0, 1), (1, 0), (0, 0))]
     queries = [replace(query, hour_at=THIS_HOUR + query.hour_at * HOUR_MS) for query in queries]
-    answered = [[key.job_id for key in page.candidates if isinstance(key, JobKey)] for page in store.due(queries)]
+    answered = [[key.job_id for key in page.candidates if isinstance(key, JobKey)] for page in store.due.query(queries)]
     assert answered == [["c"], ["b"], [], ["a"]]
 
 
@@ -68,8 +72,8 @@ def test_an_entry_stands_in_the_hour_of_its_due_time_or_of_its_writing_if_that_i
 ) -> None:
     due_hour, stands_in = BUCKETS[case]
     due_at = NOW + due_hour * HOUR_MS
-    store.create_jobs([job(due_at=due_at)], NOW)
-    store.insert_runs([run(due_at=due_at)], NOW)
+    store.jobs.insert([job(due_at=due_at)], NOW)
+    store.runs.insert([run(due_at=due_at)], NOW)
     for hour in range(-3, 4):
         expected = {KEY, run().id} if hour == stands_in else set()
         assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
@@ -91,75 +95,72 @@ def test_an_entry_that_is_moved_leaves_its_old_hour_for_that_of_the_new_due_time
     store: Store, case: str
 ) -> None:
     written, due_hour, stands_in = MOVES[case]
-    store.create_jobs([job()], NOW)
-    store.insert_runs([run(due_at=NOW)], NOW)
+    store.jobs.insert([job()], NOW)
+    store.runs.insert([run(due_at=NOW)], NOW)
     now, due_at = NOW + written * HOUR_MS, NOW + due_hour * HOUR_MS + MINUTE_MS
     before = replace(job(), work=None)
-    store.swap_jobs([Swap(before, pushed_back(before, due_at))], now)
-    store.swap_runs([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
+    store.jobs.swap([Swap(before, pushed_back(before, due_at))], now)
+    store.runs.swap([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
     for hour in range(-3, 5):
         expected = {KEY, run().id} if hour == stands_in else set()
         assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
 
 
 def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
-    store.create_jobs([job()], NOW)
+    store.jobs.insert([job()], NOW)
     before = replace(job(), work=None)
-    store.swap_jobs([Swap(before, replace(before, revision=2, tags={"a": "b"}))], NOW + 2 * HOUR_MS)
+    store.jobs.swap([Swap(before, replace(before, tags={"a": "b"}))], NOW + 2 * HOUR_MS)
     assert _due(store) == [KEY]
     assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
 
 
 def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
-    store.create_jobs([job()], NOW)
+    store.jobs.insert([job()], NOW)
     before = replace(job(), work=None)
-    ended = advanced(before, None, 1, NOW)
-    gone = advanced(ended, None, 0, NOW)
-    store.swap_jobs([Swap(before, ended)], NOW)
-    store.swap_jobs([Swap(ended, gone)], NOW)
+    ended = swapped(store.jobs, before, advanced(before, None, 1, NOW))
+    gone = swapped(store.jobs, ended, advanced(ended, None, 0, NOW))
     queued = run(due_at=NOW)
-    store.insert_runs([queued], NOW)
-    running = claimed(queued, "owner", NOW, 30_000)
-    store.swap_runs([Swap(queued, running)], NOW)
+    store.runs.insert([queued], NOW)
+    running = swapped(store.runs, queued, claimed(queued, "owner", NOW, 30_000))
     assert _due(store) == []
     attempt = Attempt(1, Outcome.FAILED, NOW)
-    store.swap_runs([Swap(running, retrying(running, NOW, attempt))], NOW)
-    store.swap_jobs([Swap(gone, pushed_back(gone, NOW))], NOW)
+    store.runs.swap([Swap(running, retrying(running, NOW, attempt))], NOW)
+    store.jobs.swap([Swap(gone, pushed_back(gone, NOW))], NOW)
     assert set(_due(store)) == {KEY, queued.id}
 
 
 def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
-    store.create_jobs([one_off()], NOW)
+    store.jobs.insert([one_off()], NOW)
     assert _due(store) == [KEY]
-    store.conclude_jobs([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)])
+    store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)])
     assert _due(store) == []
 
 
 def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
-    store.create_jobs([job()], NOW)
+    store.jobs.insert([job()], NOW)
     stale = replace(job(), work=None, revision=9)
-    store.swap_jobs([Swap(stale, pushed_back(stale, NOW + 2 * HOUR_MS))], NOW)
-    store.create_jobs([job(due_at=NOW + 2 * HOUR_MS)], NOW)
+    store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * HOUR_MS))], NOW)
+    store.jobs.insert([job(due_at=NOW + 2 * HOUR_MS)], NOW)
     assert _due(store) == [KEY]
     assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
 
 
 def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
     first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
-    assert store.take_partition(0, first)
-    assert store.take_partition(0, first)
-    assert store.take_partition(0, second)
-    assert not store.take_partition(0, first)
-    assert not store.take_partition(0, Owner(second.started_at, "0"))
-    assert store.take_partition(0, Owner(second.started_at, "b"))
-    assert store.take_partition(1, first)
+    assert store.partitions.take(0, first)
+    assert store.partitions.take(0, first)
+    assert store.partitions.take(0, second)
+    assert not store.partitions.take(0, first)
+    assert not store.partitions.take(0, Owner(second.started_at, "0"))
+    assert store.partitions.take(0, Owner(second.started_at, "b"))
+    assert store.partitions.take(1, first)
 
 
 def test_a_cursor_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
-    store.move_cursor(0, THIS_HOUR)
-    store.move_cursor(0, THIS_HOUR - HOUR_MS)
-    assert store.read_cursors([0, 1]) == {0: THIS_HOUR}
-    store.move_cursor(0, THIS_HOUR + HOUR_MS)
-    store.move_cursor(1, THIS_HOUR)
-    assert store.read_cursors([0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
-    assert store.read_cursors([1]) == {1: THIS_HOUR}
+    store.due.move_cursor(0, THIS_HOUR)
+    store.due.move_cursor(0, THIS_HOUR - HOUR_MS)
+    assert store.due.cursors([0, 1]) == {0: THIS_HOUR}
+    store.due.move_cursor(0, THIS_HOUR + HOUR_MS)
+    store.due.move_cursor(1, THIS_HOUR)
+    assert store.due.cursors([0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
+    assert store.due.cursors([1]) == {1: THIS_HOUR}

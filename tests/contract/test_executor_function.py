@@ -22,7 +22,8 @@ from timeball.engine.cursor import Sweeps
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.engine.world import World
-from timeball.ports import LedgerQuery, Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.runs import LedgerQuery
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
 CACHED = (wiring.settings, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
@@ -91,12 +92,12 @@ def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attemp
         work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"), "{}")
         spec = JobSpec(JobKey("acme", "slow"), Schedule(At(now)), work, "print", timeout_seconds=1)
         job = new_job(spec, now, 1)
-        assert world.store.create_jobs([job], now) == [None]
+        assert world.store.jobs.insert([job], now) == [None]
         scan(world, 0, Owner("2026", "a"), Sweeps())
         event = _events(sqs)
         answer = handler(event, Context(left_ms=left_ms))
-    (run,) = world.store.ledger(LedgerQuery(job.key, 10)).runs
-    return run, world.store.read_attempts(run.id), answer
+    (run,) = world.store.runs.ledger(LedgerQuery(job.key, 10)).runs
+    return run, world.store.attempts.of_run(run.id), answer
 
 
 def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: Any) -> None:

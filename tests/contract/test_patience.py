@@ -14,7 +14,7 @@ from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SEC
 from timeball.aws.tenants import DynamoTenants
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.world import Rules, World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 ENVIRONMENT = {
     **{
@@ -53,8 +53,8 @@ def _patience(part: Any) -> Patience:
 
 
 def _of_world(world: World) -> set[Patience]:
-    parts: list[Any] = [world.store, world.queue]
-    return {_patience(part) for part in (parts[0]._writer, parts[0]._reader, parts[1])}
+    parts: list[Any] = [world.store.hosts, world.queue]
+    return {_patience(part) for part in (parts[0]._table.writer, parts[0]._table.reader, parts[1])}
 
 
 def test_an_executor_is_less_patient_than_everybody_else() -> None:

@@ -10,7 +10,9 @@ from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import advanced
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed
-from timeball.ports import LedgerQuery, Store, Swap
+from timeball.ports.rows import Swap
+from timeball.ports.runs import LedgerQuery
+from timeball.ports.store import Store
 
 OTHERS = JobKey("acme", "job-2")
 
@@ -19,9 +21,9 @@ def _ten_runs(store: Store) -> list[Run]:
     states = [RunState.SUCCEEDED, RunState.QUEUED]
     runs = [run(NOW + step * 1_000, states[step % 2]) for step in range(10)]
     neighbour = replace(run(NOW), id=RunId(OTHERS, NOW, Origin.SCHEDULE))
-    store.create_jobs([job(characters=5_000)], NOW)
-    store.insert_runs([*runs, neighbour], NOW)
-    store.save_attempts([(runs[0].id, Attempt(1, Outcome.FAILED, NOW))], NOW)
+    store.jobs.insert([job(characters=5_000)], NOW)
+    store.runs.insert([*runs, neighbour], NOW)
+    store.attempts.insert([(runs[0].id, Attempt(1, Outcome.FAILED, NOW))], NOW)
     return runs
 
 
@@ -31,7 +33,7 @@ def test_the_ledger_is_paged_newest_first_and_its_end_is_told(store: Store, size
     seen: list[Run] = []
     before: RunId | None = None
     for _ in range(11):
-        page = store.ledger(LedgerQuery(KEY, size, before=before))
+        page = store.runs.ledger(LedgerQuery(KEY, size, before=before))
         assert len(page.runs) <= size
         seen += page.runs
         before = page.next_before
@@ -43,8 +45,8 @@ def test_the_ledger_is_paged_newest_first_and_its_end_is_told(store: Store, size
 
 def test_a_full_last_page_has_no_next_one(store: Store) -> None:
     _ten_runs(store)
-    assert store.ledger(LedgerQuery(KEY, 10)).next_before is None
-    assert store.ledger(LedgerQuery(JobKey("acme", "none"), 10)).runs == ()
+    assert store.runs.ledger(LedgerQuery(KEY, 10)).next_before is None
+    assert store.runs.ledger(LedgerQuery(JobKey("acme", "none"), 10)).runs == ()
 
 
 # Of each: from, to (seconds from NOW, both included), states, and the seconds of what is found.
@@ -70,7 +72,7 @@ def test_the_ledger_is_filtered_by_time_and_state(store: Store, case: str) -> No
         None if last is None else NOW + last * 1_000,
         frozenset(states),
     )
-    assert [(row.id.fire_at - NOW) // 1_000 for row in store.ledger(query).runs] == found
+    assert [(row.id.fire_at - NOW) // 1_000 for row in store.runs.ledger(query).runs] == found
 
 
 def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store) -> None:
@@ -78,7 +80,7 @@ def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store
     seen: list[int] = []
     before: RunId | None = None
     for _ in range(9):
-        page = store.ledger(LedgerQuery(KEY, 2, states=frozenset({RunState.QUEUED}), before=before))
+        page = store.runs.ledger(LedgerQuery(KEY, 2, states=frozenset({RunState.QUEUED}), before=before))
         seen += [(row.id.fire_at - NOW) // 1_000 for row in page.runs]
         before = page.next_before
         if before is None:
@@ -88,46 +90,46 @@ def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store
 
 def test_runs_of_one_instant_and_several_origins_are_runs_of_their_own(store: Store) -> None:
     rows = [run(NOW, origin=origin) for origin in Origin]
-    assert store.insert_runs(rows, NOW) == [None] * len(rows)
-    page = store.ledger(LedgerQuery(KEY, 2))
-    rest = store.ledger(LedgerQuery(KEY, 10, before=page.next_before))
+    assert store.runs.insert(rows, NOW) == [None] * len(rows)
+    page = store.runs.ledger(LedgerQuery(KEY, 2))
+    rest = store.runs.ledger(LedgerQuery(KEY, 10, before=page.next_before))
     assert set(page.runs) | set(rest.runs) == set(rows)
     assert len(page.runs) + len(rest.runs) == len(rows)
 
 
 def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(store: Store) -> None:
     runs = _ten_runs(store)
-    store.insert_runs([run(NOW + 3_000, origin=Origin.MANUAL)], NOW)
-    assert store.runs_between(KEY, NOW + 2_000, NOW + 4_000) == runs[2:5]
-    assert store.runs_between(KEY, NOW + 2_001, NOW + 2_999) == []
+    store.runs.insert([run(NOW + 3_000, origin=Origin.MANUAL)], NOW)
+    assert store.runs.between(KEY, NOW + 2_000, NOW + 4_000) == runs[2:5]
+    assert store.runs.between(KEY, NOW + 2_001, NOW + 2_999) == []
     skipped = replace(run(NOW + 20_000, RunState.SKIPPED, last_fire_at=NOW + 90_000), count=8)
     skipped = replace(skipped, reason=Reason.MISFIRED)
-    store.insert_runs([skipped], NOW)
-    assert store.runs_between(KEY, NOW + 20_000, NOW + 30_000) == [skipped]
+    store.runs.insert([skipped], NOW)
+    assert store.runs.between(KEY, NOW + 20_000, NOW + 30_000) == [skipped]
 
 
 def test_live_runs_are_those_that_are_not_over_and_not_older(store: Store) -> None:
     runs = _ten_runs(store)
-    store.swap_runs([Swap(runs[1], claimed(runs[1], "owner", NOW, 30_000))], NOW)
-    store.insert_runs([run(NOW + 3_000, RunState.WITHDRAWN, Origin.MANUAL)], NOW)
-    live = {(row.id.fire_at - NOW) // 1_000: row.state for row in store.live_runs(KEY, NOW + 2_000)}
+    store.runs.swap([Swap(runs[1], claimed(runs[1], "owner", NOW, 30_000))], NOW)
+    store.runs.insert([run(NOW + 3_000, RunState.WITHDRAWN, Origin.MANUAL)], NOW)
+    live = {(row.id.fire_at - NOW) // 1_000: row.state for row in store.runs.live(KEY, NOW + 2_000)}
     assert sorted(live) == [3, 5, 7, 9]
-    assert len(store.live_runs(KEY, NOW + 2_000)) == 5
-    assert len(store.live_runs(KEY, 0)) == 6
+    assert len(store.runs.live(KEY, NOW + 2_000)) == 5
+    assert len(store.runs.live(KEY, 0)) == 6
 
 
 @pytest.mark.parametrize("characters", [0, 150, 100_000])
 def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: int) -> None:
     row = job(characters=characters)
-    store.create_jobs([row, job("other")], NOW)
-    assert store.read_jobs([KEY], with_work=True) == [row]
-    bare = store.read_jobs([KEY])[0]
+    store.jobs.insert([row, job("other")], NOW)
+    assert store.jobs.read([KEY], with_work=True) == [row]
+    bare = store.jobs.read([KEY])[0]
     assert bare is not None
     assert replace(bare, work=row.work) == row
     moved = advanced(bare, NOW + 5, 1, NOW)
-    store.swap_jobs([Swap(bare, moved)], NOW)
-    assert store.read_jobs([KEY, JobKey("acme", "other")], with_work=True) == [
-        replace(moved, work=row.work),
+    store.jobs.swap([Swap(bare, moved)], NOW)
+    assert store.jobs.read([KEY, JobKey("acme", "other")], with_work=True) == [
+        replace(moved, work=row.work, revision=2),
         job("other"),
     ]
 
@@ -135,9 +137,9 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
 def test_an_attempt_may_be_written_in_place_of_what_was_stored_of_it(store: Store) -> None:
     run = run_id()
     seen, lost = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="ä" * 4_000), Attempt(1, Outcome.LOST, NOW)
-    store.save_attempts([(run, seen), (run, replace(seen, number=2))], NOW)
-    store.replace_attempts([(run, lost)], NOW)
-    assert store.read_attempts(run) == [lost, replace(seen, number=2)]
+    store.attempts.insert([(run, seen), (run, replace(seen, number=2))], NOW)
+    store.attempts.replace([(run, lost)], NOW)
+    assert store.attempts.of_run(run) == [lost, replace(seen, number=2)]
 
 
 def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store: Store) -> None:
@@ -147,11 +149,11 @@ def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store:
     ]
     first = run_id()
     neighbour = run_id(origin=Origin.MANUAL)
-    assert store.save_attempts([(first, attempts[2]), (first, attempts[0])], NOW) == [None, None]
+    assert store.attempts.insert([(first, attempts[2]), (first, attempts[0])], NOW) == [None, None]
     other = replace(attempts[0], status=200)
-    assert store.save_attempts([(first, other), (first, attempts[1])], NOW) == [attempts[0], None]
-    assert store.save_attempts([(first, attempts[0])], NOW) == [None]
-    store.save_attempts([(neighbour, Attempt(1, Outcome.LOST, NOW))], NOW)
-    assert store.read_attempts(first) == attempts
-    assert store.read_attempts(neighbour) == [Attempt(1, Outcome.LOST, NOW)]
-    assert store.read_attempts(run_id(NOW + 1)) == []
+    assert store.attempts.insert([(first, other), (first, attempts[1])], NOW) == [attempts[0], None]
+    assert store.attempts.insert([(first, attempts[0])], NOW) == [None]
+    store.attempts.insert([(neighbour, Attempt(1, Outcome.LOST, NOW))], NOW)
+    assert store.attempts.of_run(first) == attempts
+    assert store.attempts.of_run(neighbour) == [Attempt(1, Outcome.LOST, NOW)]
+    assert store.attempts.of_run(run_id(NOW + 1)) == []

@@ -14,22 +14,22 @@ from tests.contract.rows import NOW, job
 from tests.contract.waits import Waits
 from timeball.aws.patience import PATIENT, ROOM_SECONDS
 from timeball.aws.queue import SqsQueue
-from timeball.aws.rows import Rows
-from timeball.aws.store import DynamoStore
-from timeball.aws.works import work_fields
+from timeball.aws.rows import Mapper
+from timeball.aws.store import dynamo_store
 from timeball.aws.writes import to_values
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.world import Rules, World
-from timeball.ports import Owner, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
 
 TIMEOUT_MS = 30 * SECOND_MS
 ENDS_MS = TIMEOUT_MS - ROOM_SECONDS * SECOND_MS
 JOBS = {
     (item["pk"]["S"], item["sk"]["S"]): item
     for one in (job(f"job-{number}") for number in range(200))
-    for item in [to_values(Rows(4, 90).of_job(one, NOW) | work_fields(one))]
+    for item in [to_values(Mapper(4, 90).of_job(one, NOW))]
 }
 
 
@@ -72,7 +72,7 @@ class Aws:
 
 def _scan(aws: Aws) -> None:
     asker = aws.waits.asker(draw=random.Random(1).random)  # noqa: S311 - replayable
-    store = DynamoStore(aws, "jobs", writes="batch", threads=1, asker=asker)  # type: ignore[arg-type]
+    store = dynamo_store(aws, "jobs", writes="batch", threads=1, asker=asker)  # type: ignore[arg-type]
     with ThreadPoolExecutor(1) as threads:
         queue = SqsQueue(aws, dict.fromkeys(["high", "normal", "low"], "url"), aws.waits.clock, threads, asker)  # type: ignore[arg-type]
         scan(World(store, queue, aws.waits.clock, Rules(shards=1)), 0, Owner("2026", "a"), Sweeps())

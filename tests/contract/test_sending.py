@@ -11,7 +11,7 @@ from tests.contract.rows import NOW
 from tests.contract.waits import Waits
 from timeball.aws.queue import SqsInbox, SqsQueue
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.ports import Delivery, Dispatch
+from timeball.ports.queue import Delivery, Dispatch
 from timeball.testing.virtual_clock import VirtualClock
 
 URLS = {"high": "high", "normal": "normal", "low": "low"}

@@ -11,7 +11,7 @@ from tests.contract.conftest import ENDPOINT
 from timeball.aws.schema import TENANTS
 from timeball.aws.tenants import DynamoTenants
 from timeball.domain.tenant import KeyHolder, Tenant, issue_key
-from timeball.ports import Tenants
+from timeball.ports.tenants import Tenants
 from timeball.testing.memory_tenants import MemoryTenants
 
 ISSUED = issue_key("acme", bytes(range(32)), 1000)

@@ -13,12 +13,14 @@ from tests.contract.backends import client
 from tests.contract.rows import NOW, run
 from tests.contract.waits import Waits
 from timeball.aws.patience import PATIENT
-from timeball.aws.rows import Rows
-from timeball.aws.store import DynamoStore
+from timeball.aws.rows import Mapper
+from timeball.aws.store import dynamo_store
 from timeball.aws.writes import UNKNOWN, Insert, Writer, Written, to_values
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.run import claimed
-from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
+from timeball.ports.store import Store
 
 THROTTLED = {"Code": "ThrottlingError", "Message": "Throughput exceeds the current throughput limit"}
 DUPLICATE = {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
@@ -141,30 +143,30 @@ def test_all_that_a_write_asks_has_the_time_of_one_request() -> None:
     assert waits.passed_ms <= PATIENT.longest_seconds * SECOND_MS
 
 
-def _store(waits: Waits, table: Table) -> DynamoStore:
-    return DynamoStore(table, "jobs", writes="batch", threads=1, asker=waits.asker())  # type: ignore[arg-type]
+def _store(waits: Waits, table: Table) -> Store:
+    return dynamo_store(table, "jobs", writes="batch", threads=1, asker=waits.asker())  # type: ignore[arg-type]
 
 
 def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() -> None:
     """The first request is done and lost as a whole; of its repeat each statement finds its earlier self in place."""
     runs = [run(NOW + second * SECOND_MS) for second in range(25)]
-    moved = [claimed(row, "mine", NOW, 30_000) for row in runs]
-    rows = Rows(4, 90)
+    swaps = [Swap(row, claimed(row, "mine", NOW, 30_000)) for row in runs]
+    rows = Mapper(4, 90)
     waits = Waits()
-    table = Table(waits, lambda place, asked: None if asked == 1 else refused(rows.of_run(moved[place], NOW)))
+    table = Table(waits, lambda place, asked: None if asked == 1 else refused(rows.of_run(swaps[place].written, NOW)))
     table.lost = 1
-    swapped = _store(waits, table).swap_runs([Swap(*pair) for pair in zip(runs, moved, strict=True)], NOW)
-    assert swapped == [Swapped(done=True, row=row) for row in moved]
+    swapped = _store(waits, table).runs.swap(swaps, NOW)
+    assert swapped == [Swapped(done=True, row=swap.written) for swap in swaps]
     assert table.sizes == [25, 25]
 
 
 def test_a_write_that_was_done_though_the_server_failed_counts_as_done_and_anothers_does_not() -> None:
     mine = [run(NOW + second * SECOND_MS) for second in range(2)]
     theirs = claimed(mine[1], "theirs", NOW, 30_000)
-    rows = Rows(4, 90)
+    rows = Mapper(4, 90)
 
     def tell(place: int, asked: int) -> Error:
         return {"Code": "InternalServerError"} if asked == 1 else refused(rows.of_run([mine[0], theirs][place], NOW))
 
     waits = Waits()
-    assert _store(waits, Table(waits, tell)).insert_runs(mine, NOW) == [None, theirs]
+    assert _store(waits, Table(waits, tell)).runs.insert(mine, NOW) == [None, theirs]

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.waits import Waits
 from timeball.aws.keys import Key
 from timeball.aws.queries import Reader
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 TABLE = "jobs"
 KEYS: list[Key] = [{"pk": f"acme#{name}", "sk": "JOB"} for name in "abc"]

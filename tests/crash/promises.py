@@ -16,7 +16,7 @@ from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import fires
 from timeball.engine.guard import GUARDED
 from timeball.engine.world import Rules
-from timeball.ports import Call
+from timeball.ports.target import Call
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ def at_rest(play: Play, job: Job) -> Rest:
         job,
         play.job(job.key),
         runs,
-        play.store.backfills_of(job.key),
-        {run.id: play.store.read_attempts(run.id) for run in runs if run.attempt > 1},
+        play.store.backfills.of_job(job.key),
+        {run.id: play.store.attempts.of_run(run.id) for run in runs if run.attempt > 1},
         [run for run, _ in play.messages() if run.job == job.key],
         [(called_at, call) for called_at, call in play.caller.calls if call.run.job == job.key],
         play.rules,

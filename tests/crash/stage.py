@@ -9,21 +9,19 @@ import copy
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import pytest
 from moto.dynamodb.models import dynamodb_backends
 
 from tests.contract.backends import REGION, client, new_table
 from tests.engine.play import NotingCaller, Play
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
 from timeball.engine.world import Rules
-from timeball.ports import Store
+from timeball.ports.store import Store
 from timeball.testing.faults import Crash, Points, crash
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
-
-_Fake = TypeVar("_Fake", MemoryStore, MemoryQueue)
 
 
 class Place(Protocol):
@@ -56,11 +54,11 @@ class Memory:
 
     def rows(self) -> bytes:
         """Copy all that the store keeps."""
-        return _kept(self._store)
+        return pickle.dumps(self._store)
 
     def put_back(self, rows: bytes) -> Store:
         """Make a new store of a copy."""
-        self._store = _restored(MemoryStore(), rows)
+        self._store = pickle.loads(rows)  # noqa: S301 - it was dumped here
         return self._store
 
 
@@ -75,7 +73,7 @@ class Moto:
         (self._table,) = (
             backend.tables[name] for regions in dynamodb_backends.values() for backend in [regions[REGION]]
         )
-        self._store = DynamoStore(dynamodb, name, threads=2)
+        self._store = dynamo_store(dynamodb, name, threads=2)
 
     def empty(self) -> Store:
         """Drop all rows."""
@@ -197,14 +195,14 @@ class _EveryPoint(Points):
 
 
 _OF_ITS_PROCESS = frozenset({"_lock", "_now"})
-"""What a store or a queue in memory has, and does not keep."""
+"""What a queue in memory has, and does not keep."""
 
 
-def _kept(fake: MemoryStore | MemoryQueue) -> bytes:
+def _kept(fake: MemoryQueue) -> bytes:
     return pickle.dumps({name: value for name, value in vars(fake).items() if name not in _OF_ITS_PROCESS})
 
 
-def _restored(fake: _Fake, kept: bytes) -> _Fake:
+def _restored(fake: MemoryQueue, kept: bytes) -> MemoryQueue:
     vars(fake).update(pickle.loads(kept))  # noqa: S301 - it was dumped here
     return fake
 

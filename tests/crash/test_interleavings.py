@@ -34,7 +34,7 @@ from timeball.engine.change import cancel
 from timeball.engine.cursor import PAGE
 from timeball.engine.dispatch import dispatch
 from timeball.engine.submit import submit
-from timeball.ports import Call
+from timeball.ports.target import Call
 from timeball.testing.faults import Points
 from timeball.testing.memory_store import MemoryStore
 
@@ -42,7 +42,7 @@ YEAR_MS = 365 * DAY_MS
 
 
 def _stored(play: Play) -> bool:
-    return play.store.read_jobs([KEY]) != [None]
+    return play.store.jobs.read([KEY]) != [None]
 
 
 def _inserted(play: Play) -> bool:
@@ -74,7 +74,7 @@ def test_a_plan_repeated_after_an_outage_skips_what_it_missed_and_its_run_of_bef
 
 def _fifteen_days_without_anyone(play: Play) -> None:
     """By then no queue keeps a message. The shard's cursor stands where scans of before had left it."""
-    play.store.move_cursor(0, play.clock.now() - play.clock.now() % HOUR_MS)
+    play.store.due.move_cursor(0, play.clock.now() - play.clock.now() % HOUR_MS)
     play.queue._messages.clear()
     play.clock.advance(15 * DAY_MS)
 

@@ -25,7 +25,7 @@ from timeball.engine.change import Changed, cancel
 from timeball.engine.change import Outcome as Change
 from timeball.engine.claim import claim
 from timeball.engine.judge import judge
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
 LEASE_AND_MARGIN_SECONDS = 35
@@ -232,9 +232,9 @@ def test_nine_fast_runs_beside_one_of_800_s_are_gone_at_once_and_the_slow_one_ke
     renewals = 0
     for second in range(11, 800):
         ((run, seen_at),) = play.messages()
-        (before,) = play.store.read_runs([run])
+        (before,) = play.store.runs.read([run])
         service.until(at(second))
-        (after,) = play.store.read_runs([run])
+        (after,) = play.store.runs.read([run])
         assert before is not None
         assert after is not None
         renewals += after.revision - before.revision

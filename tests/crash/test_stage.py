@@ -1,6 +1,7 @@
 """What the enumeration of crashes rests on: each write has points, pictures are true, and equal ones are one crash."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import pytest
 
@@ -9,19 +10,29 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, reschedule
 from timeball.domain.schedule import At, Every
 from timeball.engine.change import cancel
-from timeball.ports import Inbox, Queue, Store
+from timeball.ports.attempts import Attempts
+from timeball.ports.backfills import Backfills
+from timeball.ports.due_index import DueIndex
+from timeball.ports.jobs import Jobs
+from timeball.ports.partitions import Partitions
+from timeball.ports.queue import Inbox, Queue
+from timeball.ports.requests import Requests
+from timeball.ports.rows import Rows
+from timeball.ports.runs import Runs
+from timeball.ports.works import Works
 from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
-    {"read_jobs", "read_works", "read_backfills", "backfills_of", "read_runs", "runs_between", "live_runs", "ledger"}
-    | {"read_attempts", "due", "dead_letters", "read_hosts", "read_cursors", "read_slots"}
+    {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "cursors"}  # a store's
     | {"backlog"}
 )
 
 
-@pytest.mark.parametrize("port", [Store, Queue, Inbox])
+@pytest.mark.parametrize(
+    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, DueIndex, Partitions, Queue, Inbox]
+)
 def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
-    calls = {name for name in vars(port) if not name.startswith("_")}
+    calls = {name for one in port.__mro__ if one is not Protocol for name in vars(one) if not name.startswith("_")}
     assert calls
     assert calls - READS <= LIST_WRITES | SINGLE_WRITES
     assert not READS & (LIST_WRITES | SINGLE_WRITES)

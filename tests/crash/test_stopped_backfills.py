@@ -103,21 +103,21 @@ def test_who_waits_for_a_slot_runs_to_its_end_wherever_the_one_before_it_was_sto
         create(play, second)
         play.scan()
 
-    play.store.create_backfills([new_backfill(first, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)], NOW)
+    play.store.backfills.insert([new_backfill(first, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)], NOW)
     for left in stage.crashes(play, create_and_scan, 20):
         create(left, second)
         for _ in range(100):
             left.scan_all()
             left.clock.advance(SECOND_MS)
         left.drain()
-        rows = [row for row in left.store.read_backfills([first, second]) if row is not None]
+        rows = [row for row in left.store.backfills.read([first, second]) if row is not None]
         assert [(row.status, row.due_at) for row in rows] == [(BackfillStatus.COMPLETED, None)] * 2
         assert sorted(run.state for run in left.runs(KEY)) == [RunState.SUCCEEDED] * 2 * COUNT
         assert len(left.caller.calls) == 2 * COUNT
 
 
 def _is_asked(play: Play, case: Case) -> bool:
-    (backfill,) = play.store.read_backfills([NAME])
+    (backfill,) = play.store.backfills.read([NAME])
     if backfill is None or not case.is_cancelled:
         return backfill is not None
     return backfill.status is BackfillStatus.CANCELLED or play.job(KEY).status is JobStatus.CANCELLED
@@ -127,7 +127,7 @@ def _run_on(play: Play) -> None:
     """Scan and execute until the backfill is over; the job itself is not due for a day."""
     for _ in range(200):
         play.run_on(KEY)
-        backfill = play.store.read_backfills([NAME])[0]
+        backfill = play.store.backfills.read([NAME])[0]
         assert backfill is not None
         if backfill.due_at is None and play.job(KEY).intent is None:
             return

@@ -20,7 +20,8 @@ from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim
 from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
-from timeball.ports import Delivery, Swap
+from timeball.ports.queue import Delivery
+from timeball.ports.rows import Swap
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
 
@@ -33,8 +34,8 @@ def _given_up(play: Play, deliveries: list[Delivery]) -> None:
 def _given_up_once_too_often(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
     (run,) = play.runs(KEY)
-    often = replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1, revision=run.revision + 1)
-    assert play.store.swap_runs([Swap(run, often)], NOW)[0].done
+    often = replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1)
+    assert play.store.runs.swap([Swap(run, often)], NOW)[0].done
 
 
 def _taken_back_by_a_pause_that_was_stopped(play: Play, deliveries: list[Delivery]) -> None:

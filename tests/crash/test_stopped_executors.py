@@ -16,7 +16,8 @@ from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.claim import claim
 from timeball.engine.finish import Result, finish
-from timeball.ports import Answer, Delivery
+from timeball.ports.queue import Delivery
+from timeball.ports.target import Answer
 from timeball.testing.faults import Crash, Points
 
 
@@ -110,12 +111,12 @@ def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(stage: Stag
 
         now = play.clock.now()
         assert finish(play.world(), [Result(zombie, job, Answer(now, now, status))]) == [False]
-        assert play.store.read_runs([delivery.run]) == [heir]
+        assert play.store.runs.read([delivery.run]) == [heir]
         assert finish(play.world(), [Result(heir, job, Answer(now, now, 404))]) == [True]
         assert finish(play.world(), [Result(zombie, job, Answer(now, now, status))]) == [True]
         (run,) = play.runs(job.key)
         assert (run.state, run.attempt) == (RunState.FAILED, 2)
-        told = [(one.number, one.outcome, one.status) for one in play.store.read_attempts(run.id)]
+        told = [(one.number, one.outcome, one.status) for one in play.store.attempts.of_run(run.id)]
         assert told == [(1, Outcome.LOST, None), (2, Outcome.FAILED, 404)]
 
 

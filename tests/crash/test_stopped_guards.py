@@ -16,7 +16,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule, fires
 from timeball.engine.claim import claim
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER

@@ -152,7 +152,7 @@ def _cancelled_while_it_runs(stage: Stage, act: Callable[[Play], object]) -> Non
     (first, *_) = play.queue.receive("normal")
     play.execute([first])
     play.drain()
-    (run,) = play.store.read_runs([first.run])
+    (run,) = play.store.runs.read([first.run])
     assert run is not None
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.JOB_CANCELLED)
     assert play.caller.attempts() == [(NOW, 1)]

@@ -57,11 +57,11 @@ def test_a_submission_stopped_anywhere_leaves_its_jobs_there_to_run_or_not_there
 
     for left in stage.crashes(stage.play(NOW), ask, case.points):
         keys = [one.key for one in case.specs]
-        stood = [job for job in left.store.read_jobs(keys) if job is not None]
+        stood = [job for job in left.store.jobs.read(keys) if job is not None]
         if asked_again:
             left.clock.advance(SECOND_MS)
             assert ask(left).count(Submission.REPEATED) == len(stood)
-        stored = [job for job in left.store.read_jobs(keys) if job is not None]
+        stored = [job for job in left.store.jobs.read(keys) if job is not None]
         assert stored == stood or len(stored) == len(keys)
         left.clock.advance(stage.later_ms)
         for key in keys:
@@ -97,7 +97,7 @@ def test_a_submission_stopped_between_the_row_of_a_large_payload_and_that_of_its
     wanted, play = replace(spec("job", At(NOW)), work=LARGE), stage.play(NOW)
     _stop_between_rows(monkeypatch, play)
     for left in stage.crashes(play, lambda play: submit(play.world(), [wanted], NOW), 8):
-        (stored,) = left.store.read_jobs([KEY])
+        (stored,) = left.store.jobs.read([KEY])
         if asked_again:
             left.clock.advance(SECOND_MS)
             (again,) = submit(left.world(), [wanted], left.clock.now())
@@ -119,7 +119,7 @@ def test_a_change_of_a_large_payload_stopped_between_its_rows_leaves_the_old_one
     (job,) = play.store_jobs([old])
     _stop_between_rows(monkeypatch, play)
     for left in stage.crashes(play, lambda play: revise(play.world(), [(job, new)]), 2):
-        (stands,) = left.store.read_jobs([KEY], with_work=True)
+        (stands,) = left.store.jobs.read([KEY], with_work=True)
         assert stands is not None
         assert (stands.work, stands.version) in ((old.work, 1), (new.work, 2))
         left.run_on(KEY, to_its_end=True)

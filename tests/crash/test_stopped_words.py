@@ -98,7 +98,7 @@ def _lost(play: Play) -> None:
 def _host_rests(play: Play) -> None:
     _queued(play)
     host = Host(HostKey("acme", "target.example"), failures=5, rests=1, rests_until=NOW + 20_000)
-    play.store.create_hosts([host], NOW)
+    play.store.hosts.insert([host], NOW)
 
 
 def _complete(play: Play) -> None:

@@ -24,7 +24,7 @@ from timeball.aws.http_request import headers_of
 from timeball.domain.callback import ACCEPTED, handed_over
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, asked_to_stop, claimed
-from timeball.ports import Call
+from timeball.ports.target import Call
 
 PAGE = read(ROOT / "docs/webhooks.md")
 (SOURCE,) = re.findall(r"^<!-- example: endpoint -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

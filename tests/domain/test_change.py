@@ -24,15 +24,15 @@ JOB = replace(new_job(SPEC, NOW - DAY_MS, 1), next_fire_at=NOW + MINUTE_MS, due_
 LATER = NOW + 5 * MINUTE_MS
 
 
-def _versions(job: Job) -> tuple[int, int, int]:
-    return job.version, job.schedule_version, job.revision
+def _versions(job: Job) -> tuple[int, int]:
+    return job.version, job.schedule_version
 
 
 def test_a_cancelled_job_plans_nothing_more_and_stands_in_the_due_index_until_it_is_settled() -> None:
     row = cancelled(replace(JOB, skip_through=NOW), NOW)
     assert (row.status, row.next_fire_at, row.due_at, row.skip_through) == (JobStatus.CANCELLED, None, NOW, None)
     assert row.intent == Intent(Verb.CANCEL, NOW, NOW + MINUTE_MS)
-    assert _versions(row) == (2, 2, 2)
+    assert _versions(row) == (2, 2)
     assert (settled(row).intent, settled(row).due_at) == (None, None)
 
 
@@ -41,7 +41,7 @@ def test_a_paused_job_keeps_its_plan_and_its_schedule_version() -> None:
     assert (row.status, row.paused_at, row.due_at) == (JobStatus.PAUSED, NOW, NOW)
     assert (row.next_fire_at, row.runs_planned) == (JOB.next_fire_at, JOB.runs_planned)
     assert row.intent == Intent(Verb.PAUSE, NOW, NOW + MINUTE_MS)
-    assert _versions(row) == (2, 1, 2)
+    assert _versions(row) == (2, 1)
     assert (settled(row).intent, settled(row).due_at) == (None, None)
 
 
@@ -51,7 +51,7 @@ def test_a_resumed_job_goes_on_from_the_fire_at_which_it_was_paused_and_fences_a
     assert settled(row).paused_at is None
     assert row.next_fire_at == JOB.next_fire_at
     assert row.intent == Intent(Verb.RESUME, LATER, NOW + MINUTE_MS)  # how old its runs may be, `paused_at` says
-    assert _versions(row) == (3, 2, 4)
+    assert _versions(row) == (3, 2)
     assert (settled(row).intent, settled(row).due_at) == (None, JOB.next_fire_at)
 
 
@@ -73,7 +73,7 @@ REVISIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", REVISIONS)
 def test_a_change_beside_the_schedule_raises_the_version_and_supersedes_nothing(case: str) -> None:
     row = revised(JOB, replace(SPEC, **REVISIONS[case]), NOW)
-    assert row == replace(JOB, **REVISIONS[case], version=2, revision=2, updated_at=NOW)
+    assert row == replace(JOB, **REVISIONS[case], version=2, updated_at=NOW)
 
 
 def test_no_change_returns_the_same_row() -> None:
@@ -88,7 +88,7 @@ def test_a_new_schedule_counts_from_now_and_remembers_the_old_plan() -> None:
     assert (row.schedule, row.next_fire_at, row.due_at) == (hourly, NOW + 30 * MINUTE_MS, NOW)
     assert (row.skip_through, row.plan_failures, row.final_fire_at) == (None, 0, None)
     assert row.intent == Intent(Verb.RESCHEDULE, NOW, NOW + MINUTE_MS, MINUTELY)
-    assert (row.status, _versions(row)) == (JobStatus.PENDING, (2, 2, 2))
+    assert (row.status, _versions(row)) == (JobStatus.PENDING, (2, 2))
 
 
 def test_a_new_schedule_leaves_a_paused_job_paused() -> None:

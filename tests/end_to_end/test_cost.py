@@ -15,7 +15,7 @@ from bench.metering import WRITES, Charges, meter
 from local.stage import Stage
 from tests.contract.backends import new_table
 from tests.engine.play import NOW, Play, spec
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
 from timeball.domain.instants import HOUR_MS, SECOND_MS
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
@@ -77,7 +77,7 @@ def metered(stage: Stage, request: pytest.FixtureRequest) -> Iterator[Metered]:
     dynamodb = stage.emulator.client("dynamodb")
     table = new_table(dynamodb)
     charges = meter(dynamodb, stage.emulator.client("dynamodb"))
-    yield Metered(Play(DynamoStore(dynamodb, table, writes=request.param)), charges)
+    yield Metered(Play(dynamo_store(dynamodb, table, writes=request.param)), charges)
     dynamodb.delete_table(TableName=table)
 
 

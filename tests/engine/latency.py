@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from tests.engine.play import Play
 from timeball.domain.ids import RunId
 from timeball.engine.world import World
+from timeball.testing.faults import each_port
 from timeball.testing.virtual_clock import VirtualClock
 
 REQUEST_MS = 20
@@ -30,12 +31,12 @@ class Slow:
         return replace(world, store=self._slow(world.store), queue=self._slow(world.queue))
 
     def _slow(self, port: _Port) -> _Port:
-        return cast("_Port", _SlowPort(port, self._play.clock, self))
+        return each_port(port, lambda one, called: _SlowPort(one, called, self._play.clock, self))
 
 
 class _SlowPort:
-    def __init__(self, port: object, clock: VirtualClock, slow: Slow) -> None:
-        self._port, self._clock, self._slow = port, clock, slow
+    def __init__(self, port: object, called: str, clock: VirtualClock, slow: Slow) -> None:
+        self._port, self._called, self._clock, self._slow = port, called, clock, slow
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         method: Callable[..., object] = getattr(self._port, name)
@@ -43,7 +44,7 @@ class _SlowPort:
         def call(*args: object, **kwargs: object) -> object:
             items: list[Any] = args[0] if isinstance(args[0], list) else [args[0]]
             requests = max(1, -(-len(items) // 100))
-            self._slow.requests[name] += requests
+            self._slow.requests[self._called + name] += requests
             self._clock.advance(requests * REQUEST_MS)
             if name == "send":
                 for dispatch in items:

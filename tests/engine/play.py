@@ -16,7 +16,11 @@ from timeball.engine.execute import execute
 from timeball.engine.scan import Scan, scan
 from timeball.engine.watch import look_again
 from timeball.engine.world import Rules, World
-from timeball.ports import Answer, Call, Caller, Delivery, LedgerQuery, Owner, Queue, Store
+from timeball.ports.partitions import Owner
+from timeball.ports.queue import Delivery, Queue
+from timeball.ports.runs import LedgerQuery
+from timeball.ports.store import Store
+from timeball.ports.target import Answer, Call, Caller
 from timeball.testing.counting_meter import CountingMeter
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue
@@ -110,7 +114,7 @@ class Play:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""
         now = self.clock.now() if at is None else at
         jobs = [new_job(one, now, self.rules.shards) for one in specs]
-        assert self.store.create_jobs(jobs, now) == [None] * len(jobs)
+        assert self.store.jobs.insert(jobs, now) == [None] * len(jobs)
         return jobs
 
     def scan(self, points: Points | None = None) -> Scan:
@@ -193,12 +197,12 @@ class Play:
 
     def job(self, key: JobKey) -> Job:
         """Return a job's row."""
-        row = self.store.read_jobs([key])[0]
+        row = self.store.jobs.read([key])[0]
         assert row is not None
         return row
 
     def runs(self, key: JobKey) -> list[Run]:
         """Return a job's whole ledger, oldest first."""
-        page = self.store.ledger(LedgerQuery(key, 1000))
+        page = self.store.runs.ledger(LedgerQuery(key, 1000))
         assert page.next_before is None
         return list(reversed(page.runs))

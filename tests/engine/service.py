@@ -20,7 +20,8 @@ from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan
-from timeball.ports import Answer, Call, Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.target import Answer, Call
 from timeball.testing.faults import Points
 from timeball.testing.memory_store import MemoryStore
 
@@ -127,7 +128,7 @@ class Service:
     def _next_scan_at(self) -> int:
         """Return the first whole second at which a scan has anything to do: one before it would find nothing."""
         assert isinstance(self.play.store, MemoryStore)
-        due_at = min((at for _, _, at in self.play.store._due.values()), default=None)
+        due_at = min((at for _, _, at in self.play.store.waiting().values()), default=None)
         if due_at is None:
             return self.play.clock.now() + 3600 * SECOND_MS
         return -(-(due_at - self.play.rules.lookahead_ms) // SECOND_MS) * SECOND_MS

@@ -21,7 +21,7 @@ from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
 from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
 from timeball.engine.notice import SKIPPED
-from timeball.ports import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
 ALLOW, SKIP = OverlapPolicy.ALLOW, OverlapPolicy.SKIP
@@ -47,7 +47,7 @@ def start(service: Service, job: Job, count: int, pace: int = 0, overlap: Overla
 
 
 def row(play: Play) -> Backfill:
-    (one,) = play.store.read_backfills([BackfillKey(KEY, "bf1")])
+    (one,) = play.store.backfills.read([BackfillKey(KEY, "bf1")])
     assert one is not None
     return one
 
@@ -139,14 +139,14 @@ def test_a_fire_that_was_skipped_by_a_plan_that_died_before_it_moved_on_is_count
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, store = begin(service, 30.5), service.play.store
-    swap, deaths = store.swap_backfills, iter([True])
+    swap, deaths = store.backfills.swap, iter([True])
 
     def swap_or_die(swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
         if swaps[0].after.skipped and next(deaths, False):
             return [Swapped(done=False, row=None)]
         return swap(swaps, now)
 
-    monkeypatch.setattr(store, "swap_backfills", swap_or_die)
+    monkeypatch.setattr(store.backfills, "swap", swap_or_die)
     start(service, job, 3, 30, SKIP)
     service.until(at(300))
     assert sorted(states(service.play)) == ["skipped", "succeeded", "succeeded"]
@@ -231,7 +231,7 @@ def test_cancelling_the_job_cancels_its_backfills_and_their_live_runs_however_fa
     service.until(at(100))
     assert [run for run in service.play.runs(KEY) if not run.is_terminal] == []
     assert {run.id for run in runs(service.play) if run.state is RunState.RUNNING} == set()
-    assert service.play.store.read_backfills([key])[0] == row(service.play)
+    assert service.play.store.backfills.read([key])[0] == row(service.play)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -243,7 +243,7 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_l
             play = service.play
             job = begin(service)
             one = backfill_of(job, "bf1", 3, 60, ALLOW)
-            play.store.create_backfills([one], NOW)
+            play.store.backfills.insert([one], NOW)
 
             def meanwhile(play: Play = play, key: BackfillKey = one.key) -> None:
                 cancel(play.world(), [(KEY, None)]) if whole else cancel_backfill(play.world(), key)
@@ -254,7 +254,7 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_l
             service.until(at(200))
             assert service.target.visits == [], point
             assert [run for run in runs(play) if not run.is_terminal] == [], point
-            assert play.store.read_backfills([one.key])[0] == row(play)
+            assert play.store.backfills.read([one.key])[0] == row(play)
             assert (row(play).status, row(play).due_at) == (BackfillStatus.CANCELLED, None)
         point += 1
     assert reached >= 6

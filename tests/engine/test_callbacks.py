@@ -17,7 +17,7 @@ from timeball.engine.callback import Heard, Word, heartbeat, report
 from timeball.engine.change import cancel
 from timeball.engine.claim import claim
 from timeball.engine.reap import reap
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 
 TIMEOUT_SECONDS = 600
 HEARTBEAT_SECONDS = 60
@@ -42,7 +42,7 @@ def _handed_over(
 
 
 def _run(play: Play, run_id: RunId) -> Run:
-    (run,) = play.store.read_runs([run_id])
+    (run,) = play.store.runs.read([run_id])
     assert run is not None
     return run
 
@@ -78,7 +78,7 @@ def test_a_failure_that_the_target_reports_is_tried_again_as_the_retry_policy_sa
     play.run_on(job.key)
     assert [called_at - NOW for called_at, _ in play.caller.calls] == [0, 5_000]
     assert _run(play, run_id).state is RunState.SUCCEEDED
-    (attempt,) = play.store.read_attempts(run_id)
+    (attempt,) = play.store.attempts.of_run(run_id)
     assert (attempt.number, attempt.outcome, attempt.error) == (1, Outcome.FAILED, "It is on fire.")
 
 
@@ -168,7 +168,7 @@ def test_a_target_that_is_heard_of_again_and_again_keeps_its_run_until_its_time_
         play.scan_all()
     assert _run(play, run_id).attempt == 1
     play.run_on(job.key)
-    (attempt,) = play.store.read_attempts(run_id)
+    (attempt,) = play.store.attempts.of_run(run_id)
     assert (attempt.outcome, attempt.error) == (Outcome.TIMED_OUT, "The target did not report in time.")
     assert attempt.finished_at == NOW + TIMEOUT_SECONDS * SECOND_MS
     assert _run(play, run_id).state is RunState.SUCCEEDED
@@ -190,7 +190,7 @@ def test_a_heartbeat_is_one_small_write_and_leaves_the_due_key_to_the_scan() -> 
 def test_a_run_whose_target_is_not_heard_of_any_more_is_lost_and_tried_again() -> None:
     play, job, run_id = _handed_over()
     play.run_on(job.key)
-    (attempt,) = play.store.read_attempts(run_id)
+    (attempt,) = play.store.attempts.of_run(run_id)
     assert (attempt.outcome, attempt.error) == (Outcome.LOST, "The target's heartbeat ceased.")
     (_, first), (called_at, second) = play.caller.calls
     assert (first.attempt, second.attempt) == (1, 2)

@@ -18,8 +18,10 @@ from timeball.domain.schedule import At, Every
 from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
 from timeball.engine.settle import UnfinishedError, settle
-from timeball.ports import Swap, Swapped, UnavailableError
-from timeball.testing.memory_store import MemoryStore
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_store import MemoryJobs, MemoryRuns, MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONG_AGO = NOW - 89 * DAY_MS
@@ -27,47 +29,49 @@ SCAN_MS = 30_000
 """What a scan may take before its function is killed."""
 
 
-class DeepStore(MemoryStore):
-    """A store in which one job has a row for each second of its past: a look at its live runs takes its time."""
+class DeepRuns(MemoryRuns):
+    """Runs of which one job has a row for each second of its past: a look at its live runs takes its time."""
 
     clock: VirtualClock
     killed_at: int | None = None
     looked_at: list[tuple[int, int]]
 
-    def live_runs(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
+    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
         if job == KEY:
             self.looked_at.append((since_at, through_at))
             rows = (min(through_at, self.clock.now()) - since_at) / SECOND_MS
             self.clock.advance(round(rows / 1_700 * 30))  # a page is a megabyte, a row 600 bytes, an answer 30 ms
             if self.killed_at is not None and self.clock.now() > self.killed_at:
                 raise KeyboardInterrupt
-        return super().live_runs(job, since_at, through_at)
+        return super().live(job, since_at, through_at)
 
 
-def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepStore, Run]:
+def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepRuns, Run]:
     """A job that has run each second, of which a dead letter of long ago was tried by hand; a 503, and it is live."""
-    play = Play(store := DeepStore())
-    store.clock, store.looked_at = play.clock, []
+    play = Play(MemoryStore(runs=DeepRuns))
+    runs = play.store.runs
+    assert isinstance(runs, DeepRuns)
+    runs.clock, runs.looked_at = play.clock, []
     play.store_jobs([spec("job", Every(1, NOW + DAY_MS), replace(PLAIN_RETRY, base_seconds=3600))])
     dead_id = RunId(KEY, LONG_AGO, Origin.SCHEDULE)
     dead = Run(dead_id, RunState.FAILED, 1, "normal", 0, LONG_AGO, LONG_AGO, attempt=4, finished_at=LONG_AGO)
-    store.insert_runs([dead], NOW)
+    runs.insert([dead], NOW)
     retry_runs(play.world(), [dead_id])
     play.caller.statuses = [answer]
     play.drain()
     assert _run(play, dead_id).is_terminal == (answer == 200)
     play.clock.advance(11 * MINUTE_MS)  # the note may go
-    return play, store, dead
+    return play, runs, dead
 
 
 def _run(play: Play, run_id: RunId) -> Run:
-    (run,) = play.store.read_runs([run_id])
+    (run,) = play.store.runs.read([run_id])
     assert run is not None
     return run
 
 
 def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_each_within_its_time() -> None:
-    play, store, dead = _play_with_a_run_of_long_ago()
+    play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         cancel(play.world(), [(KEY, None)])
     scans, backlog = 0, True
@@ -79,18 +83,18 @@ def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_e
     assert scans < 90
     assert _run(play, dead.id).state is RunState.CANCELLED
     assert (play.job(KEY).intent, play.job(KEY).live_from) == (None, LONG_AGO)
-    windows = sorted(store.looked_at)
+    windows = sorted(runs.looked_at)
     assert windows[0][0] == LONG_AGO
     assert windows[-1][1] == LATEST
     assert all(through_at + 1 == since_at for (_, through_at), (since_at, _) in pairwise(windows))
 
 
 def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
-    play, store, dead = _play_with_a_run_of_long_ago()
+    play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         cancel(play.world(), [(KEY, None)])
     for number in range(200):
-        store.killed_at = play.clock.now() + 1_000 if number % 2 else None
+        runs.killed_at = play.clock.now() + 1_000 if number % 2 else None
         try:
             backlog = play.scan().backlog
         except KeyboardInterrupt:
@@ -102,9 +106,9 @@ def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
 
 
 def test_what_an_earlier_call_found_live_is_noted_when_a_later_one_has_finished_the_look() -> None:
-    play, store, _ = _play_with_a_run_of_long_ago(answer=200)
+    play, runs, _ = _play_with_a_run_of_long_ago(answer=200)
     live = RunId(KEY, NOW - 30 * DAY_MS, Origin.SCHEDULE)
-    store.insert_runs([Run(live, RunState.RETRYING, 1, "normal", 0, LATEST, NOW, attempt=1, due_at=LATEST)], NOW)
+    runs.insert([Run(live, RunState.RETRYING, 1, "normal", 0, LATEST, NOW, attempt=1, due_at=LATEST)], NOW)
     with pytest.raises(UnfinishedError):
         pause(play.world(), [(KEY, None)])
     play.scan_all()
@@ -112,12 +116,12 @@ def test_what_an_earlier_call_found_live_is_noted_when_a_later_one_has_finished_
 
 
 def test_a_note_that_was_made_while_a_look_went_on_outlasts_it() -> None:
-    play, store, _ = _play_with_a_run_of_long_ago(answer=200)
+    play, runs, _ = _play_with_a_run_of_long_ago(answer=200)
     met_by_then = RunId(KEY, NOW - 3 * DAY_MS, Origin.SCHEDULE)
-    store.insert_runs([Run(met_by_then, RunState.FAILED, 1, "normal", 0, NOW, NOW, attempt=4, finished_at=NOW)], NOW)
+    runs.insert([Run(met_by_then, RunState.FAILED, 1, "normal", 0, NOW, NOW, attempt=4, finished_at=NOW)], NOW)
     with pytest.raises(UnfinishedError):
         pause(play.world(), [(KEY, None)])
-    while store.looked_at[-1][0] > met_by_then.fire_at:
+    while runs.looked_at[-1][0] > met_by_then.fire_at:
         play.scan()
     retry_runs(play.world(), [met_by_then])
     play.clock.advance(10 * MINUTE_MS)
@@ -131,15 +135,15 @@ def _kept_by_another(play: Play, looked: Looked) -> Job:
     """Let another process keep its place on a job's intent; return the job as it was before."""
     job = play.job(KEY)
     assert job.intent is not None
-    kept = replace(job, intent=replace(job.intent, looked=looked), revision=job.revision + 1)
-    assert play.store.swap_jobs([Swap(job, kept)], play.clock.now())[0].done
+    kept = replace(job, intent=replace(job.intent, looked=looked))
+    assert play.store.jobs.swap([Swap(job, kept)], play.clock.now())[0].done
     return job
 
 
 def test_who_has_finished_a_look_drops_the_intent_though_another_kept_its_place_meanwhile() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(3600, NOW + HOUR_MS))])
-    play.store.swap_jobs([Swap(job, paused(job, NOW))], NOW)
+    play.store.jobs.swap([Swap(job, paused(job, NOW))], NOW)
     settle(play.world(), [_kept_by_another(play, Looked(NOW - HOUR_MS, None))])
     assert play.job(KEY).intent is None
 
@@ -157,45 +161,53 @@ def test_who_is_cut_off_does_not_overwrite_the_place_of_another() -> None:
 
 
 def test_what_is_due_is_dispatched_before_a_long_settling_and_whatever_becomes_of_that() -> None:
-    play, store, _ = _play_with_a_run_of_long_ago()
+    play, runs, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         pause(play.world(), [(KEY, None)])
     (good,) = play.store_jobs([spec("good", At(play.clock.now() + SECOND_MS))])
-    store.killed_at = play.clock.now()
+    runs.killed_at = play.clock.now()
     with pytest.raises(KeyboardInterrupt):
         play.scan()
     assert [run.state for run in play.runs(good.key)] == [RunState.QUEUED]
 
 
-class RefusingStore(MemoryStore):
-    """A store that takes its time to refuse one tenant's jobs: looks at their runs, and writes of their rows."""
+class Refusal(Memory):
+    """The memory of a store that takes its time to refuse one tenant's jobs: looks at runs, and writes of rows."""
 
     clock: VirtualClock
-    refuses_to_look: Exception | None = None
-    refuses_to_write: Exception | None = None
-
-    def live_runs(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        if job.tenant == "hot" and self.refuses_to_look is not None:
-            self.clock.advance(3_150)
-            raise self.refuses_to_look
-        return super().live_runs(job, since_at, through_at)
-
-    def swap_jobs(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        if self.refuses_to_write is not None and any(swap.before.key.tenant == "hot" for swap in swaps):
-            raise self.refuses_to_write
-        return super().swap_jobs(swaps, now)
+    to_look: Exception | None = None
+    to_write: Exception | None = None
 
 
-def _play_with_changed_jobs(count: int) -> tuple[Play, RefusingStore, list[Job], Job]:
+class RefusingRuns(MemoryRuns):
+    _memory: Refusal
+
+    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
+        if job.tenant == "hot" and self._memory.to_look is not None:
+            self._memory.clock.advance(3_150)
+            raise self._memory.to_look
+        return super().live(job, since_at, through_at)
+
+
+class RefusingJobs(MemoryJobs):
+    _memory: Refusal
+
+    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        if self._memory.to_write is not None and any(swap.before.key.tenant == "hot" for swap in swaps):
+            raise self._memory.to_write
+        return super().swap(swaps, now)
+
+
+def _play_with_changed_jobs(count: int) -> tuple[Play, Refusal, list[Job], Job]:
     """Jobs of the hot tenant, and behind them a good one, that somebody has paused and nobody settled."""
-    play = Play(store := RefusingStore())
-    store.clock = play.clock
+    play = Play(MemoryStore(refusal := Refusal(), jobs=RefusingJobs, runs=RefusingRuns))
+    refusal.clock = play.clock
     hourly = Every(3600, NOW + HOUR_MS)
     hot = [replace(spec(f"hot-{number}", hourly), key=JobKey("hot", f"hot-{number}")) for number in range(count)]
     *stored, good = play.store_jobs([*hot, spec("good", hourly)])
     for at, job in enumerate([*stored, good], NOW):
-        store.swap_jobs([Swap(job, paused(job, at))], at)
-    return play, store, stored, good
+        play.store.jobs.swap([Swap(job, paused(job, at))], at)
+    return play, refusal, stored, good
 
 
 def _scan_until_settled(play: Play, job: Job, scans: int) -> None:
@@ -214,8 +226,8 @@ def _scan_until_settled(play: Play, job: Job, scans: int) -> None:
 def test_a_job_that_can_be_neither_settled_nor_written_keeps_no_other_from_being_settled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    play, store, _, good = _play_with_changed_jobs(1)
-    store.refuses_to_write = ValueError("the row cannot be written")
+    play, refusal, _, good = _play_with_changed_jobs(1)
+    refusal.to_write = ValueError("the row cannot be written")
     with caplog.at_level(logging.WARNING):
         assert play.scan().settled == 1
     assert play.job(good.key).intent is None
@@ -224,14 +236,14 @@ def test_a_job_that_can_be_neither_settled_nor_written_keeps_no_other_from_being
 
 
 def test_jobs_that_cannot_be_settled_just_now_are_put_off_and_use_up_the_time_of_no_other() -> None:
-    play, store, hot, good = _play_with_changed_jobs(5)
-    store.refuses_to_look = UnavailableError("throttled")
+    play, refusal, hot, good = _play_with_changed_jobs(5)
+    refusal.to_look = UnavailableError("throttled")
     (due,) = play.store_jobs([spec("due", At(NOW + SECOND_MS))])
     play.scan()
     assert [run.state for run in play.runs(due.key)] == [RunState.QUEUED]
     assert play.clock.now() - NOW <= play.rules.lookahead_ms
     _scan_until_settled(play, good, scans=8)
-    store.refuses_to_look = None
+    refusal.to_look = None
     for job in hot:
         assert play.job(job.key).plan_failures == 0
         _scan_until_settled(play, job, scans=11)

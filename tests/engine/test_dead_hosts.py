@@ -21,7 +21,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import cancel
 from timeball.engine.world import Rules
-from timeball.ports import Answer, Call
+from timeball.ports.target import Answer, Call
 
 BACK_AT = at(600)
 """When the dead host is back."""
@@ -144,7 +144,7 @@ def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case:
     service.target.takes = lambda call: 800 * SECOND_MS if call.attempt == 1 and call.run.fire_at == NOW else 0
     service.play.store_jobs([job])
     service.until(at(799))
-    service.play.store.create_hosts([rests], service.play.clock.now())
+    service.play.store.hosts.insert([rests], service.play.clock.now())
     service.until(at(1000))
     run = service.play.runs(job.key)[-1]
     assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
@@ -199,7 +199,7 @@ def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
     service.play.store_jobs([_job("other", "dead.example", At(at(25)), tenant="other")])
     service.until(at(26))
     assert at(25) in _calls(service, "dead.example")
-    acme, other = service.play.store.read_hosts([HostKey("acme", "dead.example"), HostKey("other", "dead.example")])
+    acme, other = service.play.store.hosts.read([HostKey("acme", "dead.example"), HostKey("other", "dead.example")])
     assert acme is not None
     assert other is not None
     assert (acme.rests, other.rests) == (1, 0)
@@ -208,4 +208,4 @@ def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
 def test_a_host_that_answers_has_no_row(service: Service) -> None:
     service.play.store_jobs([_job("alive", "alive.example", Every(1, NOW))])
     service.until(at(10))
-    assert service.play.store.read_hosts([HostKey("acme", "alive.example")]) == [None]
+    assert service.play.store.hosts.read([HostKey("acme", "alive.example")]) == [None]

@@ -24,7 +24,7 @@ from timeball.engine.dead_letters import (
     replay_matching,
     replay_named,
 )
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 ALL = DeadFilter("acme")
 
@@ -42,8 +42,7 @@ def _dead(count: int = 5, jobs: int = 2) -> tuple[Play, list[Job]]:
             died_at = run.id.fire_at + 500
             last = Attempt(1, Outcome.FAILED, NOW, NOW, died_at, 500, error=f"Turn {turn} of {job.key.job_id}.")
             after = replace(run, state=RunState.FAILED, attempt=1, reason=reason, finished_at=died_at, last=last)
-            after = replace(after, revision=run.revision + 1)
-            assert play.store.swap_runs([Swap(run, after)], died_at)[0].done
+            assert play.store.runs.swap([Swap(run, after)], died_at)[0].done
     play.clock.advance(60 * SECOND_MS)
     return play, stored
 
@@ -113,7 +112,7 @@ def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed
     assert all(wait >= 500 * turn for turn, wait in enumerate(waits))
     assert waits[-1] < 6_000
     assert [run.id.fire_at for run in dealt.done] == sorted(run.id.fire_at for run in dealt.done)
-    assert {run.state for run in play.store.read_runs(list(names)) if run} == {RunState.SUCCEEDED}
+    assert {run.state for run in play.store.runs.read(list(names)) if run} == {RunState.SUCCEEDED}
 
 
 def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
@@ -138,10 +137,10 @@ def test_what_is_no_dead_letter_any_more_is_refused_and_nothing_happens_to_it() 
     first, second, *_ = [run.id for run in play.runs(jobs[0].key)]
     unknown = RunId(jobs[0].key, NOW + 1, first.origin)
     replay_named(play.world(), [first], 10)
-    before = play.store.read_runs([first])
+    before = play.store.runs.read([first])
     dealt = replay_named(play.world(), [first, second, unknown, second], 10)
     assert ([run.id for run in dealt.done], dealt.refused) == ([second], (first, unknown))
-    assert play.store.read_runs([first]) == before
+    assert play.store.runs.read([first]) == before
 
 
 def test_a_dead_letter_of_a_cancelled_job_is_refused() -> None:
@@ -158,7 +157,7 @@ def test_a_discarded_dead_letter_is_listed_no_more_stays_in_its_ledger_and_may_y
     first = play.runs(jobs[0].key)[0].id
     assert [run.id for run in discard_named(play.world(), [first]).done] == [first]
     assert first not in [run.id for run in list_dead(play.world(), ALL, 100).runs]
-    (run,) = play.store.read_runs([first])
+    (run,) = play.store.runs.read([first])
     assert run is not None
     assert (run.state, run.discarded_at, run.is_dead_letter) == (RunState.FAILED, play.clock.now(), False)
     assert discard_named(play.world(), [first]).refused == (first,)

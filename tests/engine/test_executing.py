@@ -13,7 +13,7 @@ from timeball.domain.schedule import At, Every
 from timeball.engine.change import Outcome as Change
 from timeball.engine.change import cancel
 from timeball.engine.claim import claim
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 
 
 def _sent(at: int = NOW, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job]:
@@ -42,7 +42,7 @@ def test_a_retry_is_never_early_and_its_run_succeeds_in_the_end() -> None:
     assert play.caller.attempts() == [(NOW, 1), (NOW, 2), (NOW, 3)]
     (run,) = play.runs(job.key)
     assert (run.state, run.attempt, run.first_started_at) == (RunState.SUCCEEDED, 3, NOW)
-    told = [(attempt.number, attempt.status) for attempt in play.store.read_attempts(run.id)]
+    told = [(attempt.number, attempt.status) for attempt in play.store.attempts.of_run(run.id)]
     assert told == [(1, 500), (2, 503)]
     assert play.job(job.key).status is JobStatus.COMPLETED
 
@@ -118,7 +118,7 @@ def test_a_run_whose_executor_vanished_is_taken_over_after_its_lease_and_not_bef
     play.execute([delivery])
     (run,) = play.runs(job.key)
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
-    (lost,) = play.store.read_attempts(run.id)
+    (lost,) = play.store.attempts.of_run(run.id)
     assert (lost.number, lost.outcome) == (1, Outcome.LOST)
 
 

@@ -39,7 +39,7 @@ def test_a_trigger_respects_the_guard(service: Service) -> None:
     (by_hand,) = trigger(service.play.world(), [Trigger(KEY)])
     service.until(at(10))
     assert by_hand.run is not None
-    (row,) = service.play.store.read_runs([by_hand.run.id])
+    (row,) = service.play.store.runs.read([by_hand.run.id])
     assert row is not None
     assert (row.state, row.reason) == (RunState.SKIPPED, Reason.OVERLAP)
     service.until(at(30))

@@ -27,7 +27,7 @@ from timeball.engine.by_hand import retry_runs
 from timeball.engine.callback import Word, report
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
@@ -76,7 +76,7 @@ def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder
     play.scan_all()
     second = RunId(KEY, at(60), Origin.SCHEDULE)
     job = play.job(KEY)
-    play.store.swap_jobs([Swap(job, handed_to(job, second, None))], play.clock.now())  # by one that has just ended
+    play.store.jobs.swap([Swap(job, handed_to(job, second, None))], play.clock.now())  # by one that has just ended
     retry_runs(play.world(), [FIRST])
     assert claim(play.world(), [FIRST], "me")[0].is_done
     assert (play.job(KEY).holder, play.job(KEY).parked) == (second, FIRST)
@@ -112,7 +112,7 @@ def _work(play: Play) -> None:
 
 
 def _first(play: Play) -> Run:
-    (run,) = play.store.read_runs([FIRST])
+    (run,) = play.store.runs.read([FIRST])
     assert run is not None
     return run
 

@@ -12,35 +12,37 @@ from timeball.domain.ids import JobKey
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At
-from timeball.ports import Swap, Swapped, UnavailableError
-from timeball.testing.memory_store import MemoryStore
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_store import MemoryHosts, MemoryStore
 
 KEY = HostKey("acme", "target.example")
 FAILED_LATELY = Host(KEY, failures=2)
 RESTED = Host(KEY, failures=5, rests=1, rests_until=NOW)
 
 
-class Contested(MemoryStore):
-    """A store where another writer of a host's row is always a little faster."""
+class Contested(MemoryHosts):
+    """Hosts of which another writer is always a little faster."""
 
-    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
-        for row in self.read_hosts([swap.before.key for swap in swaps]):
+    def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        for row in self.read([swap.before.key for swap in swaps]):
             assert row is not None
-            super().swap_hosts([Swap(row, replace(row, revision=row.revision + 1))], now)
-        return super().swap_hosts(swaps, now)
+            super().swap([Swap(row, row)], now)
+        return super().swap(swaps, now)
 
 
-class Refusing(MemoryStore):
-    """A store that refuses every change of a host's row."""
+class Refusing(MemoryHosts):
+    """Hosts of which every change is refused."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
+    def __init__(self, memory: Memory, error: Exception) -> None:
+        super().__init__(memory)
         self.error = error
 
-    def swap_hosts(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+    def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
         if swaps:
             raise self.error
-        return super().swap_hosts(swaps, now)
+        return super().swap(swaps, now)
 
 
 # What the row of the host says when a batch is claimed of a retry at 3 s and of nine first calls at 3.9 s.
@@ -49,11 +51,11 @@ ROWS = {"failed lately": FAILED_LATELY, "its rest is over": RESTED}
 
 @pytest.mark.parametrize("case", ROWS)
 def test_no_run_is_called_before_its_instant_however_often_the_row_of_its_host_changes(case: str) -> None:
-    play = Play(Contested())
+    play = Play(MemoryStore(hosts=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
         play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
-        play.store.create_hosts([ROWS[case]], NOW)
+        play.store.hosts.insert([ROWS[case]], NOW)
         service.target.statuses = [503]
         service.until(at(180))
     calls = service.target.calls
@@ -62,11 +64,11 @@ def test_no_run_is_called_before_its_instant_however_often_the_row_of_its_host_c
 
 
 def test_a_row_that_keeps_changing_makes_nobody_wait_for_a_rest_that_is_none() -> None:
-    play = Play(Contested())
+    play = Play(MemoryStore(hosts=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
         play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
-        play.store.create_hosts([FAILED_LATELY], NOW)
+        play.store.hosts.insert([FAILED_LATELY], NOW)
         service.target.statuses = [503]
         service.until(at(60))
     assert [called_at for called_at, _ in service.target.calls] == [NOW, at(3)] + [at(3.9)] * 9
@@ -74,10 +76,10 @@ def test_a_row_that_keeps_changing_makes_nobody_wait_for_a_rest_that_is_none() -
 
 @pytest.mark.parametrize("error", [ValueError("refused"), UnavailableError("throttled")], ids=repr)
 def test_a_row_that_cannot_be_written_keeps_no_run_from_its_call(error: Exception) -> None:
-    play = Play(Refusing(error))
+    play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, error)))
     with Service(play) as service:
         (job,) = play.store_jobs([spec("job", At(NOW))])
-        play.store.create_hosts([RESTED], NOW)
+        play.store.hosts.insert([RESTED], NOW)
         service.until(at(10))
     assert [called_at for called_at, _ in service.target.calls] == [NOW]
     (run,) = play.runs(job.key)
@@ -85,10 +87,10 @@ def test_a_row_that_cannot_be_written_keeps_no_run_from_its_call(error: Exceptio
 
 
 def test_a_row_that_cannot_be_written_still_tells_that_its_host_rests() -> None:
-    play = Play(Refusing(ValueError("refused")))
+    play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, ValueError("refused"))))
     with Service(play) as service:
         play.store_jobs([spec("job", At(NOW))])
-        play.store.create_hosts([replace(RESTED, rests_until=at(30))], NOW)
+        play.store.hosts.insert([replace(RESTED, rests_until=at(30))], NOW)
         service.until(at(1))
         (run,) = play.runs(JobKey("acme", "job"))
         assert (run.state, run.reason) == (RunState.QUEUED, Reason.CIRCUIT_OPEN)

@@ -12,7 +12,8 @@ from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.attempts import INLINE_BYTES
 from timeball.engine.callback import Heard, Word, report
-from timeball.ports import Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 ALIKE = "a" * 2 * INLINE_BYTES
@@ -33,18 +34,18 @@ def _say(play: Play, run_id: RunId, body: str | None = None, error: str | None =
 
 
 def _run(play: Play, run_id: RunId) -> Run:
-    (run,) = play.store.read_runs([run_id])
+    (run,) = play.store.runs.read([run_id])
     assert run is not None
     return run
 
 
 def _bodies(play: Play, run_id: RunId) -> list[str | None]:
-    return [attempt.body for attempt in play.store.read_attempts(run_id)]
+    return [attempt.body for attempt in play.store.attempts.of_run(run_id)]
 
 
 def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeated() -> None:
     play, run_id = _handed_over()
-    sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "save_attempts")
+    sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "attempts.insert")
     with pytest.raises(UnavailableError):
         _say(play, run_id, ALIKE)
     play.store = sound
@@ -68,18 +69,18 @@ def test_words_that_begin_alike_are_told_apart(is_error: bool) -> None:  # noqa:
 def test_a_word_replaces_what_an_executor_stored_of_its_attempt() -> None:
     play, run_id = _handed_over()
     seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, 500, "The target answered with status 500.")
-    play.store.save_attempts([(run_id, seen)], NOW)
+    play.store.attempts.insert([(run_id, seen)], NOW)
     assert _say(play, run_id, ALIKE) is Heard.DONE
-    (kept,) = play.store.read_attempts(run_id)
+    (kept,) = play.store.attempts.of_run(run_id)
     assert (kept.outcome, kept.body) == (Outcome.SUCCEEDED, ALIKE)
 
 
 def test_a_word_that_was_taken_is_taken_again_though_its_job_takes_none_by_now() -> None:
     play, run_id = _handed_over()
     assert _say(play, run_id, "done") is Heard.DONE
-    (job,) = play.store.read_jobs([run_id.job])
+    (job,) = play.store.jobs.read([run_id.job])
     assert job is not None
-    answering = replace(job, completion=Completion.ANSWER, revision=job.revision + 1)
-    assert play.store.swap_jobs([Swap(job, answering)], NOW)[0].done
+    answering = replace(job, completion=Completion.ANSWER)
+    assert play.store.jobs.swap([Swap(job, answering)], NOW)[0].done
     assert _say(play, run_id, "done") is Heard.DONE
     assert _say(play, run_id, "something else") is Heard.NOT_EXPECTED

@@ -16,7 +16,8 @@ from timeball.engine.change import cancel, pause, resume
 from timeball.engine.claim import claim
 from timeball.engine.finish import Result, finish
 from timeball.engine.trigger import Trigger, trigger
-from timeball.ports import Answer, Delivery
+from timeball.ports.queue import Delivery
+from timeball.ports.target import Answer
 
 ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
 

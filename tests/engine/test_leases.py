@@ -18,7 +18,10 @@ from timeball.domain.schedule import At
 from timeball.engine.change import cancel
 from timeball.engine.execute import execute
 from timeball.engine.offload import Offload
-from timeball.ports import Answer, Call, Delivery, Inbox, Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.rows import Swap
+from timeball.ports.target import Answer, Call
 from timeball.testing.faults import with_outages
 
 _P = ParamSpec("_P")
@@ -47,7 +50,7 @@ def _execute(
     return play.clock.run(execute(play.world(), at, play.caller, deliveries, "one", offload, deadline_at))
 
 
-def _fails_until(play: Play, until: int, which: Callable[[Run], bool], method: str = "swap_runs") -> None:
+def _fails_until(play: Play, until: int, which: Callable[[Run], bool], method: str = "runs.swap") -> None:
     """Let a method of the store fail for some runs until an instant."""
 
     def fails(name: str, item: object) -> bool:
@@ -88,7 +91,7 @@ def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_w
     play, _ = _sent("ok", "bad")
     play.caller = ByName(play.clock)
     failures = iter([True])
-    play.store = with_outages(play.store, lambda name, _: name == "save_attempts" and next(failures, False))
+    play.store = with_outages(play.store, lambda name, _: name == "attempts.insert" and next(failures, False))
     play.drain()
     assert sorted((call.run.job.job_id, call.attempt) for _, call in play.caller.calls) == [("bad", 1), ("ok", 1)]
     ends = {job_id: play.runs(JobKey("acme", job_id))[0].state for job_id in ("ok", "bad")}
@@ -98,7 +101,7 @@ def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_w
 def test_a_finish_of_which_a_part_was_written_is_repeated_to_its_end() -> None:
     play, jobs = _sent("a", "b")
     failures = iter([True, False, True, True])
-    play.store = with_outages(play.store, lambda name, _: name == "conclude_jobs" and next(failures, False))
+    play.store = with_outages(play.store, lambda name, _: name == "jobs.conclude" and next(failures, False))
     play.drain()
     assert play.caller.attempts() == [(NOW, 1)] * 2
     assert [play.job(job.key).status for job in jobs] == [JobStatus.COMPLETED] * 2
@@ -260,7 +263,7 @@ def test_a_call_that_does_not_fit_any_more_is_cut_and_told_as_timed_out() -> Non
     assert caller.spans == [(1, 10_000, 300_000)]
     (run,) = play.runs(job.key)
     assert (run.state, run.first_started_at) == (RunState.RETRYING, NOW + 10_000)
-    (attempt,) = play.store.read_attempts(run.id)
+    (attempt,) = play.store.attempts.of_run(run.id)
     assert (attempt.outcome, attempt.started_at) == (Outcome.TIMED_OUT, NOW + 10_000)
     assert attempt.error == "Its executor's own time was up before the target had answered."
 

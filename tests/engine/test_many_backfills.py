@@ -20,7 +20,8 @@ from timeball.engine.change import cancel
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules
-from timeball.ports import Owner, Swap, Swapped, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 
@@ -46,7 +47,7 @@ def _running(play: Play, number: int) -> list[Backfill]:
     """Store backfills that run already, over all shards."""
     made = _backfills(_hourly(play), number, 1_000)
     running = [replace(one, status=RUNNING, shard=n % SHARDS) for n, one in enumerate(made)]
-    play.store.create_backfills(running, NOW)
+    play.store.backfills.insert(running, NOW)
     return running
 
 
@@ -64,14 +65,14 @@ def test_a_scan_moves_a_hundred_backfills_on_with_six_requests() -> None:
     slow = Slow(play)
     _running(play, 1_000)
     assert _scan(slow).backfilled == 1_000
-    asked_anyway = ("take_partition", "due")
+    asked_anyway = ("partitions.take", "due.query")
     assert {name: number for name, number in slow.requests.items() if name not in asked_anyway} == {
-        "read_backfills": 10,
-        "read_jobs": 10,
-        "insert_runs": 10,
+        "backfills.read": 10,
+        "jobs.read": 10,
+        "runs.insert": 10,
         "watch": 10,
         "send": 10,
-        "swap_backfills": 10,
+        "backfills.swap": 10,
     }
     assert play.clock.now() - NOW <= 65 * REQUEST_MS
 
@@ -122,7 +123,7 @@ def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> No
     slow = Slow(play)
     made = _backfills(job := _hourly(play), 80, 1)
     over = [replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None) for one in made]
-    play.store.create_backfills(over, NOW)
+    play.store.backfills.insert(over, NOW)
     cancel(slow.world(), [(job.key, None)])
     assert sum(slow.requests.values()) <= len(over) + 10
     assert len(_of(play, BackfillStatus.COMPLETED)) == len(over)
@@ -141,7 +142,7 @@ def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_o
         assert len(_of(play, BackfillStatus.COMPLETED)) == len(made)
         assert len(service.target.visits) == len(made) * 8
         assert running.index(0) <= 50
-        assert play.store.read_slots(["acme"])[0].held == ()
+        assert [row and row.held for row in play.store.slots.read(["acme"])] == [()]
 
 
 def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
@@ -166,7 +167,7 @@ def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
         play.clock.advance(max(0, at(second) - play.clock.now()))
         moved += _scan(slow).backfilled
     assert 2 * 199 <= moved <= 6 * 199
-    assert slow.requests["swap_slots"] == 0
+    assert slow.requests["slots.swap"] == 0
 
 
 @pytest.mark.parametrize("status", [BackfillStatus.COMPLETED, BackfillStatus.CANCELLED])
@@ -185,11 +186,11 @@ def test_who_loses_the_race_for_the_row_asks_again_with_the_next_scan(monkeypatc
     (one,) = _backfills(_hourly(play), 1, 3)
     other = Slots("acme", (), (), 1)
 
-    def too_late(swaps: Sequence[Swap[Slots]]) -> list[Swapped[Slots]]:
-        return [Swapped(done=False, row=other) for _ in swaps]
+    def too_late(rows: Sequence[Slots], _: int) -> list[Slots | None]:
+        return [other for _ in rows]
 
     with monkeypatch.context() as patch:
-        patch.setattr(play.store, "swap_slots", too_late)
+        patch.setattr(play.store.slots, "insert", too_late)
         create_backfills(play.world(), [one])
     assert _of(play, BackfillStatus.WAITING) == [one]
     play.scan()
@@ -204,7 +205,7 @@ def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pyt
         raise UnavailableError("not now")
 
     with monkeypatch.context() as patch:
-        patch.setattr(play.store, "read_slots", unavailable)
+        patch.setattr(play.store.slots, "read", unavailable)
         assert create_backfills(play.world(), [one]) == [one]
     assert play.scan().backfilled == 1
 
@@ -216,7 +217,7 @@ def test_the_cancel_of_a_job_with_many_backfills_is_settled_bit_by_bit_and_makes
         replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None)
         for one in _backfills(job, 1_000, 1)
     ]
-    play.store.create_backfills(over, NOW)
+    play.store.backfills.insert(over, NOW)
     play.store_jobs([replace(spec("job", Every(1, NOW)), key=OTHER)])
     with pytest.raises(UnavailableError):
         cancel(slow.world(), [(job.key, None)])
@@ -241,22 +242,23 @@ def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range
     job, slow = _hourly(play), Slow(play)
     own, sibling = _backfills(job, 2, 300, pace=0)
     create_backfills(play.world(), [own])
-    store.runs |= {
+    copies = {
         replace(run.id, series=sibling.key.name): replace(run, id=replace(run.id, series=sibling.key.name))
         for run in store.runs.values()
     }
+    store.runs.update(copies)
     cancel_backfill(slow.world(), own.key)
-    assert slow.requests["live_runs"] == 0
-    assert slow.requests["read_runs"] <= 5
-    assert not [run for run in store.live_runs(job.key, 0) if run.id.backfill == own.key]
-    assert [run for run in store.live_runs(job.key, 0) if run.id.backfill == sibling.key]
+    assert slow.requests["runs.live"] == 0
+    assert slow.requests["runs.read"] <= 5
+    assert not [run for run in store.runs.live(job.key, 0) if run.id.backfill == own.key]
+    assert [run for run in store.runs.live(job.key, 0) if run.id.backfill == sibling.key]
 
 
 def test_a_hundred_that_wait_look_for_a_slot_together_also_if_each_would_start_many_runs() -> None:
     play = Play(rules=Rules(shards=SHARDS, running_backfills=1))
     slow = Slow(play)
     waiting = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 300, 1_000, pace=0))]
-    play.store.create_backfills(waiting, NOW)
+    play.store.backfills.insert(waiting, NOW)
     began_at = play.clock.now()
     _scan(slow)
     assert play.clock.now() - began_at < SECOND_MS
@@ -268,7 +270,7 @@ def test_many_that_start_many_runs_leave_a_scan_its_time() -> None:
     play = Play(rules=Rules(shards=SHARDS, running_backfills=200))
     slow = Slow(play)
     unpaced = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 200, 1_000, pace=0))]
-    play.store.create_backfills(unpaced, NOW)
+    play.store.backfills.insert(unpaced, NOW)
     for _ in range(30):
         began_at = play.clock.now()
         _scan(slow)

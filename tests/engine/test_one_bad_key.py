@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,48 +17,60 @@ from timeball.engine.apart import apart
 from timeball.engine.cursor import PAGE, Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.trigger import Trigger, trigger
-from timeball.ports import Owner, Swap, Swapped, UnavailableError
-from timeball.testing.memory_store import MemoryStore
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_store import MemoryJobs, MemoryRuns, MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 
-class HotStore(MemoryStore):
-    """A store of which one tenant's partition refuses some of its calls; and which `forgets` to answer a claim."""
+class Hot(Memory):
+    """The memory of a store of which one tenant's partition refuses calls; and which `forgets` to answer a claim."""
 
     refused: frozenset[str] = frozenset()
     forgets: int = 0
 
-    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
-        self._refuse("read runs", [run_id.job for run_id in ids])
-        if self.forgets == 2:
-            self.forgets = 0
-            raise UnavailableError("and the rows cannot be read")
-        return super().read_runs(ids, strong=strong)
-
-    def read_jobs(self, keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
-        self._refuse("read jobs", keys)
-        return super().read_jobs(keys, with_work=with_work, strong=strong)
-
-    def swap_runs(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
-        """Write what can be written, and then say that not all was: what a table does."""
-        refused = [swap for swap in swaps if "swap runs" in self.refused and swap.before.id.job.tenant == "hot"]
-        answers = super().swap_runs([swap for swap in swaps if swap not in refused], now)
-        self._refuse("swap runs", [swap.before.id.job for swap in swaps])
-        if self.forgets == 1:
-            self.forgets = 2
-            raise UnavailableError("the answer was lost")
-        return answers
-
-    def _refuse(self, call: str, keys: Sequence[JobKey]) -> None:
+    def refuse(self, call: str, keys: Sequence[JobKey]) -> None:
         if call in self.refused and any(key.tenant == "hot" for key in keys):
             raise UnavailableError(f"a test lets {call} fail")
 
 
-def _play(bad_at: int = NOW) -> tuple[Play, HotStore, list[Job], Job]:
-    play = Play(store := HotStore())
+class HotJobs(MemoryJobs):
+    _memory: Hot
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        self._memory.refuse("read jobs", keys)
+        return super().read(keys, strong=strong, with_work=with_work)
+
+
+class HotRuns(MemoryRuns):
+    _memory: Hot
+
+    def read(self, keys: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
+        self._memory.refuse("read runs", [run_id.job for run_id in keys])
+        if self._memory.forgets == 2:
+            self._memory.forgets = 0
+            raise UnavailableError("and the rows cannot be read")
+        return super().read(keys, strong=strong)
+
+    def swap(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        """Write what can be written, and then say that not all was: what a table does."""
+        hot = self._memory
+        refused = [swap for swap in swaps if "swap runs" in hot.refused and swap.before.id.job.tenant == "hot"]
+        answers = super().swap([swap for swap in swaps if swap not in refused], now)
+        hot.refuse("swap runs", [swap.before.id.job for swap in swaps])
+        if hot.forgets == 1:
+            hot.forgets = 2
+            raise UnavailableError("the answer was lost")
+        return answers
+
+
+def _play(bad_at: int = NOW) -> tuple[Play, Hot, list[Job], Job]:
+    play = Play(MemoryStore(hot := Hot(), jobs=HotJobs, runs=HotRuns))
     good = play.store_jobs(spec(f"good-{number}", At(NOW)) for number in range(9))
     (bad,) = play.store_jobs([replace(spec("bad", At(bad_at)), key=JobKey("hot", "bad"))])
-    return play, store, good, bad
+    return play, hot, good, bad
 
 
 def _states(play: Play, jobs: Sequence[Job]) -> set[RunState]:
@@ -66,14 +79,14 @@ def _states(play: Play, jobs: Sequence[Job]) -> set[RunState]:
 
 @pytest.mark.parametrize("call", ["read runs", "read jobs", "swap runs"])
 def test_a_run_that_cannot_be_claimed_just_now_keeps_its_message_and_stops_no_other_of_its_batch(call: str) -> None:
-    play, store, good, bad = _play()
+    play, hot, good, bad = _play()
     play.scan_all()
     deliveries = play.queue.receive("normal")
     assert len(deliveries) == 10
-    store.refused = frozenset({call})
+    hot.refused = frozenset({call})
     assert [delivery.run.job for delivery in play.execute(deliveries)] == [bad.key]
     assert _states(play, good) == {RunState.SUCCEEDED}
-    store.refused = frozenset()
+    hot.refused = frozenset()
     play.run_on(bad.key)
     assert _states(play, [bad]) == {RunState.SUCCEEDED}
     assert len(play.caller.calls) == 10
@@ -81,10 +94,10 @@ def test_a_run_that_cannot_be_claimed_just_now_keeps_its_message_and_stops_no_ot
 
 def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_again() -> None:
     """The write of ten claims has no answer, and the rows cannot be read; then the halves ask."""
-    play, store, good, bad = _play()
+    play, hot, good, bad = _play()
     play.scan_all()
     deliveries = play.queue.receive("normal")
-    store.forgets = 1
+    hot.forgets = 1
     assert play.execute(deliveries) == []
     assert _states(play, [*good, bad]) == {RunState.SUCCEEDED}
     assert sorted(attempt for _, attempt in play.caller.attempts()) == [1] * 10
@@ -92,23 +105,24 @@ def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_a
 
 @pytest.mark.parametrize("call", ["read runs", "read jobs"])
 def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_sent_again(call: str) -> None:
-    play, store, good, bad = _play()
+    play, hot, good, bad = _play()
     play.scan_all()
     if call == "read jobs":  # of a run that is over, for whoever waits for that
         (run,) = play.runs(bad.key)
-        store.runs[run.id] = ended(run, RunState.CANCELLED, NOW)
+        assert isinstance(play.store, MemoryStore)
+        play.store.runs[run.id] = ended(run, RunState.CANCELLED, NOW)
     play.queue.purge()
     (watch,) = play.queue.watches
     assert len(watch.runs) == 10
     play.clock.advance(watch.at - NOW)
-    store.refused = frozenset({call})
+    hot.refused = frozenset({call})
     assert play.watch() == 9
     play.drain()
     assert _states(play, good) == {RunState.SUCCEEDED}
     (watch,) = play.queue.watches
     assert bad.key in {run.job for run in watch.runs}
     play.clock.advance(watch.at - play.clock.now())
-    store.refused = frozenset()
+    hot.refused = frozenset()
     play.watch()
     play.drain()
     assert all(run.is_terminal for run in play.runs(bad.key))
@@ -116,21 +130,21 @@ def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_se
 
 @pytest.mark.parametrize("call", ["read runs", "swap runs"])
 def test_a_run_that_a_scan_cannot_move_on_just_now_keeps_no_job_from_its_fires(call: str) -> None:
-    play, store, good, bad = _play(bad_at=NOW + HOUR_MS)
-    store.refused = frozenset({"swap runs"})
+    play, hot, good, bad = _play(bad_at=NOW + HOUR_MS)
+    hot.refused = frozenset({"swap runs"})
     trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
-    store.refused = frozenset({call})
+    hot.refused = frozenset({call})
     _assert_only_the_good_go_on(play, good)
-    store.refused = frozenset()
+    hot.refused = frozenset()
     play.run_on(bad.key, for_ms=HOUR_MS)
     assert _states(play, [bad]) == {RunState.SUCCEEDED}
 
 
 def test_a_job_that_a_scan_cannot_read_just_now_keeps_no_other_from_its_fires() -> None:
-    play, store, good, bad = _play()
-    store.refused = frozenset({"read jobs"})
+    play, hot, good, bad = _play()
+    hot.refused = frozenset({"read jobs"})
     _assert_only_the_good_go_on(play, good)
-    store.refused = frozenset()
+    hot.refused = frozenset()
     play.run_on(bad.key)
     assert _states(play, [bad]) == {RunState.SUCCEEDED}
 
@@ -144,21 +158,23 @@ def _assert_only_the_good_go_on(play: Play, good: Sequence[Job]) -> None:
         play.scan()
 
 
-class UnreadableRuns(MemoryStore):
-    """A store in which nobody can make sense of one tenant's runs."""
+class UnreadableRuns(MemoryRuns):
+    """Runs of which nobody can make sense of one tenant's."""
 
     unreadable: bool = False
 
-    def read_runs(self, ids: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
-        if self.unreadable and any(run_id.job.tenant == "hot" for run_id in ids):
+    def read(self, keys: Sequence[RunId], *, strong: bool = True) -> list[Run | None]:
+        if self.unreadable and any(run_id.job.tenant == "hot" for run_id in keys):
             raise ValueError("no state of a run is called so")
-        return super().read_runs(ids, strong=strong)
+        return super().read(keys, strong=strong)
 
 
 def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_due_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    play = Play(store := UnreadableRuns())
+    play = Play(store := MemoryStore(runs=UnreadableRuns))
+    runs = store.runs
+    assert isinstance(runs, UnreadableRuns)
     (bad,) = play.store_jobs([replace(spec("bad", At(NOW + HOUR_MS)), key=JobKey("hot", "bad"))])
     (good,) = play.store_jobs([spec("good", At(NOW + SECOND_MS))])
     with monkeypatch.context() as patch:
@@ -168,13 +184,13 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
             for _ in range(2 * PAGE + 1):
                 trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
                 play.clock.advance(1)
-    store.unreadable = True
+    runs.unreadable = True
     sweeps = Sweeps(closed_at={0: LATEST})
     with pytest.raises(ValueError, match="no state"):
         scan(play.world(), 0, Owner("2026", "a"), sweeps)
     assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == 1
     assert _states(play, [good]) == {RunState.QUEUED}
-    store.unreadable = False
+    runs.unreadable = False
     while scan(play.world(), 0, Owner("2026", "a"), sweeps).progressed:
         pass
     assert len(play.messages()) == 2 * (2 * PAGE + 1) + 1
@@ -183,16 +199,18 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
 
 def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
     """The read of all at once would fail, and there is no time to take it apart."""
-    play, store, good, bad = _play()
-    store.refused = frozenset({"read jobs"})
+    play, hot, good, bad = _play()
+    hot.refused = frozenset({"read jobs"})
     asked: list[list[JobKey]] = []
-    read_jobs = store.read_jobs
+    jobs: Any = play.store.jobs
+    read = jobs.read
 
     def noting(keys: Sequence[JobKey], *, with_work: bool = False, strong: bool = True) -> list[Job | None]:
         asked.append(list(keys))
-        return read_jobs(keys, with_work=with_work, strong=strong)
+        answer: list[Job | None] = read(keys, with_work=with_work, strong=strong)
+        return answer
 
-    store.read_jobs = noting  # type: ignore[method-assign]
+    jobs.read = noting
     sweeps = Sweeps(closed_at={0: LATEST}, failed={(0, NOW - NOW % HOUR_MS): frozenset({bad.key})})
     assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == len(good)
     assert asked[0] == [job.key for job in good]

@@ -23,7 +23,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.claim import claim
 from timeball.engine.notice import SKIPPED
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER

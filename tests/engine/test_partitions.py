@@ -11,22 +11,25 @@ from timeball.domain.schedule import At
 from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.world import Rules
-from timeball.ports import DuePage, DueQuery, Owner
+from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_kept import MemoryDueIndex
+from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore
 
 SHARDS = 5
 
 
-class AskedStore(MemoryStore):
-    """A store that notes of which shards it was asked what is due."""
+class AskedIndex(MemoryDueIndex):
+    """A due index that notes of which shards it was asked."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
         self.asked: set[int] = set()
 
-    def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         self.asked |= {query.shard for query in queries}
-        return super().due(queries)
+        return super().query(queries)
 
 
 @dataclass(frozen=True)
@@ -66,28 +69,29 @@ def test_in_every_second_of_a_handover_each_shard_is_scanned_and_each_fire_runs_
     case: str, *, is_newest_first: bool
 ) -> None:
     counts, left = HANDOVERS[case]
-    store = AskedStore()
-    play = Play(store, rules=Rules(shards=SHARDS))
+    play = Play(MemoryStore(due=AskedIndex), rules=Rules(shards=SHARDS))
+    due = play.store.due
+    assert isinstance(due, AskedIndex)
     play.store_jobs(spec(f"job-{number}", At(NOW + number * SECOND_MS // 4)) for number in range(60))
     loops: list[Loop] = []
     for execution, partitions in enumerate(counts, start=1):
         begun = _loops(str(execution), partitions)
-        loops = _tick(play, store, [*begun, *loops] if is_newest_first else [*loops, *begun])
+        loops = _tick(play, due, [*begun, *loops] if is_newest_first else [*loops, *begun])
     for _ in range(12):
-        loops = _tick(play, store, loops)
+        loops = _tick(play, due, loops)
     assert sorted(loops, key=str) == left
     play.drain()
     assert len(play.caller.calls) == len({call.run for _, call in play.caller.calls}) == 60
 
 
-def _tick(play: Play, store: AskedStore, loops: Sequence[Loop]) -> list[Loop]:
+def _tick(play: Play, due: AskedIndex, loops: Sequence[Loop]) -> list[Loop]:
     """Let each loop scan, in one second; return those that go on. All shards were scanned by any of them."""
-    store.asked.clear()
+    due.asked.clear()
     going_on = []
     for loop in loops:
         owner = Owner(loop.execution, "name")
         if not scan(play.world(), loop.partition, owner, Sweeps(), loop.partitions).superseded:
             going_on.append(loop)
-    assert store.asked == {*range(SHARDS)}
+    assert due.asked == {*range(SHARDS)}
     play.clock.advance(SECOND_MS)
     return going_on

@@ -18,7 +18,7 @@ from timeball.engine.change import cancel, pause
 from timeball.engine.claim import claim
 from timeball.engine.dead_letters import replay_named
 from timeball.engine.trigger import Trigger, trigger
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 
 def _due(timing: Timing | None = None, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job, RunId]:
@@ -41,7 +41,7 @@ def _failed(timing: Timing | None = None) -> tuple[Play, Job, RunId]:
 
 
 def _run(play: Play, run_id: RunId) -> Run:
-    (run,) = play.store.read_runs([run_id])
+    (run,) = play.store.runs.read([run_id])
     assert run is not None
     return run
 
@@ -61,7 +61,7 @@ def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() 
     play.run_on(job.key)
     run = _run(play, run_id)
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 4)
-    assert [(one.number, one.status) for one in play.store.read_attempts(run_id)] == [(1, 500), (2, 500), (3, 500)]
+    assert [(one.number, one.status) for one in play.store.attempts.of_run(run_id)] == [(1, 500), (2, 500), (3, 500)]
     assert play.caller.attempts() == [(NOW, 1), (NOW, 2), (NOW, 3), (NOW, 4)]
 
 
@@ -117,10 +117,10 @@ def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before(
     play, job, run_id = _failed()
     replay_named(play.world(), [run_id], 10)
     renewed = _run(play, run_id)
-    later = held_back(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW)
-    play.store.swap_runs([Swap(renewed, later)], play.clock.now())
+    later = Swap(renewed, held_back(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW))
+    play.store.runs.swap([later], play.clock.now())
     assert _retry(play, run_id) is ByHand.DONE
-    assert (_run(play, run_id), play.messages()) == (later, [])
+    assert (_run(play, run_id), play.messages()) == (later.written, [])
     play.run_on(job.key)
     assert [(called_at - NOW) // SECOND_MS for called_at, _ in play.caller.calls] == [0, 5, 3600]
 
@@ -148,8 +148,8 @@ def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
 def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_became_of_its_schedule() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     before = _run(play, run_id)
-    failed = replace(before, state=RunState.FAILED, reason=Reason.UNDELIVERABLE, finished_at=NOW, revision=2)
-    assert play.store.swap_runs([Swap(before, failed)], NOW)[0].done
+    failed = replace(before, state=RunState.FAILED, reason=Reason.UNDELIVERABLE, finished_at=NOW)
+    assert play.store.runs.swap([Swap(before, failed)], NOW)[0].done
     play.drain()
     play.clock.advance(30 * MINUTE_MS)
     pause(play.world(), [(job.key, None)])

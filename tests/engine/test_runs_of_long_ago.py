@@ -41,7 +41,7 @@ def _work_until(play: Play, hours: float) -> None:
 
 
 def _run(play: Play, day: int) -> Run:
-    (run,) = play.store.read_runs([RunId(KEY, NOW + day * DAY_MS, Origin.SCHEDULE)])
+    (run,) = play.store.runs.read([RunId(KEY, NOW + day * DAY_MS, Origin.SCHEDULE)])
     assert run is not None
     return run
 
@@ -54,7 +54,7 @@ def _assert_delete_stops(play: Play, run: Run) -> None:
     assert run.state is RunState.RUNNING
     (changed,) = cancel(play.world(), [(KEY, None)])
     assert run.id in changed.claimed
-    (stopped,) = play.store.read_runs([run.id])
+    (stopped,) = play.store.runs.read([run.id])
     assert stopped is not None
     assert stopped.cancel_requested
 

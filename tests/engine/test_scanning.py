@@ -16,7 +16,9 @@ from timeball.domain.schedule import At, Cron, Every, Schedule
 from timeball.engine.cursor import PAGE, Sweeps, look, looked
 from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
 from timeball.engine.scan import Scan, scan
-from timeball.ports import DuePage, Owner
+from timeball.ports.due_index import DuePage
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore
 
 EMPTY = DuePage((), full=False)
@@ -45,7 +47,7 @@ def test_a_job_that_was_due_during_a_pause_of_a_week_is_found_by_its_cursor() ->
     play = Play()
     play.scan()
     store = play.store
-    store.move_cursor(0, HOUR)
+    store.due.move_cursor(0, HOUR)
     (job,) = play.store_jobs([spec("job", At(NOW + HOUR_MS))])
     play.clock.advance(7 * DAY_MS)
     found = Scan()
@@ -80,34 +82,36 @@ def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farthe
 def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
-    play.store.take_partition(0, Owner("2026-11-21T09:31", "b"))
+    play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"))
     assert scan(play.world(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
     assert play.queue.sent == []
 
 
-class AskedStore(MemoryStore):
-    """A store that counts how often it is asked for a partition."""
+class AskedPartitions(MemoryPartitions):
+    """Partitions that count how often one is asked for."""
 
-    asked = 0
+    asked: int = 0
 
-    def take_partition(self, partition: int, owner: Owner) -> bool:
+    def take(self, partition: int, owner: Owner) -> bool:
         self.asked += 1
-        return super().take_partition(partition, owner)
+        return super().take(partition, owner)
 
 
 def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_often_than_that() -> None:
-    play = Play(store := AskedStore())
+    play = Play(store := MemoryStore(partitions=AskedPartitions))
+    asked = store.partitions
+    assert isinstance(asked, AskedPartitions)
     older, newer = Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")
     old, new = Sweeps(), Sweeps()
     for second in range(4):
         assert not scan(play.world(), 0, older, old).superseded
-        assert store.asked == second // 2 + 1
+        assert asked.asked == second // 2 + 1
         play.clock.advance(SECOND_MS)
     assert not scan(play.world(), 0, newer, new).superseded
     assert scan(play.world(), 0, older, new).superseded  # this process knows it without asking
     play.clock.advance(SECOND_MS)
     assert scan(play.world(), 0, older, old).superseded
-    assert store.asked == 4
+    assert asked.asked == 4
 
 
 def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> None:
@@ -264,9 +268,9 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     state, due_ms = JUDGED[case]
     play = Play()
     before = _run(case)
-    play.store.insert_runs([before], NOW)
+    play.store.runs.insert([before], NOW)
     assert judge(play.world(), [before.id]) == [True]
-    (after,) = play.store.read_runs([before.id])
+    (after,) = play.store.runs.read([before.id])
     assert after is not None
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
     counts = after.state is RunState.QUEUED and before.due_at is None

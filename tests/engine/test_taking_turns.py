@@ -13,21 +13,21 @@ from timeball.domain.new_job import new_job
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Every
-from timeball.ports import Dispatch
+from timeball.ports.queue import Dispatch
 
 MANY = 10_000
 
 
 def _store_jobs(play: Play, tenant: str, number: int, due_at: int) -> None:
     specs = (replace(spec("job", At(due_at)), key=JobKey(tenant, f"job-{n}")) for n in range(number))
-    play.store.create_jobs([new_job(one, NOW - DAY_MS, 1) for one in specs], NOW)
+    play.store.jobs.insert([new_job(one, NOW - DAY_MS, 1) for one in specs], NOW)
 
 
 def _store_runs(play: Play, tenant: str, number: int, due_at: int) -> None:
     """Store runs that are still to be sent."""
     ids = [RunId(JobKey(tenant, "job"), due_at + n, Origin.MANUAL) for n in range(number)]
     runs = [Run(one, RunState.QUEUED, 1, "normal", 0, due_at, due_at, due_at=due_at) for one in ids]
-    play.store.insert_runs(runs, NOW)
+    play.store.runs.insert(runs, NOW)
 
 
 def _store_backfills(play: Play, tenant: str, number: int, due_at: int) -> None:
@@ -36,8 +36,8 @@ def _store_backfills(play: Play, tenant: str, number: int, due_at: int) -> None:
     rows = [
         new_backfill(BackfillKey(job.key, f"bf{n}"), job, fires, 1, OverlapPolicy.ALLOW, due_at) for n in range(number)
     ]
-    play.store.create_jobs([job], NOW)
-    play.store.create_backfills([replace(one, status=BackfillStatus.RUNNING) for one in rows], NOW)
+    play.store.jobs.insert([job], NOW)
+    play.store.backfills.insert([replace(one, status=BackfillStatus.RUNNING) for one in rows], NOW)
 
 
 STORED: dict[str, Callable[[Play, str, int, int], None]] = {

@@ -17,7 +17,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import cancel, pause, revise
 from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import with_outages
 
 
@@ -70,7 +70,7 @@ def test_a_retry_of_a_run_with_a_payload_of_its_own_calls_the_target_that_its_jo
     service.until(at(2))
     moved = replace(WORK, target=HttpTarget("https://new.example/hook", "PUT", {"Authorization": "new"}))
     wanted = replace(spec(KEY.job_id, job.schedule), work=moved)
-    (read,) = service.play.store.read_jobs([KEY], with_work=True)
+    (read,) = service.play.store.jobs.read([KEY], with_work=True)
     assert read is not None
     revise(service.play.world(), [(read, wanted)])
     service.until(at(20))
@@ -123,7 +123,7 @@ def test_a_burst_of_requests_in_one_millisecond_makes_a_run_for_each_and_its_rep
 def test_a_request_whose_insert_failed_makes_its_run_when_it_is_repeated(service: Service) -> None:
     play = service.play
     begin(service, Every(3600, at(3600)))
-    sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "insert_runs")
+    sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "runs.insert")
     with pytest.raises(UnavailableError):
         by_hand(service, request="r")
     play.store = sound

@@ -13,7 +13,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import pause, resume
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 HOST = Host(HostKey("acme", "target.example"), failures=5, rests=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
@@ -23,12 +23,12 @@ TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
 def _rest(service: Service, until: int, rests: int = 1) -> None:
     """Let the host rest, whatever it did before."""
     store, now = service.play.store, service.play.clock.now()
-    (row,) = store.read_hosts([HOST.key])
+    (row,) = store.hosts.read([HOST.key])
     after = replace(HOST, rests=rests, rests_until=until)
     if row is None:
-        assert store.create_hosts([after], now) == [None]
+        assert store.hosts.insert([after], now) == [None]
     else:
-        assert store.swap_hosts([Swap(row, replace(after, revision=row.revision + 1))], now)[0].done
+        assert store.hosts.swap([Swap(row, after)], now)[0].done
 
 
 def _paused(service: Service, rests: int) -> None:

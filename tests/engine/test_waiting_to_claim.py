@@ -17,7 +17,7 @@ from timeball.engine.claim import claim
 from timeball.engine.execute import execute
 from timeball.engine.waves import CLAIM_AHEAD_MS, waves_of
 from timeball.engine.world import Rules
-from timeball.ports import Delivery, Inbox
+from timeball.ports.queue import Delivery, Inbox
 from timeball.testing.memory_queue import MemoryInbox
 
 _P = ParamSpec("_P")

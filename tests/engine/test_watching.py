@@ -18,7 +18,8 @@ from timeball.domain.watch import FIRST_LOOK_MS
 from timeball.engine.submit import submit
 from timeball.engine.trigger import Trigger, trigger
 from timeball.engine.watch import look_again
-from timeball.ports import MAX_WATCHED, Swap, Watch
+from timeball.ports.queue import MAX_WATCHED, Watch
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 
@@ -199,12 +200,12 @@ def test_a_run_is_watched_on_whose_scan_has_sent_it_and_stands_still_before_it_d
     play = Play()
     _is_tried_again(play)
     (sent,) = [run for run in play.runs(KEY) if run.state is RunState.QUEUED]
-    kept = replace(sent, due_at=sent.not_before, revision=sent.revision + 1)
-    assert play.store.swap_runs([Swap(sent, kept)], play.clock.now())[0].done
+    kept = replace(sent, due_at=sent.not_before)
+    assert play.store.runs.swap([Swap(sent, kept)], play.clock.now())[0].done
     _first_look(play)
     standing = play.runs(KEY)[0]
-    dropped = replace(standing, due_at=None, revision=standing.revision + 1)
-    assert play.store.swap_runs([Swap(standing, dropped)], play.clock.now())[0].done
+    dropped = replace(standing, due_at=None)
+    assert play.store.runs.swap([Swap(standing, dropped)], play.clock.now())[0].done
     play.queue.purge()
     assert _first_look(play) == 1
 

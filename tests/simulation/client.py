@@ -10,7 +10,7 @@ from timeball.domain.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 _MOST_CALLS = 15
 """Before which call of its world, at the latest, a request is cut off."""

@@ -29,7 +29,7 @@ from timeball.engine.execute import execute
 from timeball.engine.scan import scan
 from timeball.engine.submit import submit
 from timeball.engine.world import World
-from timeball.ports import Owner
+from timeball.ports.partitions import Owner
 
 KEY = JobKey("acme", "job")
 
@@ -135,7 +135,7 @@ def revises(timing: Timing, calls: int = 1_000) -> Verb:
 
     async def verb(story: Story, process: Process) -> None:
         process.calls_left, world = calls, story.world(process)
-        (job,) = await process.run(world.store.read_jobs, [KEY], with_work=True)
+        (job,) = await process.run(world.store.jobs.read, [KEY], with_work=True)
         if job is not None and job.is_open:
             await process.run(revise, world, [(job, replace(_spec(timing), tags={"by": process.name}))])
 
@@ -159,7 +159,7 @@ async def plans_slowly(story: Story, process: Process) -> None:
     """Read the job late, as a scan does, and write its plan much later."""
     await process.sleep_until(START + 22 * SECOND_MS)
     read_at, world = process.now(), story.world(process)
-    jobs = await process.run(world.store.read_jobs, [KEY])
+    jobs = await process.run(world.store.jobs.read, [KEY])
     await process.sleep_until(START + 35 * SECOND_MS)
     pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
     await process.run(dispatch, world, pending, read_at)

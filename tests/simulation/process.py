@@ -13,8 +13,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 from greenlet import getcurrent, greenlet
 
 from timeball.domain.instants import LATEST
-from timeball.ports import UnavailableError
-from timeball.testing.faults import LIST_WRITES
+from timeball.ports.errors import UnavailableError
+from timeball.testing.faults import LIST_WRITES, each_port
 from timeball.testing.virtual_clock import VirtualClock
 
 _P = ParamSpec("_P")
@@ -159,17 +159,17 @@ def acting() -> Process | None:
 
 
 class _SimulatedPort:
-    def __init__(self, port: object, process: Process) -> None:
-        self._port, self._process = port, process
+    def __init__(self, port: object, called: str, process: Process) -> None:
+        self._port, self._called, self._process = port, called, process
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         method: Callable[..., object] = getattr(self._port, name)
 
         def write(items: Sequence[object], *rest: object) -> object:
-            return self._write(name, method, items, rest)
+            return self._write(self._called + name, method, items, rest)
 
         def call(*args: object, **kwargs: object) -> object:
-            return self._call(name, method, args, kwargs)
+            return self._call(self._called + name, method, args, kwargs)
 
         seen = write if name in LIST_WRITES else call
         self.__dict__[name] = seen  # from now on found without this
@@ -216,4 +216,4 @@ class _SimulatedPort:
 
 def simulated(port: _Port, process: Process) -> _Port:
     """Return a port as a process sees it: its calls take time, and fail as the weather has it."""
-    return cast("_Port", _SimulatedPort(port, process))
+    return each_port(port, lambda one, called: _SimulatedPort(one, called, process))

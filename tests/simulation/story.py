@@ -144,7 +144,7 @@ class Story:
         self.storm_ends_at = self.clock.now()
         self.weather.fails_before = self.weather.fails_after = self.weather.cut_off = 0
         self.weather.slow = self.weather.stalls = 0
-        self.store.lags = self.queue.unruly = False
+        self.store.past.lags = self.queue.unruly = False
         self.receiver.down_until.clear()
         if self.is_long:
             self.store.hosts.clear()  # their rows expire
@@ -166,7 +166,9 @@ class Story:
 
     def unfinished(self) -> list[Run]:
         """Return the runs that should be over: all but those that wait for their paused job."""
-        return [run for run in self.store.live.values() if run.id.fire_at <= self.ends_at and not self._is_paused(run)]
+        return [
+            run for run in self.store.past.live.values() if run.id.fire_at <= self.ends_at and not self._is_paused(run)
+        ]
 
     def unended(self) -> list[tuple[Job, Run]]:
         """Return the jobs whose final run is over, and that run, but for those that end later.

@@ -21,7 +21,7 @@ from timeball.engine.change import Outcome, cancel, pause, resume, revise
 from timeball.engine.dead_letters import DeadFilter, discard_named, replay_matching
 from timeball.engine.submit import submit
 from timeball.engine.trigger import Trigger, trigger
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 _PERIODS = (2, 3, 5, 7, 10, 10, 15, 20, 20, 20, 30, 30, 60, 60)
 _LONG_PERIODS = (20, 30, 60)
@@ -156,7 +156,7 @@ class _User(Client):
     async def _read(self, key: JobKey) -> Job:
         while True:
             try:
-                job = (await self.process.run(self.world.store.read_jobs, [key], with_work=True))[0]
+                job = (await self.process.run(self.world.store.jobs.read, [key], with_work=True))[0]
             except UnavailableError:
                 continue
             assert job is not None

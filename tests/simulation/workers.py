@@ -12,7 +12,8 @@ from timeball.engine.execute import execute
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.engine.watch import look_again
-from timeball.ports import Owner, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
 
 VISIBILITY_SECONDS = 90
 """How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.

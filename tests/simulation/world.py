@@ -9,16 +9,21 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
+from typing import Any
 
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
 from timeball.domain.backfill import Backfill
-from timeball.domain.ids import BackfillKey, JobKey, RunId
+from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.run import Run
-from timeball.ports import Answer, Call, Conclusion, Delivery, Dispatch, DuePage, DueQuery, Owned, Swap, Swapped
+from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.queue import Delivery, Dispatch
+from timeball.ports.target import Answer, Call
+from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
+from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -31,8 +36,8 @@ REPORTS_LATER = "https://later.example/hook"
 """A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
 
 
-class LaggingStore(MemoryStore):
-    """A store whose due index follows its rows by up to ten seconds, key by key in order."""
+class LaggingMemory(Memory):
+    """A memory that notes each write, and whose due index follows by up to ten seconds, key by key in order."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         super().__init__()
@@ -44,84 +49,60 @@ class LaggingStore(MemoryStore):
         self._last_seen: dict[Owned, int] = {}
         self._order = count()
 
-    def due(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        """Answer from what has reached the index; with its first question a scan begins."""
-        if not any(query.latest_first for query in queries):
-            self.history.note_scan(_writer())
+    def catch_up(self) -> None:
+        """Let the index show what has reached it by now."""
         now = self._clock.now()
         while self._coming and self._coming[0][0] <= now:
             heappop(self._coming)[2]()
-        return super().due(queries)
 
-    def _create_job(self, job: Job, now: int) -> Job | None:
-        before = self.jobs.get(job.key)
-        answer = super()._create_job(job, now)
-        self._note_job(before, job.key)
-        return answer
+    def written(self, key: Any, before: Any, after: object, now: int) -> None:
+        """Note who wrote what, and let the index follow."""
+        super().written(key, before, after, now)
+        at, by = self._clock.now(), _writer()
+        if isinstance(after, Job):
+            self.history.note_job(Write(at, by, before, after))
+        elif isinstance(after, Backfill):
+            self.history.backfills.append(Write(at, by, before, after))
+        elif isinstance(after, Run):
+            self.history.note_run(Write(at, by, before, after))
+            self.live.pop(after.id, None)
+            if not after.is_terminal:
+                self.live[after.id] = after
 
-    def _swap_job(self, swap: Swap[Job], now: int) -> Swapped[Job]:
-        before = self.jobs.get(swap.before.key)
-        answer = super()._swap_job(swap, now)
-        self._note_job(before, swap.before.key)
-        return answer
-
-    def _conclude(self, conclusion: Conclusion) -> bool:
-        before = self.jobs.get(conclusion.job)
-        answer = super()._conclude(conclusion)
-        self._note_job(before, conclusion.job)
-        return answer
-
-    def _create_backfill(self, backfill: Backfill, now: int) -> Backfill | None:
-        before = self.backfills.get(backfill.key)
-        answer = super()._create_backfill(backfill, now)
-        self._note_backfill(before, backfill.key)
-        return answer
-
-    def _swap_backfill(self, swap: Swap[Backfill], now: int) -> Swapped[Backfill]:
-        before = self.backfills.get(swap.before.key)
-        answer = super()._swap_backfill(swap, now)
-        self._note_backfill(before, swap.before.key)
-        return answer
-
-    def _insert_run(self, run: Run, now: int) -> Run | None:
-        before = self.runs.get(run.id)
-        answer = super()._insert_run(run, now)
-        self._note_run(before, run.id)
-        return answer
-
-    def _swap_run(self, swap: Swap[Run], now: int) -> Swapped[Run]:
-        before = self.runs.get(swap.before.id)
-        answer = super()._swap_run(swap, now)
-        self._note_run(before, swap.before.id)
-        return answer
-
-    def _note_job(self, before: Job | None, key: JobKey) -> None:
-        after = self.jobs.get(key)
-        if after is not None and after is not before:
-            self.history.note_job(Write(self._clock.now(), _writer(), before, after))
-
-    def _note_backfill(self, before: Backfill | None, key: BackfillKey) -> None:
-        after = self.backfills.get(key)
-        if after is not None and after is not before:
-            self.history.backfills.append(Write(self._clock.now(), _writer(), before, after))
-
-    def _note_run(self, before: Run | None, run: RunId) -> None:
-        after = self.runs.get(run)
-        if after is None or after is before:
-            return
-        self.history.note_run(Write(self._clock.now(), _writer(), before, after))
-        if after.is_terminal:
-            self.live.pop(run, None)
-        else:
-            self.live[run] = after
-
-    def _index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
-        true_now = self._clock.now()
+    def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
+        """Let a row stand in the due index after a while."""
         lag_ms = self._random.choice((0, 0, 0, 50, 50, LONGEST_LAG_MS)) if self.lags else 0
-        seen_at = max(true_now + lag_ms, self._last_seen.get(key, 0))
+        seen_at = max(self._clock.now() + lag_ms, self._last_seen.get(key, 0))
         self._last_seen[key] = seen_at
-        index = super()._index
+        index = super().index
         heappush(self._coming, (seen_at, next(self._order), lambda: index(key, due_at, shard, now)))
+
+
+class LaggingIndex(MemoryDueIndex):
+    """A due index that answers from what has reached it; with its first question a scan begins."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        assert isinstance(memory, LaggingMemory)
+        self._lagging = memory
+
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        if not any(query.latest_first for query in queries):
+            self._lagging.history.note_scan(_writer())
+        self._lagging.catch_up()
+        return super().query(queries)
+
+
+class LaggingStore(MemoryStore):
+    """A store whose due index lags; its `past` is all that was written to it."""
+
+    def __init__(self, clock: VirtualClock, random: Random) -> None:
+        self.past = LaggingMemory(clock, random)
+        super().__init__(self.past, due=LaggingIndex)
+
+    @property
+    def history(self) -> History:
+        return self.past.history
 
 
 def _writer() -> str:

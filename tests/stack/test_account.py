@@ -17,7 +17,7 @@ from timeball.aws import schema
 ASKED = {
     "due": "due",
     "dead_letters": "listing",
-    **dict.fromkeys(("backfills_of", "ledger", "live_runs", "read_attempts", "runs_between"), "table"),
+    **dict.fromkeys(("backfills.of_job", "ledger", "runs.live", "attempts.of_run", "runs.between"), "table"),
 }
 """What each question of the store that is a query asks: the table or one of its indexes."""
 
@@ -115,7 +115,7 @@ def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
     graph = grimp.build_graph("timeball", "functions")
     used = {module, *graph.find_upstream_modules(module)}
     text = "".join(_source(name) for name in used if re.match(r"functions|timeball\.engine", name))
-    asked = {ASKED[name] for name in re.findall(r"store\.([a-z_]+)\(", text) if name in ASKED}
+    asked = {ASKED[name] for name in re.findall(r"store\.([a-z]+\.[a-z_]+)\(", text) if name in ASKED}
     arns = map(json.dumps, _resources(stack, function, "dynamodb:Query"))
     assert {(re.findall(r"/index/(\w+)", arn) or ["table"])[0] for arn in arns} == asked
 

@@ -19,7 +19,7 @@ from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller, Lookup
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import HttpTarget, Work
-from timeball.ports import Answer, Call
+from timeball.ports.target import Answer, Call
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123

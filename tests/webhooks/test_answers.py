@@ -19,7 +19,7 @@ from tests.webhooks.targets import (
     receive,
 )
 from timeball.aws.http_target import BODY_BYTES, HttpCaller, parse_retry_after
-from timeball.ports import Answer
+from timeball.ports.target import Answer
 from timeball.testing.virtual_clock import VirtualClock
 
 

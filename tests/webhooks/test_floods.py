@@ -25,7 +25,7 @@ from tests.webhooks.targets import (
 )
 from timeball.aws.http_target import BODY_BYTES, HttpCaller
 from timeball.aws.intake import HEAD_BYTES, WIRE_BYTES, CountedSocket, Turns, begin_intake
-from timeball.ports import Answer
+from timeball.ports.target import Answer
 from timeball.testing.virtual_clock import VirtualClock
 
 CUT = "127.0.0.1 sent more than 256 KB around its answer, or more than 32 KB before it."

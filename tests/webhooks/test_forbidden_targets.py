@@ -7,7 +7,7 @@ import pytest
 from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening
 from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
-from timeball.ports import Answer
+from timeball.ports.target import Answer
 from timeball.testing.virtual_clock import VirtualClock
 
 PUBLIC_ONLY = AddressRules()

@@ -26,7 +26,7 @@ from tests.webhooks.targets import (
 )
 from timeball.aws.http_target import BODY_BYTES, HttpCaller
 from timeball.domain.job import HttpTarget, Work
-from timeball.ports import Answer
+from timeball.ports.target import Answer
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = {"Authorization": "Bearer s3cret"}

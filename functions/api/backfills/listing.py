@@ -21,7 +21,7 @@ def list_backfills(edge: Edge, request: Request) -> Reply:
     key = job_key(request)
     page = backfill_page(key, request.query)
     read_job_row(edge, key)
-    shown, cursor = page.of(edge.world.store.backfills_of(key))
+    shown, cursor = page.of(edge.world.store.backfills.of_job(key))
     return ok(BackfillPageAnswer(items=[backfill_answer(backfill) for backfill in shown], next_cursor=cursor))
 
 

@@ -25,7 +25,7 @@ def create_backfill(edge: Edge, request: Request) -> Reply:
     if idempotent is None or wanted.is_dry:
         return _made(edge, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())), now)
     key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
-    standing = edge.world.store.read_backfills([key])[0]
+    standing = edge.world.store.backfills.read([key])[0]
     # What was right when the key was first used may be wrong by now: what was made stands.
     return _made(edge, job, wanted, key, now) if standing is None else _repeated(wanted, standing)
 
@@ -85,7 +85,7 @@ def _key(request: Request) -> BackfillKey:
 
 
 def _standing(edge: Edge, key: BackfillKey) -> Backfill:
-    backfill = edge.world.store.read_backfills([key])[0]
+    backfill = edge.world.store.backfills.read([key])[0]
     if backfill is None:
         raise _no_backfill()
     return backfill

@@ -37,7 +37,7 @@ def job_key(request: Request) -> JobKey:
 
 def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
     """Return a job's row. Raises ProblemError if there is none."""
-    job = edge.world.store.read_jobs([key], with_work=with_work)[0]
+    job = edge.world.store.jobs.read([key], with_work=with_work)[0]
     if job is None:
         raise no_job()
     return job

@@ -18,7 +18,7 @@ from timeball.domain.schedule import first_fire
 from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
 from timeball.engine.change import Request as Change
 from timeball.engine.world import World
-from timeball.ports import ContendedError
+from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4
 """A patch is judged at most so often, if the job keeps changing meanwhile."""

@@ -28,7 +28,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
     errors_now = errors_now or [*closed_target(wanted, edge.addresses), *never_fires(wanted, spec.schedule, now)]
     if errors_now:
         # What was right when the key was first used may be wrong by now: the first answer stands.
-        standing = None if idempotent is None else edge.world.store.read_jobs([spec.key])[0]
+        standing = None if idempotent is None else edge.world.store.jobs.read([spec.key])[0]
         if standing is None:
             raise invalid(errors_now)
         return _repeated(wanted, spec, standing)

@@ -13,7 +13,7 @@ from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus, RuleSet
 from timeball.domain.run import RunState, claimed
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 
 class TestCreating:
@@ -193,7 +193,7 @@ class TestReadingAndCancelling:
         def no_answer(*_: object) -> list[object]:
             raise UnavailableError("throttled")
 
-        monkeypatch.setattr(api.store, "swap_backfills", no_answer)
+        monkeypatch.setattr(api.store.backfills, "swap", no_answer)
         assert api.call("DELETE", path).status == 503
 
 

@@ -8,7 +8,7 @@ from tests.api.backfills.calls import HOURLY, IN_RANGE, RANGE, backfill, scan
 from tests.api.client import Api
 from timeball.domain.backfill import MAX_INSTANTS
 from timeball.domain.job import RuleSet
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 # The job's schedule, the range, the fire times. It is 2026-11-21T09:30:00.250Z.
 RANGES: dict[str, tuple[dict[str, Any], str, str, list[str]]] = {
@@ -211,7 +211,7 @@ class TestIdempotency:
         job = api.create(**HOURLY)
         first = backfill(api, job, key="k")
         api.clock.advance(1)
-        monkeypatch.setattr(api.store, "read_backfills", lambda keys: [None for _ in keys])
+        monkeypatch.setattr(api.store.backfills, "read", lambda keys: [None for _ in keys])
         again = backfill(api, job, key="k")
         assert (again.status, again.body["backfillId"]) == (201, first.body["backfillId"])
         assert again.headers["Idempotency-Replayed"] == "true"
@@ -232,6 +232,6 @@ class TestIdempotency:
             raise UnavailableError("throttled")
 
         with monkeypatch.context() as patched:
-            patched.setattr(api.store, "create_backfills", no_answer)
+            patched.setattr(api.store.backfills, "insert", no_answer)
             assert backfill(api, job, key="k").status == 503
         assert backfill(api, job, key="k").status == 201

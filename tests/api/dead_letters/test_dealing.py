@@ -12,7 +12,7 @@ from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, discarded, renewed_by_hand
-from timeball.ports import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 
 
 class TestByName:
@@ -90,13 +90,13 @@ class TestByName:
         self, api: Api, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch, verb: str
     ) -> None:
         slow, other = died(api, job, 2)
-        swap_runs = api.store.swap_runs
+        swap_runs = api.store.runs.swap
 
         def meanwhile(swaps: list[Swap[Run]], now: int) -> list[Swapped[Run]]:
             api.put(renewed_by_hand(slow, now + 1))
             return swap_runs(swaps, now)
 
-        monkeypatch.setattr(api.store, "swap_runs", meanwhile)
+        monkeypatch.setattr(api.store.runs, "swap", meanwhile)
         api.clock.advance(1)
         body = deal(api, verb, runIds=[str(slow.id), str(other.id)]).body
         assert (body["done"], body["refused"]) == (1, [str(slow.id)])

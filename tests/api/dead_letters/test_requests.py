@@ -7,7 +7,7 @@ import pytest
 from tests.api.client import Api
 from tests.api.dead_letters.calls import deal, every_verb, listed
 from tests.api.runs.rows import dead, row
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 # What is wrong, the body, the bad fields, words about the first of them.
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
@@ -103,6 +103,6 @@ def test_what_could_not_be_written_is_a_503_and_may_be_repeated(
         raise UnavailableError("throttled")
 
     with monkeypatch.context() as patched:
-        patched.setattr(api.store, "swap_runs", no_answer)
+        patched.setattr(api.store.runs, "swap", no_answer)
         assert deal(api, verb, filter={}).status == 503
     assert deal(api, verb, filter={}).body["done"] == 1

@@ -9,7 +9,7 @@ from tests.api.client import Answer, Api
 from tests.api.dead_letters.calls import deal
 from tests.api.jobs.changes import PATCH, PAUSE, RESUME, Change, ask
 from tests.api.runs.rows import dead, say, waiting
-from timeball.ports import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 
 CONTENDED = "The job or run kept changing meanwhile; nothing of this request was done. Repeat it."
 CANCEL: Change = ("DELETE", "", None)
@@ -74,8 +74,8 @@ def test_what_kept_changing_says_that_nothing_was_done_and_may_be_repeated(
     request = given(api)
     before = (dict(api.store.jobs), dict(api.store.runs))
     with monkeypatch.context() as patched:
-        patched.setattr(api.store, "swap_jobs", moved_on)
-        patched.setattr(api.store, "swap_runs", moved_on)
+        patched.setattr(api.store.jobs, "swap", moved_on)
+        patched.setattr(api.store.runs, "swap", moved_on)
         answer = request()
     assert (answer.status, answer.headers.get("Retry-After"), answer.body["detail"]) == (503, "1", CONTENDED)
     assert (dict(api.store.jobs), dict(api.store.runs)) == before
@@ -89,7 +89,7 @@ def test_a_trigger_that_finds_every_instant_taken_makes_no_run_and_says_so(
     assert api.call("POST", path).status == 201
     taken = [api.only_run()]
     with monkeypatch.context() as patched:
-        patched.setattr(api.store, "insert_runs", lambda *_: taken)
+        patched.setattr(api.store.runs, "insert", lambda *_: taken)
         answer = api.call("POST", path)
     assert (answer.status, answer.headers.get("Retry-After"), answer.body["detail"]) == (503, "1", CONTENDED)
     assert list(api.store.runs.values()) == taken
@@ -100,13 +100,13 @@ def test_a_change_that_is_written_and_not_settled_does_not_say_that_nothing_was_
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = api.create(everySeconds=3600)
-    write = api.store.swap_jobs
+    write = api.store.jobs.swap
 
     def first_only(swaps: Sequence[Swap[Any]], now: int) -> list[Swapped[Any]]:
         return write(swaps, now) if swaps[0].before.intent is None else moved_on(swaps, now)
 
     with monkeypatch.context() as patched:
-        patched.setattr(api.store, "swap_jobs", first_only)
+        patched.setattr(api.store.jobs, "swap", first_only)
         answer = ask(api, job, PAUSE)
     assert (answer.status, "it is unknown what was done" in answer.body["detail"]) == (503, True)
     assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["status"] == "paused"

@@ -19,7 +19,7 @@ from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from tests.api.client import Api, event_of
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]

@@ -12,7 +12,8 @@ from tests.api.jobs.patches import BERLIN
 from timeball.domain.instants import DAY_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import RunState, claimed
-from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 LEASE_MS = 30_000
 
@@ -135,7 +136,7 @@ class TestRaces:
 
     def meanwhile(self, api: Api, times: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         """Let the job's tags be changed right before a swap, so many times; return what counts them."""
-        swap_jobs = api.store.swap_jobs
+        swap_jobs = api.store.jobs.swap
         done: list[int] = []
 
         def swap(swaps: list[Swap[Job]], now: int) -> list[Swapped[Job]]:
@@ -146,12 +147,11 @@ class TestRaces:
                     standing,
                     tags={"by": f"another {len(done)}"},
                     version=standing.version + 1,
-                    revision=standing.revision + 1,
                 )
                 swap_jobs([Swap(standing, other)], now)
             return swap_jobs(swaps, now)
 
-        monkeypatch.setattr(api.store, "swap_jobs", swap)
+        monkeypatch.setattr(api.store.jobs, "swap", swap)
         return lambda: len(done)
 
     @pytest.mark.parametrize("times", [1, 3])
@@ -198,6 +198,6 @@ class TestRaces:
             raise UnavailableError("throttled")
 
         with monkeypatch.context() as patched:
-            patched.setattr(api.store, "swap_jobs", no_answer)
+            patched.setattr(api.store.jobs, "swap", no_answer)
             assert ask(api, job, change).status == 503
         assert ask(api, job, change).status == 200

@@ -5,7 +5,7 @@ import pytest
 from tests.api.client import Answer, Api
 from timeball.domain.job import HttpTarget
 from timeball.domain.schedule import At, Cron, Every
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 # The clock stands at 2026-11-21T09:30:00.250Z, a Saturday.
 SCHEDULES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [

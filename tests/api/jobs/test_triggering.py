@@ -9,7 +9,7 @@ from tests.api.client import NOW, Answer, Api
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.job import JobStatus
 from timeball.domain.run import Run, claimed
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 
 def trigger(api: Api, job: dict[str, Any], body: object = None, key: str | None = None, tenant: str = "acme") -> Answer:
@@ -28,7 +28,7 @@ def payload_of(api: Api, answer: Answer) -> str | None:
     run = run_of(api, answer)
     if run.work_digest is None:
         return api.work_of(run.id.job.job_id).payload
-    (work,) = api.store.read_works([(run.id.job, run.work_digest)])
+    (work,) = api.store.works.read([(run.id.job, run.work_digest)])
     assert work is not None
     return work.payload
 
@@ -193,7 +193,7 @@ class TestIdempotency:
             raise UnavailableError("throttled")
 
         with monkeypatch.context() as patched:
-            patched.setattr(api.store, "insert_runs", no_answer)
+            patched.setattr(api.store.runs, "insert", no_answer)
             assert trigger(api, job, {"payload": 1}, "k").status == 503
         api.clock.advance(5000)
         answer = trigger(api, job, {"payload": 1}, "k")

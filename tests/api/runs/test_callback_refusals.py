@@ -10,7 +10,7 @@ from tests.api.jobs.changes import patch
 from tests.api.runs.rows import CALLBACK, LEASE_MS, called, row, say, waiting
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.run import RunState, claimed
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 VERBS = ["complete", "fail", "heartbeat"]
 every_verb = pytest.mark.parametrize("verb", VERBS)
@@ -90,7 +90,7 @@ class TestRefusals:
             raise UnavailableError("throttled")
 
         with monkeypatch.context() as patched:
-            patched.setattr(api.store, "swap_runs", no_answer)
+            patched.setattr(api.store.runs, "swap", no_answer)
             assert say(api, run, verb).status == 503
         assert say(api, run, verb).status == 200
 

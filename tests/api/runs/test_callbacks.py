@@ -99,7 +99,7 @@ class TestComplete:
     def test_an_executor_that_saw_the_call_time_out_does_not_hide_the_targets_word(self, api: Api) -> None:
         run = called(api, **CALLBACK)
         seen = Attempt(1, Outcome.TIMED_OUT, NOW, NOW, NOW + 1, error="It did not answer in full within 840 s.")
-        api.store.save_attempts([(run.id, seen)], NOW)
+        api.store.attempts.insert([(run.id, seen)], NOW)
         say(api, run, "complete", result="done")
         body = read(api, run)
         assert [attempt["outcome"] for attempt in body["attempts"]] == ["succeeded"]
@@ -154,7 +154,7 @@ class TestFail:
     def test_the_target_is_heard_before_the_executor_that_saw_its_answer(self, api: Api) -> None:
         run = called(api, **CALLBACK, maxRetries=0)
         seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW + 1, 500, "The target answered with status 500.")
-        api.store.save_attempts([(run.id, seen)], NOW)
+        api.store.attempts.insert([(run.id, seen)], NOW)
         say(api, run, "fail", error="No such customer.")
         (attempt,) = read(api, run)["attempts"]
         assert (attempt["error"], attempt["httpStatus"]) == ("No such customer.", None)

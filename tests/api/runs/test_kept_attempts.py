@@ -13,7 +13,7 @@ FAILED = Attempt(2, Outcome.FAILED, NOW, NOW, NOW, 400, "The target answered wit
 
 def test_a_result_is_shown_of_a_run_that_succeeded_and_of_no_other(api: Api) -> None:
     run = called(api)
-    api.store.save_attempts([(run.id, SEEN)], NOW)
+    api.store.attempts.insert([(run.id, SEEN)], NOW)
     api.put(replace(run, state=RunState.FAILED, attempt=2, last=FAILED, finished_at=NOW))
     assert api.call("GET", f"/v1/runs/{run.id}").body["result"] is None
 
@@ -22,7 +22,7 @@ def test_of_hundreds_of_attempts_the_newest_bodies_are_shown_and_all_else_of_eac
     run = called(api)
     body = "\x00" * 16 * 1024
     told = [(run.id, replace(FAILED, number=number, body=body)) for number in range(1, 401)]
-    api.store.save_attempts(told, NOW)
+    api.store.attempts.insert(told, NOW)
     api.put(
         replace(run, state=RunState.FAILED, attempt=400, last=replace(told[-1][1], body=body[:200]), finished_at=NOW)
     )

@@ -13,7 +13,7 @@ from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, retrying, withdrawn
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 VERBS = ["retry", "cancel"]
 every_verb = pytest.mark.parametrize("verb", VERBS)
@@ -56,7 +56,7 @@ def in_state(api: Api, state: RunState) -> Run:
 class TestRetry:
     def test_a_run_that_failed_is_tried_again_now_with_a_fresh_budget_and_its_history(self, api: Api) -> None:
         run = failed(api, maxRetries=0)
-        api.store.save_attempts([(run.id, FAILED_ATTEMPT)], NOW)
+        api.store.attempts.insert([(run.id, FAILED_ATTEMPT)], NOW)
         api.queue.sent.clear()
         api.clock.advance(60 * SECOND_MS)
         answer = do(api, run, "retry")
@@ -244,7 +244,7 @@ class TestBoth:
         def no_answer(*_: object) -> list[object]:
             raise UnavailableError("throttled")
 
-        monkeypatch.setattr(api.store, "swap_runs", no_answer)
+        monkeypatch.setattr(api.store.runs, "swap", no_answer)
         assert do(api, run, verb).status == 503
 
 

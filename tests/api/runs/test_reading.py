@@ -23,7 +23,7 @@ class TestRuns:
         run = claimed(api.only_run(), "me", NOW + 10, LEASE_MS)
         first = FAILED_ATTEMPT
         run = claimed(retrying(run, NOW + 5000, first), "me", NOW + 5000, LEASE_MS)
-        api.store.save_attempts([(run.id, first)], NOW)
+        api.store.attempts.insert([(run.id, first)], NOW)
         api.put(run)
         body = api.call("GET", f"/v1/runs/{run.id}").body
         fire = job["nextRunAt"]
@@ -72,7 +72,7 @@ class TestRuns:
         api.create()
         run = claimed(api.only_run(), "me", NOW, LEASE_MS)
         whole = Attempt(1, Outcome.SUCCEEDED, NOW, NOW + 1, NOW + 2, 200, body="x" * 16_384)
-        api.store.save_attempts([(run.id, whole)], NOW)
+        api.store.attempts.insert([(run.id, whole)], NOW)
         api.put(ended(run, RunState.SUCCEEDED, NOW + 2, last=replace(whole, body="x" * 200)))
         body = api.call("GET", f"/v1/runs/{run.id}").body
         assert body["result"] == {"httpStatus": 200, "body": "x" * 16_384}

@@ -17,7 +17,7 @@ from timeball.engine.dead_letters import DeadFilter
 from timeball.engine.submit import Submission, Submitted, submit
 from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 
 def _a_submission_is_hoped_for(patch: Patch) -> None:
@@ -41,7 +41,7 @@ def _a_trigger_is_hoped_for(patch: Patch) -> None:
 
 
 def _as_it_would_be(world: World, one: Trigger) -> Run | None:
-    job, now = world.store.read_jobs([one.job])[0], world.clock.now()
+    job, now = world.store.jobs.read([one.job])[0], world.clock.now()
     return None if job is None else triggering._manual_run(job, one, now, now, None)
 
 
@@ -64,7 +64,7 @@ def _what_died_twice_is_not_listed(patch: Patch) -> None:
 
 def _a_report_is_thrown_away(patch: Patch) -> None:
     def report(world: World, words: Sequence[Word]) -> list[Answered]:
-        return [Answered(Heard.DONE, world.store.read_runs([word.run])[0]) for word in words]
+        return [Answered(Heard.DONE, world.store.runs.read([word.run])[0]) for word in words]
 
     patch.setattr(targets, "report", report)
 

@@ -12,7 +12,8 @@ from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.job import Job, advanced
 from timeball.domain.run import Run, RunState
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
 
 
 def _advancing_before(step: str) -> Callable[[Patch], None]:
@@ -80,7 +81,7 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
         now = world.clock.now()
         waiting = [run for run in runs if run.state in (RunState.RETRYING, RunState.QUEUED)]
         others = [run for run in runs if run not in waiting]
-        done = world.store.swap_runs([Swap(run, resending._after_send(run)) for run in waiting], now)
+        done = world.store.runs.swap([Swap(run, resending._after_send(run)) for run in waiting], now)
         dispatches = [Dispatch(run.id, run.priority, run.not_before) for run in waiting]
         if dispatches:
             world.queue.send(dispatches, now)

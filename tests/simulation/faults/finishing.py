@@ -20,7 +20,8 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, due_again, ended
 from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.world import World
-from timeball.ports import Conclusion, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.jobs import Conclusion
 from timeball.testing.memory_queue import MemoryQueue
 
 
@@ -79,7 +80,7 @@ def _concluding(change: Any) -> Any:
 
     def apply(patch: Patch) -> None:
         def concluding(world: World, conclusions: Sequence[Conclusion]) -> None:
-            jobs = world.store.read_jobs([one.job for one in conclusions])
+            jobs = world.store.jobs.read([one.job for one in conclusions])
             changed = [change(one, job) for one, job in zip(conclusions, jobs, strict=True) if job is not None]
             conclude(world, [one for one in changed if one is not None])
 

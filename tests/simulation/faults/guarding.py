@@ -11,7 +11,8 @@ from tests.simulation.faults.patching import Fault, Patch, Through, overwrite_jo
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job, guarded
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap, Swapped
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap, Swapped
 
 
 def _the_guard_is_released_before_the_send(patch: Patch) -> None:
@@ -37,14 +38,15 @@ def _parks_whoever_holds(patch: Patch) -> None:
     admit = guarding._admit_one_each
 
     def admitting(world: World, *args: Any) -> None:
-        def swap_jobs(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-            answers = world.store.swap_jobs(swaps, now)
+        def swapping(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+            answers = world.store.jobs.swap(swaps, now)
             return [
                 _parked_anyway(world, swap, now) if not answer.done and _parks(swap) else answer
                 for swap, answer in zip(swaps, answers, strict=True)
             ]
 
-        admit(replace(world, store=cast("Any", Through(world.store, swap_jobs=swap_jobs))), *args)
+        jobs = cast("Any", Through(world.store.jobs, swap=swapping))
+        admit(replace(world, store=replace(world.store, jobs=jobs)), *args)
 
     patch.setattr(guarding, "_admit_one_each", admitting)
 

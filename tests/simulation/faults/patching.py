@@ -1,7 +1,7 @@
 """What a fault is: a patch of the engine that breaks one rule; and ways to write what the engine would not."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from timeball.domain.ids import JobKey
 from timeball.domain.job import Job
 from timeball.engine.world import World
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 Patch = pytest.MonkeyPatch
 
@@ -45,10 +45,10 @@ class Through:
 def overwrite_job(world: World, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
     """Write a job whatever it has become meanwhile, as an update without a condition would; None of it: do not."""
     while True:
-        standing = world.store.read_jobs([key])[0]
+        standing = world.store.jobs.read([key])[0]
         after = None if standing is None else change(standing)
         if standing is None or after is None:
             return None
-        swapped = world.store.swap_jobs([Swap(standing, replace(after, revision=standing.revision + 1))], now)[0]
+        swapped = world.store.jobs.swap([Swap(standing, after)], now)[0]
         if swapped.done:
             return swapped.row

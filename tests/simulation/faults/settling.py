@@ -65,7 +65,7 @@ def _no_intent(patch: Patch) -> None:
             if after is None or after.intent is None:
                 return after
             asked[job.key] = after.intent
-            return replace(settled(after), revision=after.revision)
+            return settled(after)
 
         return changed
 

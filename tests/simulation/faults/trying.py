@@ -15,7 +15,6 @@ from timeball.domain.outcome import lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy, exhausted
 from timeball.domain.run import Run, RunState, claimed
-from timeball.testing.memory_store import MemoryStore
 
 
 def _starts_anew(state: RunState, patch: Patch) -> None:
@@ -83,7 +82,7 @@ def _once_more(patch: Patch) -> None:
 
 
 def _a_run_is_called_with_its_jobs_work(patch: Patch) -> None:
-    patch.setattr(MemoryStore, "read_works", lambda store, names: [store.jobs[key].work for key, _ in names])
+    patch.setattr(claims, "_with_payload_of", lambda job, _: job)
 
 
 FAULTS = {

@@ -6,10 +6,11 @@ A job that has ended leaves the due index, unless a change of its user is not se
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from timeball.aws.collection import Table
 from timeball.aws.keys import JOB, job_key, list_key
-from timeball.aws.rows import Rows
-from timeball.aws.writes import Update, Writer, Written
-from timeball.ports import Conclusion, UnavailableError
+from timeball.aws.writes import Update, Written
+from timeball.ports.errors import UnavailableError
+from timeball.ports.jobs import Conclusion
 
 _TRIES = 5
 
@@ -17,8 +18,8 @@ _TRIES = 5
 class Conclusions:
     """The conclusions of one table's jobs."""
 
-    def __init__(self, writer: Writer, rows: Rows) -> None:
-        self._writer, self._rows = writer, rows
+    def __init__(self, table: Table) -> None:
+        self._writer, self._mapper = table.writer, table.mapper
 
     def apply(self, conclusions: Sequence[Conclusion]) -> list[bool]:
         """Give each job its final status, if its own allows it and the fire is its final one."""
@@ -48,9 +49,9 @@ class Conclusions:
             where=where if unsettled_revision is None else {**where, "revision": [unsettled_revision]},
             set={
                 "status": conclusion.status.value,
-                "list_key": list_key(conclusion.job, conclusion.status, self._rows.list_shards),
+                "list_key": list_key(conclusion.job, conclusion.status, self._mapper.list_shards),
                 "updated_at": conclusion.at,
-                "expires_at": self._rows.expiry(conclusion.at),
+                "expires_at": self._mapper.expiry(conclusion.at),
             },
             remove=("next_fire_at", "due_at", "due_bucket") if settled else ("next_fire_at",),
             increment=("revision",),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from timeball.aws.keys import dead_partition, owner_of_row
 from timeball.aws.queries import Reader
 from timeball.domain.ids import RunId
-from timeball.ports import DeadQuery
+from timeball.ports.runs import DeadQuery
 
 _Dead = tuple[int, RunId]
 

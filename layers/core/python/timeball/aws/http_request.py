@@ -11,7 +11,7 @@ from yarl import URL
 from timeball import __version__
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import HttpTarget
-from timeball.ports import Call
+from timeball.ports.target import Call
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 

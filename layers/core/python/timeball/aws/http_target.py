@@ -23,7 +23,8 @@ from timeball.aws.addresses import AddressRules, ForbiddenAddressError
 from timeball.aws.http_request import UncallableError, headers_of, parse_method, parse_url
 from timeball.aws.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Answer, Call, Clock
+from timeball.ports.clock import Clock
+from timeball.ports.target import Answer, Call
 
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""

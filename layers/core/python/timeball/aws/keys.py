@@ -5,7 +5,7 @@ import hashlib
 from timeball.domain.host import HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId, shard_of
 from timeball.domain.instants import HOUR_MS
-from timeball.ports import Owned
+from timeball.ports.due_index import Owned
 
 Key = dict[str, str]
 
@@ -14,6 +14,8 @@ RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 HOST = "HOST"
 SLOTS = "SLOTS"
+LAST = "~"
+"""Sorts after every character of a sort key."""
 DEAD = "dead"
 """What stands for the status in the listing's partition of dead letters."""
 

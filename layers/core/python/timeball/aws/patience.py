@@ -18,7 +18,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
     from botocore.config import Config

@@ -7,7 +7,7 @@ from timeball.aws.keys import Key
 from timeball.aws.patience import Asker, Asking
 from timeball.aws.schema import DUE, LISTING
 from timeball.aws.writes import from_values, to_values
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

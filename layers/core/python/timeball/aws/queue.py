@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Clock, Delivery, Dispatch, UnavailableError, Watch
+from timeball.ports.clock import Clock
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery, Dispatch, Watch
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient

@@ -5,6 +5,7 @@ whole row: work above 400 bytes stands in a row of its own, named by its digest 
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,19 +24,33 @@ from timeball.aws.encoding import (
     to_rules,
     to_schedule,
     to_work,
+    work_digest,
+    work_text,
 )
-from timeball.aws.keys import DEAD, backfill_key, due_bucket, host_key, job_key, job_of, list_key, owner_of_row, run_key
+from timeball.aws.keys import (
+    DEAD,
+    backfill_key,
+    due_bucket,
+    host_key,
+    job_key,
+    job_of,
+    list_key,
+    owner_of_row,
+    run_key,
+    slots_key,
+)
 from timeball.aws.schema import SCHEMA_VERSION
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import BackfillKey, RunId
+from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import DAY_MS, SECOND_MS
-from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
+from timeball.domain.slots import Slots
 
 Item = dict[str, str | int | bool]
 
@@ -43,16 +58,17 @@ INLINE_WORK_BYTES = 400
 
 
 @dataclass(frozen=True)
-class Rows:
+class Mapper:
     """Turns values into rows: with how many listing shards, and how long an ended row is kept."""
 
     list_shards: int = 4
     retention_days: int = 90
 
     def of_job(self, job: Job, now: int) -> Item:
-        """Return a job's row without its work. `now` is the time of writing, for the due bucket."""
+        """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""
         row: dict[str, Any] = {
             **job_key(job.key),
+            **work_fields(job.work),
             "v": SCHEMA_VERSION,
             "schedule": schedule_text(job.schedule),
             "shard": job.shard,
@@ -178,19 +194,36 @@ class Rows:
         }
         return {name: value for name, value in row.items() if value is not None}
 
+    def of_slots(self, slots: Slots, _: int) -> Item:
+        """Return a tenant's slots as a row. It never expires: a backfill may take years."""
+        return {
+            **slots_key(slots.tenant),
+            "v": SCHEMA_VERSION,
+            "held": _names(slots.held),
+            "line": _names(slots.line),
+            "revision": slots.revision,
+        }
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
 
 
-def to_job(row: dict[str, Any], work: str | None = None) -> Job:
-    """Return the job that a row holds; `work` is its text if it was read from a row of its own."""
+def work_fields(work: Work | None) -> Item:
+    """Return the fields of a job's row that say where its work stands; none for work that was not read."""
+    if work is None:
+        return {}
+    text = work_text(work)
+    return {"work": text} if len(text.encode()) <= INLINE_WORK_BYTES else {"work_digest": work_digest(text)}
+
+
+def to_job(row: dict[str, Any]) -> Job:
+    """Return the job that a row holds, with its work if that stands in the row too."""
     key = job_of(row["pk"])
-    text = row.get("work", work)
     return Job(
         key=key,
         schedule=to_schedule(json.loads(row["schedule"])),
-        work=to_work(text) if text is not None else None,
+        work=to_work(row["work"]) if "work" in row else None,
         shard=row["shard"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
@@ -293,10 +326,10 @@ def to_backfill(row: dict[str, Any]) -> Backfill:
     )
 
 
-def to_host(key: HostKey, row: dict[str, Any]) -> Host:
+def to_host(row: dict[str, Any]) -> Host:
     """Return the host that a row holds."""
     return Host(
-        key=key,
+        key=HostKey(*row["pk"].split("#!", 1)),
         failures=row["failures"],
         rests=row["rests"],
         rests_until=row.get("rests_until"),
@@ -304,6 +337,21 @@ def to_host(key: HostKey, row: dict[str, Any]) -> Host:
         turn_at=row["turn_at"],
         revision=row["revision"],
     )
+
+
+def to_slots(row: dict[str, Any]) -> Slots:
+    """Return the slots that a row holds."""
+    tenant = row["pk"].removesuffix("#!")
+    return Slots(tenant, _keys(tenant, row["held"]), _keys(tenant, row["line"]), row["revision"])
+
+
+def _names(keys: Sequence[BackfillKey]) -> str:
+    return " ".join(f"{key.job.job_id}.{key.name}" for key in keys)
+
+
+def _keys(tenant: str, names: str) -> tuple[BackfillKey, ...]:
+    parts = [name.split(".") for name in names.split()]
+    return tuple(BackfillKey(JobKey(tenant, job_id), name) for job_id, name in parts)
 
 
 def _due(due_at: int | None, shard: int, now: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from timeball.aws.meter import CloudWatchMeter
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.settings import Settings, read_settings
-from timeball.aws.store import DynamoStore
+from timeball.aws.store import dynamo_store
 from timeball.aws.system_clock import SystemClock
 from timeball.domain.ids import JobKey
 from timeball.engine.world import World
@@ -59,7 +59,7 @@ def start(world: Callable[[], World]) -> None:
     store = world().store
     try:
         with within(_START_SECONDS):
-            store.read_jobs([_NOBODYS])
+            store.jobs.read([_NOBODYS])
     except Exception:
         log.exception("not connected yet")
 
@@ -85,7 +85,7 @@ def executor_inbox(queue_arn: str) -> SqsInbox:
 
 def _world(asker: Asker) -> World:
     found, clock = settings(), SystemClock()
-    store = DynamoStore(
+    store = dynamo_store(
         _dynamodb(asker.patience),
         found.jobs_table,
         list_shards=found.list_shards,

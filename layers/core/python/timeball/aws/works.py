@@ -2,57 +2,48 @@
 
 from collections.abc import Sequence
 
+from timeball.aws.collection import Table
 from timeball.aws.encoding import to_work, work_digest, work_text
 from timeball.aws.keys import Key, work_key
-from timeball.aws.queries import Reader
-from timeball.aws.rows import INLINE_WORK_BYTES, Item
-from timeball.aws.writes import Insert, Update, Writer
+from timeball.aws.rows import Item, work_fields
+from timeball.aws.writes import Insert, Update
 from timeball.domain.ids import JobKey
-from timeball.domain.instants import LATEST, SECOND_MS
+from timeball.domain.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.domain.job import Job, Work
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 _NEVER = LATEST // SECOND_MS
 """When a row is forgotten that was once to be, in whole seconds."""
 
 
-class Works:
+class DynamoWorks:
     """The works of one table. A row of work is written before whatever names it, and never changed."""
 
-    def __init__(self, writer: Writer, reader: Reader) -> None:
-        self._writer, self._reader = writer, reader
+    def __init__(self, table: Table) -> None:
+        self._writer, self._reader, self._mapper = table.writer, table.reader, table.mapper
 
-    def place(self, jobs: Sequence[Job]) -> list[Item]:
-        """Return the fields that a job's row has for its work; write the rows of large works first."""
-        fields: list[Item] = []
-        rows: list[Insert] = []
-        for job in jobs:
-            fields.append(work_fields(job))
-            if "work_digest" in fields[-1]:
-                rows.append(_row(job.key, _text(job)))
-        self._write(rows, _NEVER)
-        return fields
-
-    def save(self, works: Sequence[tuple[JobKey, Work]], expires_at: int) -> list[str]:
-        """Store each work in a row of its own, to be forgotten in whole seconds; return its name."""
+    def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
+        """Store each work beside its job, for twice as long as a run that is over: until then it may be retried."""
         texts = [work_text(work) for _, work in works]
+        expires_at = self._mapper.expiry(now + self._mapper.retention_days * DAY_MS)
         rows = [_row(key, text) for (key, _), text in zip(works, texts, strict=True)]
-        mortal = [Insert({**row.item, "expires_at": expires_at}) for row in rows]
-        self._write(mortal, expires_at)
+        self._write([Insert({**row.item, "expires_at": expires_at}) for row in rows], expires_at)
         return [work_digest(text) for text in texts]
 
-    def texts(self, names: Sequence[tuple[JobKey, str]]) -> list[str | None]:
-        """Return the text of each name."""
-        rows = self._reader.get([work_key(key, digest) for key, digest in names])
-        return [row["work"] if row else None for row in rows]
-
     def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
-        """Return the work of each name."""
-        return [None if text is None else to_work(text) for text in self.texts(names)]
+        """Return each work."""
+        rows = self._reader.get([work_key(key, digest) for key, digest in names])
+        return [to_work(row["work"]) if row else None for row in rows]
 
-    def forget(self, names: Sequence[tuple[JobKey, str]], expires_at: int) -> None:
+    def place(self, jobs: Sequence[Job]) -> None:
+        """Write the rows of those jobs' works that are too large for their own."""
+        large = [(job.key, work_text(job.work)) for job in jobs if job.work and "work_digest" in work_fields(job.work)]
+        self._write([_row(key, text) for key, text in large], _NEVER)
+
+    def forget(self, names: Sequence[tuple[JobKey, str]], now: int) -> None:
         """Let rows of work that nothing names any longer go in time."""
-        self._writer.write([Update(work_key(key, digest), {}, {"expires_at": expires_at}) for key, digest in names])
+        expiry: Item = {"expires_at": self._mapper.expiry(now)}
+        self._writer.write([Update(work_key(key, digest), {}, expiry) for key, digest in names])
 
     def _write(self, rows: Sequence[Insert], expires_at: int) -> None:
         """Insert each row; one that stands already is kept until then, if it was to be forgotten earlier."""
@@ -66,23 +57,9 @@ class Works:
             raise UnavailableError("a row of work was forgotten just now")
 
 
-def work_fields(job: Job) -> Item:
-    """Return the fields of a job's row that say where its work stands."""
-    text = _text(job)
-    if len(text.encode()) <= INLINE_WORK_BYTES:
-        return {"work": text}
-    return {"work_digest": work_digest(text)}
-
-
 def _row(key: JobKey, text: str) -> Insert:
     return Insert({**work_key(key, work_digest(text)), "work": text})
 
 
 def _key(row: Insert) -> Key:
     return {"pk": str(row.item["pk"]), "sk": str(row.item["sk"])}
-
-
-def _text(job: Job) -> str:
-    if job.work is None:
-        raise ValueError(f"job {job.key.job_id} has no work")
-    return work_text(job.work)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.keys import Key
 from timeball.aws.patience import Asker, Asking
 from timeball.aws.rows import Item
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

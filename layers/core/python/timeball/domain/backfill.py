@@ -169,19 +169,18 @@ def admitted(backfill: Backfill, now: int) -> Backfill:
 def waiting(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill without a slot, to look again later. The looks of many are spread out."""
     spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
-    return evolve(backfill, revision=backfill.revision + 1, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
+    return evolve(backfill, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
 
 
 def woken(backfill: Backfill, now: int) -> Backfill:
     """Return a waiting backfill to be looked at now: it was given a slot."""
-    return evolve(backfill, revision=backfill.revision + 1, due_at=now)
+    return evolve(backfill, due_at=now)
 
 
 def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill as cancelled, due until its live runs are stopped."""
     return evolve(
         backfill,
-        revision=backfill.revision + 1,
         version=backfill.version + 1,
         status=BackfillStatus.CANCELLED,
         updated_at=now,
@@ -191,7 +190,7 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
 
 def settled_backfill(backfill: Backfill) -> Backfill:
     """Return a cancelled backfill whose runs are stopped: out of the due index."""
-    return evolve(backfill, revision=backfill.revision + 1, due_at=None)
+    return evolve(backfill, due_at=None)
 
 
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
@@ -262,7 +261,6 @@ def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now
     over = next_fire_at is None
     return evolve(
         backfill,
-        revision=backfill.revision + 1,
         updated_at=now,
         status=BackfillStatus.COMPLETED if over else BackfillStatus.RUNNING,
         next_fire_at=next_fire_at,

@@ -30,7 +30,6 @@ def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) ->
     lease_until = _lease_until(callback, now)
     return evolve(
         run,
-        revision=run.revision + 1,
         callback=callback,
         lease_until=lease_until,
         due_at=lease_until + margin_ms,
@@ -58,7 +57,7 @@ def heard_of(run: Run, now: int) -> Run | None:
         return None
     if run.callback is None or run.callback.heartbeat_ms is None:
         return run
-    return evolve(run, revision=run.revision + 1, lease_until=_lease_until(run.callback, now))
+    return evolve(run, lease_until=_lease_until(run.callback, now))
 
 
 def expired_attempt(run: Run) -> Attempt:

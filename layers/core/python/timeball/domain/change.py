@@ -55,7 +55,6 @@ def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None)
     """Return the job as changed by a user, due until the change is settled."""
     return evolve(
         job,
-        revision=job.revision + 1,
         version=job.version + 1,
         updated_at=now,
         due_at=now,
@@ -73,7 +72,7 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     if spec.schedule == job.schedule:
         if wanted == job:
             return job
-        return evolve(wanted, revision=job.revision + 1, version=job.version + 1, updated_at=now)
+        return evolve(wanted, version=job.version + 1, updated_at=now)
     return _rescheduled(wanted, spec, now)
 
 

@@ -99,11 +99,11 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
     if host.rests_until is not None and at < host.rests_until:
         return host, _after_the_rest(host, run, at, rules)
     if host.rests_until is not None:
-        return evolve(host, revision=host.revision + 1, rests_until=at + rules.probe_ms, is_probed=True), CALL
+        return evolve(host, rests_until=at + rules.probe_ms, is_probed=True), CALL
     if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
         return host, CALL  # it has its turn, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
-    after = evolve(host, revision=host.revision + 1, turn_at=max(host.turn_at, at) + interval_ms)
+    after = evolve(host, turn_at=max(host.turn_at, at) + interval_ms)
     start_at = after.turn_at - rules.burst * interval_ms
     return after, CALL if start_at <= at else Admission(start_at, Reason.HOST_PACED)
 
@@ -134,7 +134,7 @@ def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules
             host = evolve(host, failures=0, rests=0, rests_until=None, is_probed=False)
         elif host.rests_until is None or host.is_probed or now >= host.rests_until:
             host = _failed_once(host, now, rules)  # else it was on its way before the rest began
-    return host if host == before else evolve(host, revision=before.revision + 1)
+    return before if host == before else host
 
 
 def _failed_once(host: Host, now: int, rules: HostRules) -> Host:

@@ -178,7 +178,6 @@ def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int, *,
     """Return the job with its ledger written up to `next_fire_at`; `met_older`: around a run of an older schedule."""
     return evolve(
         job,
-        revision=job.revision + 1,
         next_fire_at=next_fire_at,
         due_at=_look_at(job, now, met_older=met_older) if next_fire_at is None else next_fire_at,
         skip_through=None,
@@ -204,17 +203,17 @@ def _look_at(job: Job, now: int, *, met_older: bool) -> int | None:
 
 def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
     """Return the job with what a plan must not change once it has begun to be written: a range's end, the last fire."""
-    return evolve(job, revision=job.revision + 1, skip_through=skip_through, final_fire_at=final_fire_at)
+    return evolve(job, skip_through=skip_through, final_fire_at=final_fire_at)
 
 
 def pushed_back(job: Job, due_at: int) -> Job:
     """Return a job that could not be planned, to be looked at again at `due_at`."""
-    return evolve(job, revision=job.revision + 1, due_at=due_at, plan_failures=job.plan_failures + 1)
+    return evolve(job, due_at=due_at, plan_failures=job.plan_failures + 1)
 
 
 def guarded(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
     """Return the job with its overlap guard held and waited for by these runs."""
-    return evolve(job, revision=job.revision + 1, holder=holder, parked=parked)
+    return evolve(job, holder=holder, parked=parked)
 
 
 def settled(job: Job) -> Job:
@@ -222,7 +221,7 @@ def settled(job: Job) -> Job:
 
     One without a fire to come stays due once more: its final run may have ended while it was paused.
     """
-    bare = evolve(job, revision=job.revision + 1, intent=None)
+    bare = evolve(job, intent=None)
     if job.status is not JobStatus.PENDING:
         return evolve(bare, due_at=None)
     return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)

@@ -81,7 +81,7 @@ def _window(through_at: int, width_ms: int, reach_at: int) -> Window | None:
 def noted(job: Job, fire_at: int, now: int) -> Job:
     """Return the job with a note that a run of a fire time may be live."""
     earliest = fire_at if job.live_from is None else min(fire_at, job.live_from)
-    return evolve(job, revision=job.revision + 1, live_from=earliest, live_noted_at=now)
+    return evolve(job, live_from=earliest, live_noted_at=now)
 
 
 def is_noted(job: Job, fire_at: int, now: int) -> bool:
@@ -95,7 +95,7 @@ def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
     reach_at = earliest_live(before, now, misfire_ms)
     if after.schedule.is_one_off or reach_at >= earliest_live(after, now, misfire_ms):
         return after
-    return evolve(noted(after, reach_at, now), revision=after.revision)
+    return noted(after, reach_at, now)
 
 
 def looked(job: Job, earliest: int | None, now: int) -> Job:

@@ -170,7 +170,7 @@ class IllegalMoveError(Exception):
 def _move(run: Run, state: RunState) -> Run:
     if state not in MOVES[run.state]:
         raise IllegalMoveError(f"{run.id}: {run.state} -> {state}")
-    return evolve(run, state=state, revision=run.revision + 1)
+    return evolve(run, state=state)
 
 
 def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
@@ -179,7 +179,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
     A due key that stands is moved to the lease's end, not dropped: whoever relied on it has let go of a message, and it
     may have been the claimer's own, while that slept.
     """
-    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
+    moved = run if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
     return evolve(
         moved,
         state=RunState.RUNNING,
@@ -197,7 +197,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
 
 def renewed(run: Run, now: int, lease_ms: int) -> Run:
     """Return a running run with its lease extended."""
-    return evolve(run, revision=run.revision + 1, lease_until=now + lease_ms)
+    return evolve(run, lease_until=now + lease_ms)
 
 
 def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, last: Attempt | None = None) -> Run:
@@ -237,12 +237,12 @@ def requeued(run: Run) -> Run:
 def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
     """Return the run, in its state, standing in the due index at `due_at`, or (None) out of it."""
     failures = run.carrier_failures if carrier_failures is None else carrier_failures
-    return evolve(run, revision=run.revision + 1, due_at=due_at, carrier_failures=failures)
+    return evolve(run, due_at=due_at, carrier_failures=failures)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
     """Return a running run that its executor is asked to stop, and why."""
-    return evolve(run, revision=run.revision + 1, cancel_requested=True, reason=reason)
+    return evolve(run, cancel_requested=True, reason=reason)
 
 
 def withdrawn(run: Run) -> Run:
@@ -255,7 +255,7 @@ def withdrawn(run: Run) -> Run:
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
-    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
         not_before=not_before,
@@ -273,7 +273,6 @@ def held_back(run: Run, until: int, reason: Reason, since: int) -> Run:
     """
     return evolve(
         run,
-        revision=run.revision + 1,
         not_before=until,
         due_at=until,
         reason=reason,
@@ -284,7 +283,7 @@ def held_back(run: Run, until: int, reason: Reason, since: int) -> Run:
 
 def renewed_by_hand(run: Run, not_before: int) -> Run:
     """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept."""
-    moved = evolve(run, revision=run.revision + 1) if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
+    moved = run if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
     return evolve(
         moved,
         not_before=not_before,
@@ -302,7 +301,7 @@ def renewed_by_hand(run: Run, not_before: int) -> Run:
 
 def discarded(run: Run, now: int) -> Run:
     """Return a dead letter that is listed no more; the run stays in its ledger."""
-    return evolve(run, revision=run.revision + 1, discarded_at=now)
+    return evolve(run, discarded_at=now)
 
 
 def _first_start(run: Run, last: Attempt | None) -> int | None:

@@ -16,12 +16,12 @@ MAX_LINE = 10
 
 @dataclass(frozen=True)
 class Slots:
-    """Who holds a slot, and who is next, in this order. At revision 0 the tenant has no row yet."""
+    """Who holds a slot, and who is next, in this order."""
 
     tenant: str
     held: tuple[BackfillKey, ...] = ()
     line: tuple[BackfillKey, ...] = ()
-    revision: int = 0
+    revision: int = 1
 
 
 def allot(slots: Slots, standing: Mapping[BackfillKey, Backfill], asking: Sequence[BackfillKey], most: int) -> Slots:
@@ -37,4 +37,4 @@ def allot(slots: Slots, standing: Mapping[BackfillKey, Backfill], asking: Sequen
     ]
     free = max(most - len(held), 0)
     shares = (*held, *line[:free]), tuple(line[free : free + MAX_LINE])
-    return slots if shares == (slots.held, slots.line) else Slots(slots.tenant, *shares, slots.revision + 1)
+    return slots if shares == (slots.held, slots.line) else Slots(slots.tenant, *shares, slots.revision)

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from timeball.ports import Clock, UnavailableError
+from timeball.ports.clock import Clock
+from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 

@@ -30,14 +30,14 @@ def needs_a_row(attempt: Attempt) -> bool:
 
 def keep_attempts(world: World, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
     """Keep attempts that ended so by what their runs' rows say, whatever was stored of them. May be repeated."""
-    stored = world.store.save_attempts(attempts, now) if attempts else []
+    stored = world.store.attempts.insert(attempts, now) if attempts else []
     wrong = [
         (run, attempt)
         for (run, attempt), standing in zip(attempts, stored, strict=True)
         if standing is not None and standing != attempt and inline(standing) != attempt
     ]
     if wrong:
-        world.store.replace_attempts(wrong, now)
+        world.store.attempts.replace(wrong, now)
 
 
 def keep_last_attempts(world: World, runs: Sequence[tuple[Run, Job | None]], now: int) -> None:

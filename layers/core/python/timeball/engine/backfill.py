@@ -35,7 +35,9 @@ from timeball.engine.notice import skipped
 from timeball.engine.send import send
 from timeball.engine.slots import free_slots, take_slots
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +66,7 @@ def create_backfills(world: World, backfills: Sequence[Backfill]) -> list[Backfi
     Raises UnavailableError if it is unknown whether it was stored; it may then be repeated.
     """
     now = world.clock.now()
-    standing = world.store.create_backfills(backfills, now)
+    standing = world.store.backfills.insert(backfills, now)
     created = [backfill for backfill, found in zip(backfills, standing, strict=True) if found is None]
     try:
         if created:
@@ -98,7 +100,7 @@ def move_on(world: World, backfills: Sequence[Backfill], stop_at: int = LATEST) 
     jobs = list({one.key.job: None for one in backfills})
     over = {
         key
-        for key, job in zip(jobs, world.store.read_jobs(jobs), strict=True)
+        for key, job in zip(jobs, world.store.jobs.read(jobs), strict=True)
         if job is None or job.status is JobStatus.CANCELLED
     }
     going = [one for one in backfills if one.key.job not in over]
@@ -113,7 +115,7 @@ def move_on(world: World, backfills: Sequence[Backfill], stop_at: int = LATEST) 
     swaps = [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
     swaps += [Swap(one, waiting(one, now)) for one in patient]
     swaps += [Swap(move.read, move.plan.after) for move in moves if move.whole and move.plan.after is not None]
-    swapped = world.store.swap_backfills(swaps, now) if swaps else []
+    swapped = world.store.backfills.swap(swaps, now) if swaps else []
     done = [swap.after for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done]
     free_slots(world, {one.key.job.tenant for one in done if one.status is BackfillStatus.COMPLETED})
     return len(done)
@@ -125,12 +127,12 @@ def cancel_backfill(world: World, key: BackfillKey) -> tuple[Backfill | None, tu
     One that is completed stays so; its live runs are stopped all the same. Raises UnavailableError.
     """
     for _ in range(_TRIES):
-        backfill = world.store.read_backfills([key])[0]
+        backfill = world.store.backfills.read([key])[0]
         if backfill is None:
             return None, ()
         now = world.clock.now()
         if backfill.is_open:
-            swapped = world.store.swap_backfills([Swap(backfill, cancelled_backfill(backfill, now))], now)[0]
+            swapped = world.store.backfills.swap([Swap(backfill, cancelled_backfill(backfill, now))], now)[0]
             if not swapped.done or swapped.row is None:
                 continue
             backfill = swapped.row
@@ -166,7 +168,7 @@ def _planned(world: World, backfills: Sequence[Backfill], now: int) -> list[_Mov
         for one in backfills
         if one.overlap is not OverlapPolicy.ALLOW and one.last_run is not None
     }
-    rows = world.store.read_runs(list(waits_for.values())) if waits_for else []
+    rows = world.store.runs.read(list(waits_for.values())) if waits_for else []
     lasts = dict(zip(waits_for, rows, strict=True))
     moves = []
     for one in backfills:
@@ -183,7 +185,7 @@ def _skip(world: World, moves: Sequence[_Move], now: int) -> None:
         if move.plan.skip is not None
         for run in [skipped_backfill_run(move.backfill, move.plan.skip, now)]
     }
-    standing = world.store.insert_runs([run for _, run in rows.values()], now) if rows else []
+    standing = world.store.runs.insert([run for _, run in rows.values()], now) if rows else []
     for (move, run), found in zip(rows.values(), standing, strict=True):
         if found is None:
             skipped(world, run.id.job, Reason.OVERLAP, 1, run.id.fire_at)
@@ -194,7 +196,7 @@ def _skip(world: World, moves: Sequence[_Move], now: int) -> None:
 def _start(world: World, moves: Sequence[_Move], now: int) -> None:
     """Insert and send the runs that plans start. One that an earlier plan skipped, before it died, stays skipped."""
     starting = [(move, backfill_run(move.backfill, fire_at, now)) for move in moves for fire_at in move.plan.starts]
-    standing = world.store.insert_runs([run for _, run in starting], now) if starting else []
+    standing = world.store.runs.insert([run for _, run in starting], now) if starting else []
     rows = [(move, found or run) for (move, run), found in zip(starting, standing, strict=True)]
     for move, row in rows:
         if len(move.plan.starts) == 1 and row.reason is Reason.OVERLAP:
@@ -215,7 +217,7 @@ def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ..
         if not _stop(world, own, Reason.BACKFILL_CANCELLED, now):
             continue
         if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
-            swapped = world.store.swap_backfills([Swap(backfill, settled_backfill(backfill))], now)[0]
+            swapped = world.store.backfills.swap([Swap(backfill, settled_backfill(backfill))], now)[0]
             backfill = swapped.row or backfill
         return backfill, tuple(run.id for run in own if run.state is RunState.RUNNING)
     raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
@@ -223,14 +225,14 @@ def _settle(world: World, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ..
 
 def _live_runs(world: World, backfill: Backfill) -> list[Run]:
     """Read a backfill's own runs, of which there is a bounded number: many others may have run over its range."""
-    rows = world.store.read_runs(possible_runs(backfill))
+    rows = world.store.runs.read(possible_runs(backfill))
     return [row for row in rows if row is not None and not row.is_terminal]
 
 
 def _refuse_late_inserts(world: World, backfill: Backfill) -> None:
     now = world.clock.now()
     rows = refused_runs(backfill, now)
-    for row, standing in zip(rows, world.store.insert_runs(rows, now) if rows else [], strict=True):
+    for row, standing in zip(rows, world.store.runs.insert(rows, now) if rows else [], strict=True):
         if standing is None:
             skipped(world, backfill.key.job, Reason.BACKFILL_CANCELLED, 1, row.id.fire_at)
 
@@ -247,4 +249,4 @@ def _stop(world: World, runs: Sequence[Run], reason: Reason, now: int) -> bool:
         for run in runs
         if not run.is_terminal and not run.cancel_requested
     ]
-    return not swaps or all(swapped.done for swapped in world.store.swap_runs(swaps, now))
+    return not swaps or all(swapped.done for swapped in world.store.runs.swap(swaps, now))

@@ -17,7 +17,8 @@ from timeball.engine.follow_up import follow_up
 from timeball.engine.reopen import note_reopened
 from timeball.engine.resend import resend
 from timeball.engine.world import World
-from timeball.ports import ContendedError, Swap, UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -109,8 +110,8 @@ def _cancelled(run: Run, job: Job | None, now: int) -> Run | ByHand:  # noqa: AR
 
 def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
     for _ in range(_TRIES):
-        run = world.store.read_runs([run_id])[0]
-        job = world.store.read_jobs([run_id.job])[0]
+        run = world.store.runs.read([run_id])[0]
+        job = world.store.jobs.read([run_id.job])[0]
         if run is None:
             return Handled(ByHand.NOT_FOUND, None)
         now = world.clock.now()
@@ -118,7 +119,7 @@ def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
         if isinstance(after, ByHand):
             return Handled(after, run)
         if after != run:
-            swapped = world.store.swap_runs([Swap(run, after)], now)[0]
+            swapped = world.store.runs.swap([Swap(run, after)], now)[0]
             if not swapped.done or swapped.row is None:
                 continue
             run = swapped.row

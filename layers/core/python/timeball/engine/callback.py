@@ -20,7 +20,8 @@ from timeball.domain.run import Run, RunState, due_again
 from timeball.engine.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
-from timeball.ports import ContendedError, Swap, UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ def _was_taken(world: World, run: Run, word: Word) -> bool:
     said = _said(run, word, 0)
     if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and not word.may_retry):
         return False
-    stored = [one for one in world.store.read_attempts(run.id) if one.number == last.number and inline(one) == last]
+    stored = [one for one in world.store.attempts.of_run(run.id) if one.number == last.number and inline(one) == last]
     return not stored or _told(stored[0]) == _told(said)
 
 
@@ -146,8 +147,8 @@ def _change(
     """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
     job: Job | None = None
     for _ in range(_TRIES):
-        run = world.store.read_runs([run_id])[0]
-        job = world.store.read_jobs([run_id.job])[0]
+        run = world.store.runs.read([run_id])[0]
+        job = world.store.jobs.read([run_id.job])[0]
         if run is None or job is None:
             return Answered(Heard.NOT_FOUND, None), None
         if not takes_word(run, job):
@@ -160,7 +161,7 @@ def _change(
             return Answered(Heard.EXPIRED, run), job
         if after == run:
             return Answered(Heard.DONE, run), job
-        swapped = world.store.swap_runs([Swap(run, after)], now)[0]
+        swapped = world.store.runs.swap([Swap(run, after)], now)[0]
         if swapped.done:
             return Answered(Heard.DONE, swapped.row), job
     raise ContendedError(f"run {run_id} kept changing")

@@ -17,7 +17,8 @@ from timeball.domain.reach import revised_from
 from timeball.engine.dispatch import dispatch
 from timeball.engine.settle import settle
 from timeball.engine.world import World
-from timeball.ports import ContendedError, Swap, UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
 
     if spec.schedule != job.schedule:
         read_at = world.clock.now()
-        standing = world.store.read_jobs([job.key])[0]
+        standing = world.store.jobs.read([job.key])[0]
         if standing is not None and standing.version == job.version:
             _dispatch_due(world, standing, read_at)  # the new schedule takes away nothing that was due under the old
     return _change(world, job.key, job.version, verb, with_work=spec.work != job.work)
@@ -114,7 +115,7 @@ def _resume(job: Job, now: int) -> Job | None:
 def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, with_work: bool = False) -> Changed:
     for _ in range(_TRIES):
         read_at = world.clock.now()
-        job = world.store.read_jobs([key], with_work=with_work)[0]
+        job = world.store.jobs.read([key], with_work=with_work)[0]
         if job is None:
             return Changed(Outcome.NOT_FOUND, None)
         if if_version is not None and job.version != if_version:
@@ -128,7 +129,7 @@ def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, w
             return Changed(Outcome.ENDED, job)
         if after == job:
             return _settled(world, job, read_at)
-        swapped = world.store.swap_jobs([Swap(job, after, with_work)], now)[0]
+        swapped = world.store.jobs.swap([Swap(job, after)], now)[0]
         if swapped.done and swapped.row is not None:
             return _settled(world, swapped.row, read_at)
     raise ContendedError(f"job {key.job_id} kept changing; ask again")

@@ -27,7 +27,8 @@ from timeball.engine.invocation import call_seconds
 from timeball.engine.notice import skipped
 from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
-from timeball.ports import Swap, Swapped, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +89,10 @@ def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -
     A run that `owner` holds was claimed by a call that could not tell.
     """
     jobs = list(dict.fromkeys(run_id.job for run_id in ids))
-    rows = world.store.read_runs(ids)
-    found = dict(zip(jobs, world.store.read_jobs(jobs, with_work=True), strict=True))
+    rows = world.store.runs.read(ids)
+    found = dict(zip(jobs, world.store.jobs.read(jobs, with_work=True), strict=True))
     own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
-    works = dict(zip(own, world.store.read_works(list(own.values())), strict=True)) if own else {}
+    works = dict(zip(own, world.store.works.read(list(own.values())), strict=True)) if own else {}
     cancelled = _cancelled_backfills(world, rows)
     judged: list[_Judged] = []
     for run_id, run in zip(ids, rows, strict=True):
@@ -140,7 +141,7 @@ def _cancelled_backfills(world: World, rows: Sequence[Run | None]) -> set[RunId]
     }
     if not keys:
         return set()
-    backfills = world.store.read_backfills(list(keys.values()))
+    backfills = world.store.backfills.read(list(keys.values()))
     return {
         run_id
         for run_id, backfill in zip(keys, backfills, strict=True)
@@ -228,11 +229,11 @@ def _note_late_starts(world: World, judged: Sequence[_Judged], now: int) -> None
 
 def _swapped(world: World, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
     try:
-        return world.store.swap_runs(swaps, now)
+        return world.store.runs.swap(swaps, now)
     except UnavailableError as unavailable:
         log.warning("claims looked up: %s", unavailable)
-    rows = world.store.read_runs([swap.before.id for swap in swaps])
-    return [Swapped(row == swap.after, row) for swap, row in zip(swaps, rows, strict=True)]
+    rows = world.store.runs.read([swap.before.id for swap in swaps])
+    return [Swapped(row == swap.written, row) for swap, row in zip(swaps, rows, strict=True)]
 
 
 def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
-from timeball.ports import DuePage, DueQuery, Owned, Owner
+from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.partitions import Owner
 
 PAGE = 250
 """Entries of one shard and hour that one scan takes, beside those that failed before."""

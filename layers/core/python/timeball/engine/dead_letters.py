@@ -15,7 +15,8 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, discarded, renewed_by_hand
 from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
-from timeball.ports import DeadQuery, Swap
+from timeball.ports.rows import Swap
+from timeball.ports.runs import DeadQuery
 
 MAX_EXAMINED = 1_000
 """Rows that one page reads: a filter that nothing matches costs no more than that."""
@@ -110,8 +111,8 @@ def _page(world: World, asked: DeadFilter, limit: int, after: Position | None, *
     position = after
     while examined < MAX_EXAMINED:
         query = DeadQuery(asked.tenant, _READ_AT_ONCE, asked.from_at, asked.to_at, position, oldest_first)
-        named = world.store.dead_letters(query)
-        rows = world.store.read_runs([run for _, run in named]) if named else []
+        named = world.store.runs.dead_letters(query)
+        rows = world.store.runs.read([run for _, run in named]) if named else []
         for where, row in zip(named, rows, strict=True):
             if row is not None and asked.matches(row):
                 if len(found) == limit:
@@ -126,7 +127,7 @@ def _page(world: World, asked: DeadFilter, limit: int, after: Position | None, *
 
 def _named(world: World, ids: Sequence[RunId]) -> list[Run]:
     distinct = list(dict.fromkeys(ids))
-    return [row for row in world.store.read_runs(distinct) if row is not None and row.is_dead_letter]
+    return [row for row in world.store.runs.read(distinct) if row is not None and row.is_dead_letter]
 
 
 def _replay(world: World, runs: Sequence[Run], ids: Sequence[RunId], per_second: int, first_at: int) -> Dealt:
@@ -148,7 +149,7 @@ def _discard(world: World, runs: Sequence[Run], ids: Sequence[RunId]) -> Dealt:
 def _write(world: World, runs: Sequence[Run], change: Callable[[Run], Run], asked: Sequence[RunId]) -> Dealt:
     """Write each change; one whose run has moved on meanwhile is refused: it is no dead letter any more."""
     swaps = [Swap(run, change(run)) for run in runs]
-    swapped = world.store.swap_runs(swaps, world.clock.now()) if swaps else []
+    swapped = world.store.runs.swap(swaps, world.clock.now()) if swaps else []
     done = tuple(outcome.row for outcome in swapped if outcome.done and outcome.row is not None)
     names = {run.id for run in done}
     return Dealt(done, tuple(run_id for run_id in dict.fromkeys(asked) if run_id not in names))
@@ -156,4 +157,4 @@ def _write(world: World, runs: Sequence[Run], change: Callable[[Run], Run], aske
 
 def _jobs(world: World, runs: Sequence[Run]) -> Iterator[tuple[JobKey, Job | None]]:
     keys = list(dict.fromkeys(run.id.job for run in runs))
-    yield from zip(keys, world.store.read_jobs(keys) if keys else [], strict=True)
+    yield from zip(keys, world.store.jobs.read(keys) if keys else [], strict=True)

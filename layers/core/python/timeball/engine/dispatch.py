@@ -20,7 +20,9 @@ from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
 from timeball.engine.send import send
 from timeball.engine.world import World
-from timeball.ports import Conclusion, Dispatch, Swap
+from timeball.ports.jobs import Conclusion
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +80,7 @@ def push_back(world: World, job: Job) -> None:
     """Let a job that cannot be worked on be looked at again later, ever more seldom, so that it stops no other."""
     now = world.clock.now()
     delay = min(2**job.plan_failures, _MAX_PUSH_BACK_SECONDS) * SECOND_MS
-    world.store.swap_jobs([Swap(job, pushed_back(job, now + delay))], now)
+    world.store.jobs.swap([Swap(job, pushed_back(job, now + delay))], now)
 
 
 def _planned(world: World, job: Job, now: int) -> _Writing | None:
@@ -102,7 +104,7 @@ def _conclude(world: World, writings: Sequence[_Writing], now: int) -> None:
     }
     if not finals:
         return
-    rows = dict(zip(finals, world.store.read_runs(list(finals)), strict=True))
+    rows = dict(zip(finals, world.store.runs.read(list(finals)), strict=True))
     follow_up(world, [(row, finals[run_id]) for run_id, row in rows.items() if row is not None and row.is_terminal])
     in_ranges = [run_id for run_id, row in rows.items() if row is None and not finals[run_id].schedule.is_one_off]
     if in_ranges:
@@ -124,7 +126,7 @@ def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
             changing.append((writing, fixed(writing.job, skip_through, writing.plan.final_fire_at)))
     if not changing:
         return
-    swapped = world.store.swap_jobs([Swap(writing.job, after) for writing, after in changing], now)
+    swapped = world.store.jobs.swap([Swap(writing.job, after) for writing, after in changing], now)
     for (writing, _), outcome in zip(changing, swapped, strict=True):
         if outcome.done and outcome.row is not None:
             writing.job = evolve(outcome.row, work=writing.job.work)
@@ -153,7 +155,7 @@ def _insert_one_each(world: World, writings: Sequence[_Writing], turn: int, now:
     """
     horizon_at = now + world.rules.lookahead_ms
     planned = [(writing, queued_run(writing.job, writing.plan.starts[turn], now, horizon_at)) for writing in writings]
-    standing = world.store.insert_runs([run for _, run in planned], now)
+    standing = world.store.runs.insert([run for _, run in planned], now)
     rows = _renewed(world, planned, standing, now)
     for (writing, _), row in zip(planned, rows, strict=True):
         if row is None:
@@ -188,7 +190,7 @@ def _renewed(
             swaps[position] = Swap(found, put_off(found, found.not_before, found.due_at, stamp))
     rows: list[Run | None] = [found or run for (_, run), found in zip(planned, standing, strict=True)]
     if swaps:
-        for position, swapped in zip(swaps, world.store.swap_runs(list(swaps.values()), now), strict=True):
+        for position, swapped in zip(swaps, world.store.runs.swap(list(swaps.values()), now), strict=True):
             rows[position] = swapped.row if swapped.done else None
     return rows
 
@@ -208,7 +210,7 @@ def _skip_withdrawn(world: World, job: Job, standing: Sequence[Run], reason: Rea
     swaps = [
         Swap(row, ended(row, RunState.SKIPPED, now, reason)) for row in standing if row.state is RunState.WITHDRAWN
     ]
-    swapped = world.store.swap_runs(swaps, now) if swaps else []
+    swapped = world.store.runs.swap(swaps, now) if swaps else []
     for swap, outcome in zip(swaps, swapped, strict=True):
         if outcome.done:
             skipped(world, job.key, reason, 1, swap.before.id.fire_at)
@@ -221,9 +223,9 @@ def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Ru
     Whoever holds an older plan is refused by the range's first row, and leaves the rest of its plan out.
     """
     for _ in range(_TRIES):
-        standing = world.store.runs_between(job.key, skip.first_at, skip.last_at)
+        standing = world.store.runs.between(job.key, skip.first_at, skip.last_at)
         missing = skipped_range(job, skip.first_at, skip.last_at, skip.reason, standing, now)
-        inserted = world.store.insert_runs(missing, now) if missing else []
+        inserted = world.store.runs.insert(missing, now) if missing else []
         count = sum(row.count for row, found in zip(missing, inserted, strict=True) if found is None)
         if count:
             skipped(world, job.key, skip.reason, count, skip.first_at)
@@ -250,7 +252,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
         for writing in complete
     ]
     swaps = [Swap(writing.job, job) for writing, job in zip(complete, after, strict=True)]
-    for writing, outcome in zip(complete, world.store.swap_jobs(swaps, now), strict=True):
+    for writing, outcome in zip(complete, world.store.jobs.swap(swaps, now), strict=True):
         writing.whole = outcome.done
         if outcome.done and outcome.row is not None:
             writing.job = evolve(outcome.row, work=writing.job.work)

@@ -22,7 +22,8 @@ from timeball.engine.messages import Messages
 from timeball.engine.offload import Offload
 from timeball.engine.waves import Wave, waves_of
 from timeball.engine.world import World
-from timeball.ports import Answer, Call, Caller, Delivery, Inbox
+from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.target import Answer, Call, Caller
 
 log = logging.getLogger(__name__)
 

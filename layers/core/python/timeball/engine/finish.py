@@ -18,7 +18,8 @@ from timeball.engine.follow_up import follow_up
 from timeball.engine.hosts import note_answers
 from timeball.engine.renew import owns
 from timeball.engine.world import World
-from timeball.ports import Answer, Swap
+from timeball.ports.rows import Swap
+from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
         if not result.is_handed_over and needs_a_row(attempt)
     ]
     if telling:
-        world.store.save_attempts(telling, now)
+        world.store.attempts.insert(telling, now)
     rows = _write(world, results, attempts, now)
     ended = [
         (row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal
@@ -73,7 +74,7 @@ def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt],
             for result, attempt in [(results[position], attempts[position])]
         ]
         refused = []
-        for position, swapped in zip(waiting, world.store.swap_runs(swaps, now), strict=True):
+        for position, swapped in zip(waiting, world.store.runs.swap(swaps, now), strict=True):
             rows[position] = swapped.row
             if not swapped.done and swapped.row is not None and owns(swapped.row, results[position].run):
                 refused.append(position)

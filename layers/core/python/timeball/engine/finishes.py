@@ -11,7 +11,8 @@ from timeball.engine.finish import Result, finish
 from timeball.engine.held import Held
 from timeball.engine.offload import Offload
 from timeball.engine.world import World
-from timeball.ports import Answer, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from timeball.domain.job import Job, JobStatus, conclusion
 from timeball.domain.run import Run
 from timeball.engine.guard import needs_guard, release
 from timeball.engine.world import World
-from timeball.ports import Conclusion
+from timeball.ports.jobs import Conclusion
 
 
 def follow_up(world: World, ended: Sequence[tuple[Run, Job | None]]) -> None:
@@ -35,14 +35,14 @@ def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
     """
     one_off = [conclusion for conclusion in conclusions if JobStatus.PAUSED in conclusion.open_statuses]
     recurring = [conclusion for conclusion in conclusions if conclusion not in one_off]
-    jobs = world.store.read_jobs([conclusion.job for conclusion in recurring]) if recurring else []
+    jobs = world.store.jobs.read([conclusion.job for conclusion in recurring]) if recurring else []
     written = [
         conclusion
         for conclusion, job in zip(recurring, jobs, strict=True)
         if job is not None and job.next_fire_at is None
     ]
     if one_off or written:
-        world.store.conclude_jobs([*one_off, *written])
+        world.store.jobs.conclude([*one_off, *written])
 
 
 def _conclusion(job: Job, fire_at: int, status: JobStatus, now: int) -> Conclusion:

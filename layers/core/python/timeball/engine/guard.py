@@ -15,7 +15,9 @@ from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended
 from timeball.engine.notice import skipped
 from timeball.engine.send import send
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
 
 _TRIES = 5
 
@@ -75,15 +77,14 @@ def _admit_one_each(
         else:
             moves.append((position, overlap, Swap(job, after)))
     for (position, overlap, swap), outcome in zip(
-        moves, world.store.swap_jobs([swap for _, _, swap in moves], now) if moves else [], strict=True
+        moves, world.store.jobs.swap([swap for _, _, swap in moves], now) if moves else [], strict=True
     ):
+        if outcome.row is None:
+            answers[position] = Step.WAIT
+            continue
+        jobs[swap.before.key] = outcome.row
         if outcome.done:
             answers[position] = Step.START if overlap.step is Step.ACQUIRE else Step.STAY
-            jobs[swap.before.key] = swap.after
-        elif outcome.row is not None:
-            jobs[swap.before.key] = outcome.row
-        else:
-            answers[position] = Step.WAIT
 
 
 def _after(job: Job, run: Run, step: Step) -> Job | None:
@@ -102,7 +103,7 @@ def _is_asked_to_stop(world: World, job: Job, holder: Run, now: int) -> bool:
     if holder.state is not RunState.RUNNING:
         _end(world, job, holder, now)
         return False
-    return world.store.swap_runs([Swap(holder, asked_to_stop(holder, Reason.REPLACED))], now)[0].done
+    return world.store.runs.swap([Swap(holder, asked_to_stop(holder, Reason.REPLACED))], now)[0].done
 
 
 def _end(world: World, job: Job, run: Run, now: int) -> bool:
@@ -114,7 +115,7 @@ def _end(world: World, job: Job, run: Run, now: int) -> bool:
     after = ended(run, state, now, Reason.REPLACED)
     if conclusion(job, after) is not None:
         after = due_again(after, now)
-    done = world.store.swap_runs([Swap(run, after)], now)[0].done
+    done = world.store.runs.swap([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:
         skipped(world, run.id.job, Reason.REPLACED, 1, run.id.fire_at)
     return done
@@ -131,7 +132,7 @@ def release(world: World, runs: Sequence[RunId]) -> None:
     for _ in range(_TRIES):
         if not waiting:
             return
-        jobs = world.store.read_jobs([run.job for run in waiting])
+        jobs = world.store.jobs.read([run.job for run in waiting])
         naming = [
             (run, job)
             for run, job in zip(waiting, jobs, strict=True)
@@ -145,7 +146,7 @@ def release(world: World, runs: Sequence[RunId]) -> None:
         if not naming:
             return  # tried again by hand meanwhile: it keeps what it has
         swaps = [Swap(job, _released(world, job, run, rows, now)) for run, job in naming]
-        outcomes = world.store.swap_jobs(swaps, now)
+        outcomes = world.store.jobs.swap(swaps, now)
         waiting = [run for (run, _), outcome in zip(naming, outcomes, strict=True) if not outcome.done]
     raise UnavailableError("the overlap guard kept changing")
 
@@ -181,7 +182,7 @@ def _is_withdrawn(run: Run | None) -> bool:
 def _rows_of(world: World, jobs: Sequence[Job]) -> dict[RunId, Run | None]:
     """Read the runs that the guards of jobs name."""
     names = [name for job in jobs for name in (job.holder, job.parked) if name is not None]
-    return dict(zip(names, world.store.read_runs(names), strict=True)) if names else {}
+    return dict(zip(names, world.store.runs.read(names), strict=True)) if names else {}
 
 
 def _row(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:

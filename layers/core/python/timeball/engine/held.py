@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from timeball.domain.job import Job
 from timeball.domain.run import Run
 from timeball.engine.world import Rules
-from timeball.ports import Answer, Delivery
+from timeball.ports.queue import Delivery
+from timeball.ports.target import Answer
 
 
 @dataclass

@@ -20,7 +20,8 @@ from timeball.domain.host import (
 from timeball.domain.job import Job
 from timeball.domain.run import Run
 from timeball.engine.world import World
-from timeball.ports import Answer, Swap
+from timeball.ports.rows import Swap
+from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def watched_hosts(world: World, jobs: Sequence[Job]) -> Watched:
     keys = [key for job in jobs if (key := _key(job)) is not None]
     distinct = list(dict.fromkeys(keys))
     try:
-        rows = world.store.read_hosts(distinct) if distinct else []
+        rows = world.store.hosts.read(distinct) if distinct else []
     except Exception:
         log.exception("hosts not asked for")
         return {}
@@ -91,7 +92,7 @@ def _admit(world: World, host: Host, runs: Sequence[Run], now: int) -> list[Admi
             after, admissions = _admit_in_order(world, host, runs, now)
             if after == host or _is_written(world, host, after, now):
                 break
-            standing = world.store.read_hosts([host.key])[0]
+            standing = world.store.hosts.read([host.key])[0]
             if standing is None:
                 return [CALL] * len(runs)
             host = standing
@@ -111,19 +112,19 @@ def _admit_in_order(world: World, host: Host, runs: Sequence[Run], now: int) -> 
 
 
 def _is_written(world: World, before: Host, after: Host, now: int) -> bool:
-    return world.store.swap_hosts([Swap(before, after)], now)[0].done
+    return world.store.hosts.swap([Swap(before, after)], now)[0].done
 
 
 def _note(world: World, key: HostKey, failed_each: Sequence[bool], now: int) -> None:
     for _ in range(_TRIES):
-        standing = world.store.read_hosts([key])[0]
+        standing = world.store.hosts.read([key])[0]
         if standing is None and not any(failed_each):
             return
         after = after_answers(standing or Host(key), failed_each, now, world.rules.hosts)
         if after == standing:
             return
         if standing is None:
-            if world.store.create_hosts([after], now)[0] is None:
+            if world.store.hosts.insert([after], now)[0] is None:
                 return
         elif _is_written(world, standing, after, now):
             if after.rests > standing.rests:

@@ -15,7 +15,7 @@ from timeball.domain.run import Run, RunState, due_again, ended, withdrawn
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import needs_guard, release
 from timeball.engine.world import World
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +29,15 @@ def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
     """Judge each run; return for each whether its message may go. Raises UnavailableError."""
     waiting = list(dict.fromkeys(ids))
     for _ in range(_TRIES):
-        rows = [row for row in world.store.read_runs(waiting) if row is not None]
-        jobs = world.store.read_jobs([row.id.job for row in rows]) if rows else []
+        rows = [row for row in world.store.runs.read(waiting) if row is not None]
+        jobs = world.store.jobs.read([row.id.job for row in rows]) if rows else []
         judged = list(zip(rows, jobs, strict=True))
         over = [(row, job) for row, job in judged if holds_nothing(row)]
         if over:
             follow_up(world, over)
         now = world.clock.now()
         swaps = [Swap(row, after) for row, job in judged if (after := _judged(row, job, now, world)) is not None]
-        swapped = world.store.swap_runs(swaps, now) if swaps else []
+        swapped = world.store.runs.swap(swaps, now) if swaps else []
         waiting = [swap.before.id for swap, outcome in zip(swaps, swapped, strict=True) if not outcome.done]
         release(world, [swap.after.id for swap in swaps if swap.after.state is RunState.WITHDRAWN])
         if not waiting:

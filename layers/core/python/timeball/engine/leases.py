@@ -13,7 +13,8 @@ from timeball.engine.held import Held
 from timeball.engine.offload import Offload
 from timeball.engine.renew import renew
 from timeball.engine.world import World
-from timeball.ports import Answer, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 

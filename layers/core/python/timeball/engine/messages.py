@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.offload import Offload
 from timeball.engine.world import World
-from timeball.ports import Delivery, Inbox
+from timeball.ports.queue import Delivery, Inbox
 
 _LONGEST_HIDE_SECONDS = 900
 

@@ -13,7 +13,7 @@ from timeball.domain.run import Run, RunState, due_again, ended
 from timeball.engine.attempts import keep_attempts
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 
 def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
@@ -23,9 +23,9 @@ def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
 
 def reap(world: World, runs: Sequence[Run], now: int) -> int:
     """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
-    jobs = world.store.read_jobs([run.id.job for run in runs])
+    jobs = world.store.jobs.read([run.id.job for run in runs])
     swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
-    swapped = world.store.swap_runs(swaps, now)
+    swapped = world.store.runs.swap(swaps, now)
     done = [
         (outcome.row, job)
         for outcome, job in zip(swapped, jobs, strict=True)

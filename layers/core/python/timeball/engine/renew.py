@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from timeball.domain.run import Run, renewed
 from timeball.engine.world import World
-from timeball.ports import Swap
+from timeball.ports.rows import Swap
 
 _TRIES = 3
 
@@ -22,7 +22,7 @@ def renew(world: World, runs: Sequence[Run]) -> list[Run | None]:
         if not waiting:
             break
         swaps = [Swap(held[position], renewed(held[position], now, world.rules.lease_ms)) for position in waiting]
-        for position, swapped in zip(waiting, world.store.swap_runs(swaps, now), strict=True):
+        for position, swapped in zip(waiting, world.store.runs.swap(swaps, now), strict=True):
             row = swapped.row
             if swapped.done or row is None or not owns(row, runs[position]):
                 answers[position] = row if swapped.done else None

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.reach import is_noted, noted
 from timeball.engine.world import World
-from timeball.ports import ContendedError, Swap
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
 
 _TRIES = 10
 
@@ -20,7 +21,7 @@ def note_reopened(world: World, ids: Sequence[RunId]) -> None:
         earliest[run_id.job] = min(run_id.fire_at, earliest.get(run_id.job, run_id.fire_at))
     waiting = list(earliest)
     for _ in range(_TRIES):
-        jobs = [job for job in world.store.read_jobs(waiting) if job is not None] if waiting else []
+        jobs = [job for job in world.store.jobs.read(waiting) if job is not None] if waiting else []
         now = world.clock.now()
         swaps = [
             Swap(job, noted(job, earliest[job.key], now))
@@ -29,6 +30,6 @@ def note_reopened(world: World, ids: Sequence[RunId]) -> None:
         ]
         if not swaps:
             return
-        outcomes = world.store.swap_jobs(swaps, now)
+        outcomes = world.store.jobs.swap(swaps, now)
         waiting = [swap.before.key for swap, outcome in zip(swaps, outcomes, strict=True) if not outcome.done]
     raise ContendedError("the jobs of these runs kept changing")

@@ -10,7 +10,8 @@ from timeball.engine.follow_up import follow_up
 from timeball.engine.reap import is_reapable, reap
 from timeball.engine.send import send
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Swap
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
 
 
 def resend(world: World, runs: Sequence[Run]) -> int:
@@ -36,10 +37,10 @@ def resend(world: World, runs: Sequence[Run]) -> int:
     ]
     over = [run for run in runs if run.is_terminal]
     if over:
-        jobs = world.store.read_jobs([run.id.job for run in over])
+        jobs = world.store.jobs.read([run.id.job for run in over])
         follow_up(world, list(zip(over, jobs, strict=True)))
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
-    return reaped + (sum(swapped.done for swapped in world.store.swap_runs(swaps, now)) if swaps else 0)
+    return reaped + (sum(swapped.done for swapped in world.store.runs.swap(swaps, now)) if swaps else 0)
 
 
 def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:

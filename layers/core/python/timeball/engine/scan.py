@@ -28,7 +28,11 @@ from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
 from timeball.engine.settle import UnfinishedError, settle
 from timeball.engine.world import World
-from timeball.ports import Clock, Owned, Owner, Swap, UnavailableError
+from timeball.ports.clock import Clock
+from timeball.ports.due_index import Owned
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -85,12 +89,12 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions:
     if not _owns(world, partition, owner, sweeps, now):
         return Scan(superseded=True)
     closing = [shard for shard in shards if needs_cursor(shard, sweeps, now)]
-    cursors = world.store.read_cursors(closing) if closing else {}
+    cursors = world.store.due.cursors(closing) if closing else {}
     looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
     queries = [query for one in looks for query in (*one.open, *one.closed)]
-    pages = world.store.due(queries)
+    pages = world.store.due.query(queries)
     ends = other_ends(queries, pages)
-    asked = [*zip(queries, pages, strict=True), *zip(ends, world.store.due(ends) if ends else [], strict=True)]
+    asked = [*zip(queries, pages, strict=True), *zip(ends, world.store.due.query(ends) if ends else [], strict=True)]
     nominated = list(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates))
     moves: list[tuple[int, int]] = []
     following = iter(pages)
@@ -105,7 +109,7 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions:
     if failures.last is not None and not done.progressed:
         raise failures.last
     for shard, oldest_hour_at in moves:
-        world.store.move_cursor(shard, oldest_hour_at)
+        world.store.due.move_cursor(shard, oldest_hour_at)
     return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
 
 
@@ -143,7 +147,7 @@ def _owns(world: World, partition: int, owner: Owner, sweeps: Sweeps, now: int) 
     last, taken_at = sweeps.owned.get(partition, (owner, -_OWNED_MS))
     if last == owner and now < taken_at + _OWNED_MS:
         return True
-    if last > owner or not world.store.take_partition(partition, owner):
+    if last > owner or not world.store.partitions.take(partition, owner):
         return False
     sweeps.owned[partition] = (owner, now)
     return True
@@ -185,9 +189,9 @@ def _move_on(
 ) -> tuple[Scan, list[Job]]:
     """Read what was nominated, at `now` or later, and move it on; return the jobs too that are to be settled."""
     apart_until = min(world.clock.now() + _APART_MS, stop_at)
-    jobs = _read(world, JobKey, world.store.read_jobs, nominated, apart_until, failures)
-    runs = _read(world, RunId, world.store.read_runs, nominated, apart_until, failures)
-    backfills = _read(world, BackfillKey, world.store.read_backfills, nominated, apart_until, failures)
+    jobs = _read(world, JobKey, world.store.jobs.read, nominated, apart_until, failures)
+    runs = _read(world, RunId, world.store.runs.read, nominated, apart_until, failures)
+    backfills = _read(world, BackfillKey, world.store.backfills.read, nominated, apart_until, failures)
     horizon_at = now + world.rules.lookahead_ms
     jobs = _due(jobs, horizon_at)
     resent = _resend(world, _due(runs, horizon_at), apart_until, failures)
@@ -273,8 +277,8 @@ def _settle(world: World, jobs: Sequence[Job], stop_at: int, failures: _Failures
 def _settle_later(world: World, jobs: Sequence[Job]) -> None:
     """Let others go first, and count nothing: an outage is no fault of the job. One that was moved stays as it is."""
     now = world.clock.now()
-    later = [evolve(job, revision=job.revision + 1, due_at=now + _UNSETTLED_MS) for job in jobs]
-    world.store.swap_jobs([Swap(job, after) for job, after in zip(jobs, later, strict=True)], now)
+    later = [evolve(job, due_at=now + _UNSETTLED_MS) for job in jobs]
+    world.store.jobs.swap([Swap(job, after) for job, after in zip(jobs, later, strict=True)], now)
 
 
 def _dispatch(world: World, jobs: Sequence[Job], read_at: int, stop_at: int, failures: _Failures) -> Scan:

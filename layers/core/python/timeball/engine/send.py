@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from timeball.domain.watch import FIRST_LOOK_MS
 from timeball.engine.world import World
-from timeball.ports import MAX_WATCHED, Dispatch, Watch
+from timeball.ports.queue import MAX_WATCHED, Dispatch, Watch
 
 
 def send(world: World, dispatches: Sequence[Dispatch], now: int) -> list[bool]:

@@ -28,7 +28,8 @@ from timeball.engine.guard import release
 from timeball.engine.notice import skipped
 from timeball.engine.resend import resend
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 _TRIES = 5
 _CHUNKS = 20
@@ -76,7 +77,7 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
     standing = job
     begun_at = now if intent.looked is None else intent.asked_at
     for _ in range(_TRIES):
-        swapped = world.store.swap_jobs([Swap(standing, looked(settled(standing), earliest, begun_at))], now)[0]
+        swapped = world.store.jobs.swap([Swap(standing, looked(settled(standing), earliest, begun_at))], now)[0]
         if swapped.row is None:
             return settled(job)
         standing = evolve(swapped.row, work=job.work)
@@ -115,7 +116,7 @@ def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> No
 
 def _leave(world: World, job: Job, intent: Intent, now: int) -> NoReturn:
     """Keep on the intent how far this call has come, and leave the rest to the next."""
-    kept = world.store.swap_jobs([Swap(job, evolve(job, intent=intent, revision=job.revision + 1))], now)[0]
+    kept = world.store.jobs.swap([Swap(job, evolve(job, intent=intent))], now)[0]
     if not kept.done:
         raise UnavailableError(f"job {job.key.job_id} has more to settle, and changed meanwhile")
     raise UnfinishedError(f"job {job.key.job_id} has more to settle")
@@ -134,7 +135,7 @@ def _stop_backfills(world: World, job: Job, now: int) -> tuple[RunId, ...]:
     stop_at = world.clock.now() + _LOOK_MS
     after = job.intent.stopped_through if job.intent else ""
     stopped: tuple[RunId, ...] = ()
-    while backfills := world.store.backfills_of(job.key, after, _BACKFILLS):
+    while backfills := world.store.backfills.of_job(job.key, after, _BACKFILLS):
         for backfill in backfills:
             if world.clock.now() >= stop_at:
                 if job.intent is None:
@@ -159,12 +160,12 @@ def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reas
     for fire_at in (at for at in fire_times if at < now):
         if fire_at <= covered_to:
             continue
-        standing = world.store.insert_runs(skipped_fires(job, [fire_at], reason, now), now)[0]
+        standing = world.store.runs.insert(skipped_fires(job, [fire_at], reason, now), now)[0]
         count += standing is None
         covered_to = covered_to if standing is None else standing.last_fire_at or fire_at
     coming = [at for at in fire_times if at >= now]
     if coming:
-        inserted = world.store.insert_runs(skipped_fires(job, coming, reason, now), now)
+        inserted = world.store.runs.insert(skipped_fires(job, coming, reason, now), now)
         count += sum(standing is None for standing in inserted)
     if count:
         skipped(world, job.key, reason, count, fire_times[0])
@@ -203,7 +204,7 @@ def _align_within(world: World, job: Job, window: Window, reach_at: int, now: in
     for _ in range(_TRIES):
         live = _live(world, job, window, reach_at)
         changes = [(run, after) for run in live if (after := _aligned(world, job, run, now)) is not None]
-        swapped = world.store.swap_runs([Swap(run, after) for run, after in changes], now) if changes else []
+        swapped = world.store.runs.swap([Swap(run, after) for run, after in changes], now) if changes else []
         rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
         _follow_up(world, job, rows, now)
         if all(outcome.done for outcome in swapped):
@@ -213,11 +214,11 @@ def _align_within(world: World, job: Job, window: Window, reach_at: int, now: in
 
 def _live(world: World, job: Job, window: Window, reach_at: int) -> list[Run]:
     """Read the live runs of a window; with the last one those that the guard names, which may be older than any."""
-    live = world.store.live_runs(job.key, window.from_at, window.through_at)
+    live = world.store.runs.live(job.key, window.from_at, window.through_at)
     if window.from_at > reach_at:
         return live
     named = [run for run in (job.holder, job.parked) if run is not None and run.fire_at < reach_at]
-    rows = world.store.read_runs(named) if named else []
+    rows = world.store.runs.read(named) if named else []
     return [row for row in rows if row is not None and not row.is_terminal] + live
 
 
@@ -277,7 +278,7 @@ def _hand_over(world: World, job: Job) -> None:
     """Take the guard from one that holds nothing any more: a settling that was cut off may have told nobody."""
     if job.holder is None or job.status is JobStatus.CANCELLED:
         return
-    holder = world.store.read_runs([job.holder])[0]
+    holder = world.store.runs.read([job.holder])[0]
     if holds_nothing(holder):
         release(world, [job.holder])
 

@@ -5,13 +5,14 @@ over is told by the rows of those that are named, each time: so whoever died bef
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from timeball.domain.backfill import Backfill, woken
 from timeball.domain.ids import BackfillKey
 from timeball.domain.slots import Slots, allot
 from timeball.engine.world import World
-from timeball.ports import Swap, UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,9 @@ def free_slots(world: World, tenants: Iterable[str]) -> None:
 
 def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> dict[BackfillKey, bool]:
     """① read the rows and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot."""
-    rows = world.store.read_slots(sorted(tenants)) if tenants else []
+    names = sorted(tenants)
+    stored = dict(zip(names, world.store.slots.read(names) if names else [], strict=True))
+    rows = [row or Slots(tenant) for tenant, row in stored.items()]
     standing = _standing(world, rows, asking)
     askers: dict[str, list[BackfillKey]] = {row.tenant: [] for row in rows}
     for one in asking:
@@ -47,7 +50,7 @@ def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> d
     standing_rows = {row.tenant: row for row in rows}
     given: list[BackfillKey] = []
     contended: set[str] = set()
-    for swap, outcome in zip(changes, world.store.swap_slots(changes) if changes else [], strict=True):
+    for swap, outcome in zip(changes, _written(world, changes, stored), strict=True):
         standing_rows[swap.before.tenant] = outcome.row or swap.before
         if outcome.done:
             given += [key for key in swap.after.held if key not in swap.before.held]
@@ -59,10 +62,23 @@ def _share_out(world: World, tenants: set[str], asking: Sequence[Backfill]) -> d
     return {key: key in held for key in own if key in held or key.job.tenant not in contended}
 
 
+def _written(world: World, changes: Sequence[Swap[Slots]], stored: Mapping[str, Slots | None]) -> list[Swapped[Slots]]:
+    """Swap each row, or insert a tenant's first."""
+    now = world.clock.now()
+    new = [swap.after for swap in changes if stored[swap.after.tenant] is None]
+    swaps = [swap for swap in changes if stored[swap.after.tenant] is not None]
+    inserted = world.store.slots.insert(new, now) if new else []
+    outcomes = {row.tenant: Swapped(found is None, found or row) for row, found in zip(new, inserted, strict=True)} | {
+        swap.after.tenant: outcome
+        for swap, outcome in zip(swaps, world.store.slots.swap(swaps, now) if swaps else [], strict=True)
+    }
+    return [outcomes[swap.after.tenant] for swap in changes]
+
+
 def _standing(world: World, rows: Sequence[Slots], asking: Sequence[Backfill]) -> dict[BackfillKey, Backfill]:
     standing = {one.key: one for one in asking}
     named = [key for row in rows for key in (*row.held, *row.line) if key not in standing]
-    read = world.store.read_backfills(named) if named else []
+    read = world.store.backfills.read(named) if named else []
     return standing | {one.key: one for one in read if one is not None and one.is_open}
 
 
@@ -70,4 +86,4 @@ def _wake(world: World, backfills: Sequence[Backfill]) -> None:
     now = world.clock.now()
     swaps = [Swap(one, woken(one, now)) for one in backfills if (one.due_at or 0) > now]
     if swaps:
-        world.store.swap_backfills(swaps, now)
+        world.store.backfills.swap(swaps, now)

@@ -9,7 +9,7 @@ from timeball.domain.job import Job
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.engine.dispatch import dispatch
 from timeball.engine.world import World
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def submit(world: World, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
     """
     jobs = [new_job(spec, now, world.rules.shards) for spec in specs]
     submitted = [
-        _submitted(job, standing) for job, standing in zip(jobs, world.store.create_jobs(jobs, now), strict=True)
+        _submitted(job, standing) for job, standing in zip(jobs, world.store.jobs.insert(jobs, now), strict=True)
     ]
     horizon_at = now + world.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]

@@ -14,7 +14,7 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run, RunState
 from timeball.engine.resend import resend
 from timeball.engine.world import World
-from timeball.ports import ContendedError, UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -68,17 +68,17 @@ def trigger(world: World, triggers: Sequence[Trigger]) -> list[Triggered]:
 
 
 def _trigger(world: World, one: Trigger) -> Triggered:
-    job = world.store.read_jobs([one.job], with_work=one.has_payload)[0]
+    job = world.store.jobs.read([one.job], with_work=one.has_payload)[0]
     if job is None:
         return Triggered(Triggering.NOT_FOUND, None)
     if job.status is JobStatus.CANCELLED:
         return Triggered(Triggering.CANCELLED, None)
     now = world.clock.now()
     digest = _save_payload(world, job, one, now)
-    noted_at = now if one.request is None else world.store.remember(one.job, one.request, now, now)
+    noted_at = now if one.request is None else world.store.requests.remember(one.job, one.request, now, now)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(job, one, fire_at, now, digest)
-        standing = world.store.insert_runs([run], now)[0]
+        standing = world.store.runs.insert([run], now)[0]
         if standing is None:
             _send(world, run)
             return Triggered(Triggering.STARTED, evolve(run, due_at=None))
@@ -110,7 +110,7 @@ def _send(world: World, run: Run) -> None:
 def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
     if not one.has_payload or job.work is None:
         return None
-    return world.store.save_works([(job.key, evolve(job.work, payload=one.payload))], now)[0]
+    return world.store.works.save([(job.key, evolve(job.work, payload=one.payload))], now)[0]
 
 
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:

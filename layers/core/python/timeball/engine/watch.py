@@ -19,7 +19,7 @@ from timeball.domain.watch import Finding, find, pause_ms
 from timeball.engine.apart import apart
 from timeball.engine.follow_up import follow_up
 from timeball.engine.world import World
-from timeball.ports import Dispatch, Watch
+from timeball.ports.queue import Dispatch, Watch
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def _look(world: World, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
     """Do what is missing of each run, and return what was found; None: there is no such row."""
     now = world.clock.now()
     horizon_at = now + world.rules.lookahead_ms + world.rules.margin_ms
-    rows = {row.id: row for row in world.store.read_runs(runs, strong=False) if row is not None}
+    rows = {row.id: row for row in world.store.runs.read(runs, strong=False) if row is not None}
     found = {row.id: find(row, now, horizon_at, world.rules.margin_ms) for row in rows.values()}
     _repeat_follow_ups(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(world, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
@@ -85,7 +85,7 @@ def _send_again(world: World, lost: Sequence[Run], now: int) -> None:
 
 def _repeat_follow_ups(world: World, over: Sequence[Run]) -> None:
     """Repeat what the ends of runs entail for jobs that seem not to know of them."""
-    jobs = world.store.read_jobs([run.id.job for run in over], strong=False) if over else []
+    jobs = world.store.jobs.read([run.id.job for run in over], strong=False) if over else []
     follow_up(world, [(run, job) for run, job in zip(over, jobs, strict=True) if job and _seems_unaware(job, run)])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from timeball.domain.ids import RunId
 from timeball.domain.instants import LATEST
 from timeball.engine.world import Rules
-from timeball.ports import Delivery
+from timeball.ports.queue import Delivery
 
 CLAIM_AHEAD_MS = 500
 """How long before its instant a run is claimed, at the least. A claim of ten takes a tenth of that, all being well."""

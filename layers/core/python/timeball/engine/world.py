@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from timeball.domain.claim import ClaimRules
 from timeball.domain.host import HostRules
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Clock, Meter, Queue, Store
+from timeball.ports.clock import Clock
+from timeball.ports.meter import Meter
+from timeball.ports.queue import Queue
+from timeball.ports.store import Store
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,31 @@ the points that its ports reach, and acts at one of them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from dataclasses import fields
+from typing import Any, TypeVar, cast
 
-from timeball.ports import UnavailableError
+from timeball.ports.errors import UnavailableError
+from timeball.ports.store import Store
 
 _Port = TypeVar("_Port")
 
 LIST_WRITES = frozenset(
-    {"create_jobs", "swap_jobs", "conclude_jobs", "insert_runs", "swap_runs"}  # a store's
-    | {"save_attempts", "replace_attempts"}  # a store's too
-    | {"save_works", "create_backfills", "swap_backfills", "create_hosts", "swap_hosts", "swap_slots"}  # a store's too
+    {"insert", "swap", "conclude", "replace", "save"}  # a collection's
     | {"send", "watch"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""
 
-SINGLE_WRITES = frozenset({"take_partition", "move_cursor", "remember"})
+SINGLE_WRITES = frozenset({"take", "move_cursor", "remember"})
 """Methods that are one write."""
+
+
+def each_port(port: _Port, wrap: Callable[[object, str], object]) -> _Port:
+    """Return a port as `wrap` makes it; of a store each of its ports, and what begins their calls' names."""
+    if not isinstance(port, Store):
+        return cast("_Port", wrap(port, ""))
+    wrapped: Any = {part.name: wrap(getattr(port, part.name), f"{part.name}.") for part in fields(Store)}
+    return cast("_Port", Store(**wrapped))
 
 
 class Crash(SystemExit):
@@ -87,16 +95,20 @@ class _FaultyPort:
 
 def with_faults(port: _Port, points: Points) -> _Port:
     """Return a port that does what the given one does, and reaches the points before and after each write."""
-    return cast("_Port", _FaultyPort(port, points))
+    return each_port(port, lambda one, _: _FaultyPort(one, points))
 
 
 class _OutagePort:
-    def __init__(self, port: object, fails: Callable[[str, object], bool]) -> None:
-        self._port, self._fails = port, fails
+    def __init__(self, port: object, called: str, fails: Callable[[str, object], bool]) -> None:
+        self._port, self._called, self._fails = port, called, fails
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         method: Callable[..., object] = getattr(self._port, name)
-        return (lambda items, *rest: self._but_those(name, method, items, rest)) if name in LIST_WRITES else method
+        return (
+            (lambda items, *rest: self._but_those(self._called + name, method, items, rest))
+            if name in LIST_WRITES
+            else method
+        )
 
     def _but_those(
         self, name: str, method: Callable[..., object], items: Sequence[object], rest: tuple[object, ...]
@@ -109,5 +121,8 @@ class _OutagePort:
 
 
 def with_outages(port: _Port, fails: Callable[[str, object], bool]) -> _Port:
-    """Return a port that writes all of a list but the items for which `fails(method, item)`; it then says: unknown."""
-    return cast("_Port", _OutagePort(port, fails))
+    """Return a port that writes all of a list but the items for which `fails(method, item)`; it then says: unknown.
+
+    A store's methods are named after its ports, as in "runs.swap".
+    """
+    return each_port(port, lambda one, called: _OutagePort(one, called, fails))

@@ -3,10 +3,10 @@
 from operator import itemgetter
 
 from timeball.domain.instants import HOUR_MS
-from timeball.ports import DuePage, DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned
 
 
-class DueIndex:
+class Buckets:
     """Its `entries` are (shard, hour, due instant in ms) by what waits."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.ports import Delivery, Dispatch, Watch
+from timeball.ports.queue import Delivery, Dispatch, Watch
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900

@@ -1,0 +1,14 @@
+"""The backfills: rows beside their job's."""
+
+from typing import Protocol
+
+from timeball.domain.backfill import Backfill
+from timeball.domain.ids import BackfillKey, JobKey
+from timeball.ports.rows import Rows
+
+
+class Backfills(Rows[BackfillKey, Backfill], Protocol):
+    """The backfills."""
+
+    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
+        """Return up to `limit` backfills of a job, those with a name behind `after`, in the order of their names."""

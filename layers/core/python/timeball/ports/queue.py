@@ -1,0 +1,64 @@
+"""What carries runs to executors, and brings watches back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from timeball.domain.ids import RunId
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A run to be carried to an executor: its queue's priority, and the instant from which it may be called."""
+
+    run: RunId
+    priority: str
+    not_before: int
+
+
+MAX_WATCHED = 100
+"""How many runs one watch may be over."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Runs that were sent, at most MAX_WATCHED, and are to be looked at again at `at` (ms): for the `look`th time."""
+
+    runs: tuple[RunId, ...]
+    at: int
+    look: int = 1
+
+
+class Queue(Protocol):
+    """What carries runs to executors, and watches to whoever looks again: at least once, in any order."""
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+        """Send each, delayed by the whole seconds until a lead before `not_before`. False: unknown, send it again."""
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
+
+    def backlog(self, priority: str) -> int:
+        """Return about how many runs of a priority wait for an executor to receive them."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A message as an executor received it. `receipt` names this receipt of it, for the inbox alone.
+
+    `not_before` is when the run could be called as the message was sent: a hint, for the row may have changed.
+    """
+
+    run: RunId
+    receipt: str
+    not_before: int | None = None
+
+
+class Inbox(Protocol):
+    """The executor's side of one queue. Both calls may fail for an item in silence: the message then comes again."""
+
+    def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
+        """Keep the messages from other executors for so many seconds from now (0: give them back at once)."""
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove the messages for good."""

@@ -1,0 +1,66 @@
+"""The runs: rows, a job's ledger of them, and the list of those that failed for good."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.instants import LATEST
+from timeball.domain.run import Run, RunState
+from timeball.ports.rows import Rows
+
+
+@dataclass(frozen=True)
+class LedgerQuery:
+    """A page of a job's runs with fire times from `from_at` to `to_at` (both included), newest first.
+
+    `before` is the last run of the page before (None: the first page); `states` empty means all.
+    """
+
+    job: JobKey
+    limit: int
+    from_at: int | None = None
+    to_at: int | None = None
+    states: frozenset[RunState] = frozenset()
+    before: RunId | None = None
+
+
+@dataclass(frozen=True)
+class LedgerPage:
+    """Runs, and the run to continue before, or None at the end."""
+
+    runs: tuple[Run, ...]
+    next_before: RunId | None
+
+
+@dataclass(frozen=True)
+class DeadQuery:
+    """A page of a tenant's dead letters that died from `from_at` to `to_at` (both included), newest first.
+
+    `after` is where the page before ended: when that run died, and which it was. `oldest_first` turns the order round.
+    """
+
+    tenant: str
+    limit: int
+    from_at: int = 0
+    to_at: int = LATEST
+    after: tuple[int, RunId] | None = None
+    oldest_first: bool = False
+
+
+class Runs(Rows[RunId, Run], Protocol):
+    """The runs."""
+
+    def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
+        """Return the runs of origin schedule that cover any instant from `first_at` to `last_at`, earliest first.
+
+        A skipped range is returned if its first instant lies within.
+        """
+
+    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
+        """Return the runs of a job that are not terminal and whose fire time lies between these (both included)."""
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page of a job's runs."""
+
+    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+        """Return up to `limit` runs that the index names as dead letters, and when each died. It may lag."""

@@ -1,0 +1,31 @@
+"""All that the engine stores, as one value that holds it."""
+
+from dataclasses import dataclass
+
+from timeball.domain.host import Host, HostKey
+from timeball.domain.slots import Slots
+from timeball.ports.attempts import Attempts
+from timeball.ports.backfills import Backfills
+from timeball.ports.due_index import DueIndex
+from timeball.ports.jobs import Jobs
+from timeball.ports.partitions import Partitions
+from timeball.ports.requests import Requests
+from timeball.ports.rows import Rows
+from timeball.ports.runs import Runs
+from timeball.ports.works import Works
+
+
+@dataclass(frozen=True)
+class Store:
+    """The collections of rows, those of tenants' slots by the tenant; and what stands beside them."""
+
+    jobs: Jobs
+    runs: Runs
+    backfills: Backfills
+    hosts: Rows[HostKey, Host]
+    slots: Rows[str, Slots]
+    attempts: Attempts
+    works: Works
+    requests: Requests
+    due: DueIndex
+    partitions: Partitions

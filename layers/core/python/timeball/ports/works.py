@@ -1,0 +1,17 @@
+"""The work of single runs: what a trigger brings instead of its job's."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from timeball.domain.ids import JobKey
+from timeball.domain.job import Work
+
+
+class Works(Protocol):
+    """Work that stands beside jobs."""
+
+    def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
+        """Store work beside a job, for a run that has its own; return the name of each. May be repeated."""
+
+    def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
+        """Return the work of each name, or None if it is not (or no longer) there."""

@@ -1,0 +1,104 @@
+"""What stands beside the collections of rows, in memory: attempts, works, requests, cursors, owners."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+
+from timeball.domain.attempt import Attempt
+from timeball.domain.ids import JobKey, RunId
+from timeball.domain.job import Work
+from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_rows import Memory
+
+
+class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
+    """The attempts of each run, by number."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:  # noqa: ARG002 - kept for good
+        """Keep each attempt that is not kept."""
+        return [self._memory.repeatedly(partial(self._insert, run_id, attempt)) for run_id, attempt in attempts]
+
+    def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
+        """Keep each attempt instead of what was kept."""
+        with self._memory.lock:
+            for run_id, attempt in attempts:
+                self.setdefault(run_id, {})[attempt.number] = attempt
+
+    def of_run(self, run: RunId) -> list[Attempt]:
+        """Return what was kept of a run's attempts, by number."""
+        with self._memory.lock:
+            return [attempt for _, attempt in sorted(self.get(run, {}).items())]
+
+    def _insert(self, run_id: RunId, attempt: Attempt) -> Attempt | None:
+        standing = self.setdefault(run_id, {}).setdefault(attempt.number, attempt)
+        return None if standing == attempt else standing
+
+
+class MemoryWorks(dict[tuple[JobKey, str], Work]):
+    """The works, by their jobs and names."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:  # noqa: ARG002 - kept for good
+        """Keep each work under a name that is made from it."""
+        with self._memory.lock:
+            names = [hashlib.blake2b(repr(work).encode(), digest_size=16).hexdigest() for _, work in works]
+            self.update({(key, name): work for (key, work), name in zip(works, names, strict=True)})
+            return names
+
+    def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
+        """Return each work."""
+        with self._memory.lock:
+            return [self.get(name) for name in names]
+
+
+class MemoryRequests(dict[tuple[JobKey, str], int]):
+    """When each request took effect."""
+
+    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:  # noqa: ARG002 - kept for good
+        """Note when a request took effect; the first note stands."""
+        return self.setdefault((job, request), at)
+
+
+class MemoryPartitions(dict[int, Owner]):
+    """The owner of each partition."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def take(self, partition: int, owner: Owner) -> bool:
+        """Let the greater owner have the partition."""
+        with self._memory.lock:
+            self[partition] = max(self.get(partition, owner), owner)
+            return self[partition] == owner
+
+
+class MemoryDueIndex:
+    """The due index, and its shards' cursors."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.oldest_hours: dict[int, int] = {}
+        self._memory = memory
+
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        """Answer from the entries as they stand."""
+        with self._memory.lock:
+            return [self._memory.buckets.page(query) for query in queries]
+
+    def cursors(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the cursors."""
+        with self._memory.lock:
+            return {shard: self.oldest_hours[shard] for shard in shards if shard in self.oldest_hours}
+
+    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
+        """Move the cursor forward."""
+        with self._memory.lock:
+            self.oldest_hours[shard] = max(self.oldest_hours.get(shard, 0), oldest_hour_at)

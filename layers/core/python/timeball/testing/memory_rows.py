@@ -1,0 +1,97 @@
+"""A collection of rows in memory: a dictionary of values, each write atomic under the lock of its store.
+
+`lose_answers(n)` makes the next n conditional writes happen twice, as when the first answer is lost and repeated below.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from timeball.domain.backfill import Backfill
+from timeball.domain.job import Job
+from timeball.domain.run import Run
+from timeball.ports.due_index import Owned
+from timeball.ports.rows import Row, Swap, Swapped
+from timeball.testing.memory_index import Buckets
+
+RowKey = TypeVar("RowKey")
+_T = TypeVar("_T")
+
+
+class Memory:
+    """What the collections of one store share: a lock, answers to lose, and the due index, which never lags."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.buckets = Buckets()
+        self.answers_to_lose = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what outlives its process."""
+        return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=threading.RLock())
+
+    def repeatedly(self, write: Callable[[], _T]) -> _T:
+        """Do a write, and once more if its answer is to be lost."""
+        with self.lock:
+            answer = write()
+            if self.answers_to_lose > 0:
+                self.answers_to_lose -= 1
+                answer = write()
+            return answer
+
+    def written(self, key: object, before: object, after: object, now: int) -> None:
+        """Take note of a row that was written: what waits for a time stands in the due index."""
+        due_before = getattr(before, "due_at", None) if before else -1
+        if isinstance(key, Owned) and isinstance(after, (Job, Run, Backfill)) and due_before != after.due_at:
+            self.index(key, after.due_at, after.shard, now)
+
+    def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
+        """Let a row stand in the due index, or (None) no more."""
+        self.buckets.put(key, due_at, shard, now)
+
+
+class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
+    """The rows of one kind, by their keys."""
+
+    def __init__(self, memory: Memory, key_of: Callable[[Row], RowKey]) -> None:
+        super().__init__()
+        self._memory = memory
+        self._key_of: Callable[[Row], RowKey] = key_of
+
+    def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
+        """Insert each row that is not there."""
+        return [self._memory.repeatedly(partial(self._insert, row, now)) for row in rows]
+
+    def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:  # noqa: ARG002 - all are
+        """Return each row."""
+        with self._memory.lock:
+            return [self.get(key) for key in keys]
+
+    def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
+        """Replace each row that is as it was read."""
+        return [self._memory.repeatedly(partial(self._swap, swap, now)) for swap in swaps]
+
+    def write(self, key: RowKey, after: Row, now: int) -> None:
+        """Let a row stand, whatever stood there before."""
+        before, self[key] = self.get(key), after
+        self._memory.written(key, before, after, now)
+
+    def _insert(self, row: Row, now: int) -> Row | None:
+        standing = self.get(self._key_of(row))
+        if standing is None:
+            self.write(self._key_of(row), row, now)
+        return None if standing == row else standing
+
+    def _swap(self, swap: Swap[Row], now: int) -> Swapped[Row]:
+        key, after = self._key_of(swap.before), swap.written
+        standing = self.get(key)
+        if standing is None:
+            return Swapped(done=False, row=None)
+        if standing.revision == swap.before.revision:
+            self.write(key, after, now)
+            return Swapped(done=True, row=after)
+        return Swapped(standing == after, standing)

@@ -1,0 +1,147 @@
+"""The collections of the store, and what the rows of each may turn into."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.contract.rows import KEY, NOW, backfill, job, other_spec, run, run_id
+from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill, waiting, woken
+from timeball.domain.callback import handed_over
+from timeball.domain.change import cancelled, paused, resumed, revised
+from timeball.domain.host import Host, HostKey
+from timeball.domain.ids import BackfillKey, JobKey, Origin
+from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, settled
+from timeball.domain.reach import noted
+from timeball.domain.reason import Reason
+from timeball.domain.run import (
+    Run,
+    RunState,
+    asked_to_stop,
+    claimed,
+    discarded,
+    due_again,
+    ended,
+    held_back,
+    put_off,
+    renewed,
+    renewed_by_hand,
+    requeued,
+    retrying,
+    withdrawn,
+)
+from timeball.domain.slots import Slots
+
+FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
+RUNNING = claimed(run(), "owner", NOW, 30_000)
+
+HANDED_OVER = handed_over(RUNNING, replace(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
+DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)
+
+JOB_MOVES: dict[str, Callable[[Job], Job]] = {
+    "advanced": lambda row: advanced(row, NOW + 60_000, 1, NOW),
+    "advanced to its end": lambda row: advanced(row, None, 1, NOW),
+    "fixed": lambda row: fixed(row, NOW + 60_000, NOW + 120_000),
+    "pushed back": lambda row: pushed_back(row, NOW + 1_000),
+    "cancelled": lambda row: cancelled(row, NOW + 5),
+    "cancelled and settled": lambda row: settled(cancelled(row, NOW + 5)),
+    "paused": lambda row: paused(row, NOW + 5),
+    "paused and settled": lambda row: settled(paused(row, NOW + 5)),
+    "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
+    "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
+    "its guard held, another parked": lambda row: guarded(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
+    "one of its runs tried again by hand": lambda row: noted(noted(row, NOW - 5, NOW), NOW - 3, NOW + 1),
+    "its guard free again": lambda row: guarded(guarded(row, run_id(), run_id(NOW + 1)), None, None),
+}
+
+RUN_MOVES: dict[str, tuple[Run, Run]] = {
+    "claimed": (run(), RUNNING),
+    "claimed from the due index": (run(due_at=NOW), claimed(run(due_at=NOW), "owner", NOW, 30_000)),
+    "renewed": (RUNNING, renewed(RUNNING, NOW + 10_000, 30_000)),
+    "asked to stop": (RUNNING, asked_to_stop(RUNNING, Reason.JOB_CANCELLED)),
+    "succeeded": (RUNNING, ended(RUNNING, RunState.SUCCEEDED, NOW + 9, last=replace(FAILED, status=200))),
+    "failed": (RUNNING, ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)),
+    "retrying": (RUNNING, retrying(RUNNING, NOW + 5_000, FAILED)),
+    "queued again": (retrying(RUNNING, NOW, FAILED), requeued(retrying(RUNNING, NOW, FAILED))),
+    "withdrawn": (run(due_at=NOW), withdrawn(run(due_at=NOW))),
+    "let go": (withdrawn(run()), put_off(withdrawn(run()), NOW + 7_000, NOW + 7_000, 2)),
+    "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
+    "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
+    "held back": (run(), held_back(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
+    "handed over": (RUNNING, HANDED_OVER),
+    "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
+    "ended by its target's word": (HANDED_OVER, due_again(ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9), NOW + 9)),
+    "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 99)),
+    "discarded": (DEAD, discarded(DEAD, NOW + 9)),
+}
+
+
+def _advanced(row: Backfill) -> Backfill:
+    after = plan_backfill(row, None, NOW).after
+    assert after is not None
+    return after
+
+
+BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
+    "advanced": _advanced,
+    "looking again later": lambda row: waiting(row, NOW),
+    "woken": lambda row: woken(row, NOW + 3),
+    "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
+    "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
+    "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),
+}
+
+HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, turn_at=NOW)
+RESTS = replace(HOST, failures=5, rests=1, rests_until=NOW + 30_000, is_probed=True)
+HOST_MOVES = {"rests": (HOST, RESTS), "works again": (RESTS, replace(HOST, failures=0))}
+
+A, B, C = (BackfillKey(KEY, "a1"), BackfillKey(KEY, "b2"), BackfillKey(JobKey(KEY.tenant, "A_job-2"), "a1"))
+ONE, TWO = Slots("acme", (A,)), Slots("acme", (A, C), (B,))
+SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, Slots("acme"))}
+
+
+def bare(row: Any) -> Any:
+    """Return a row as its collection answers it: of a job without its work."""
+    return replace(row, work=None) if isinstance(row, Job) else row
+
+
+@dataclass(frozen=True)
+class Move:
+    """What becomes of a row of a collection. `another` is a row under another key."""
+
+    rows: str
+    before: Any
+    after: Any
+    another: Any
+
+    @property
+    def key(self) -> Any:
+        return key_of(self.before)
+
+
+def key_of(row: Any) -> Any:
+    """Return what a row is read by."""
+    return row.tenant if isinstance(row, Slots) else row.id if isinstance(row, Run) else row.key
+
+
+def _bare(row: Job) -> Job:
+    return replace(row, work=None)
+
+
+MOVES = {
+    **{f"jobs: {name}": Move("jobs", job(), move(_bare(job())), job("another")) for name, move in JOB_MOVES.items()},
+    **{f"runs: {name}": Move("runs", *pair, run(NOW + 1)) for name, pair in RUN_MOVES.items()},
+    **{
+        f"backfills: {name}": Move("backfills", backfill(), move(backfill()), backfill("another"))
+        for name, move in BACKFILL_MOVES.items()
+    },
+    **{
+        f"hosts: {name}": Move("hosts", *pair, Host(HostKey("other", HOST.key.host)))
+        for name, pair in HOST_MOVES.items()
+    },
+    **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
+}
+"""Every move of every kind of row."""
+
+KINDS = {move.rows: move for move in MOVES.values()}
+"""One move of each kind."""
