@@ -11,7 +11,7 @@ from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin
-from timeball.domain.job import Job, advanced, fixed, guarded, pushed_back, settled
+from timeball.domain.job import Job, advanced, guarded, looked_at, pushed_back, replanned, settled
 from timeball.domain.reach import noted
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
@@ -30,6 +30,7 @@ from timeball.domain.run import (
     retrying,
     withdrawn,
 )
+from timeball.domain.schedule import At, Schedule
 from timeball.domain.slots import Slots
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
@@ -39,9 +40,11 @@ HANDED_OVER = handed_over(RUNNING, replace(job(), heartbeat_seconds=30, timeout_
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)
 
 JOB_MOVES: dict[str, Callable[[Job], Job]] = {
-    "advanced": lambda row: advanced(row, NOW + 60_000, 1, NOW),
-    "advanced to its end": lambda row: advanced(row, None, 1, NOW),
-    "fixed": lambda row: fixed(row, NOW + 60_000, NOW + 120_000),
+    "advanced": lambda row: advanced(row, run(), NOW),
+    "advanced behind a fire that is caught up": lambda row: advanced(row, replace(run(), not_before=NOW + 9_000), NOW),
+    "advanced to its end": lambda row: advanced(replace(row, schedule=Schedule(At(NOW))), run(), NOW),
+    "looked at, at its end": lambda row: looked_at(replace(row, final_fire_at=NOW), NOW),
+    "replanned": lambda row: replanned(row, NOW + 60_000),
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
     "cancelled": lambda row: cancelled(row, NOW + 5),
     "cancelled and settled": lambda row: settled(cancelled(row, NOW + 5)),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.conftest import Subject
-from tests.contract.rows import KEY, NOW, one_off
+from tests.contract.rows import KEY, NOW, one_off, run
 from timeball.domain.change import paused
 from timeball.domain.job import JobStatus, advanced, settled
 from timeball.ports.jobs import Conclusion
@@ -68,7 +68,7 @@ def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
     store.jobs.insert([one_off()], NOW)
     before = replace(one_off(), work=None)
     store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
-    (answer,) = store.jobs.swap([Swap(before, advanced(before, None, 1, NOW))], NOW)
+    (answer,) = store.jobs.swap([Swap(before, advanced(before, run(), NOW))], NOW)
     assert not answer.done
     assert answer.row is not None
     assert answer.row.status is JobStatus.COMPLETED

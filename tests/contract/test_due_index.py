@@ -8,7 +8,7 @@ from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import HOUR_MS, MINUTE_MS
-from timeball.domain.job import JobStatus, advanced, pushed_back
+from timeball.domain.job import JobStatus, pushed_back
 from timeball.domain.run import claimed, due_again, retrying
 from timeball.ports.due_index import DueQuery, Owned
 from timeball.ports.jobs import Conclusion
@@ -117,8 +117,7 @@ def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: St
 def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     before = replace(job(), work=None)
-    ended = swapped(store.jobs, before, advanced(before, None, 1, NOW))
-    gone = swapped(store.jobs, ended, advanced(ended, None, 0, NOW))
+    gone = swapped(store.jobs, before, replace(before, due_at=None))
     queued = run(due_at=NOW)
     store.runs.insert([queued], NOW)
     running = swapped(store.runs, queued, claimed(queued, "owner", NOW, 30_000))

@@ -126,7 +126,7 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
     bare = store.jobs.read([KEY])[0]
     assert bare is not None
     assert replace(bare, work=row.work) == row
-    moved = advanced(bare, NOW + 5, 1, NOW)
+    moved = advanced(bare, run(), NOW)
     store.jobs.swap([Swap(bare, moved)], NOW)
     assert store.jobs.read([KEY, JobKey("acme", "other")], with_work=True) == [
         replace(moved, work=row.work, revision=2),

@@ -122,7 +122,7 @@ CASES = {
     "queueOne, a success": Case(QUEUE_ONE, _handed_over, _complete, 6, WELL, WELL),
     "queueOne, a failure": Case(QUEUE_ONE, _handed_over, _fail, 4, WELL, WELL),
     "queueOne, a failure for good": Case(QUEUE_ONE, _handed_over, _fail_for_good, 8, USELESS, WELL),
-    "queueOne, the end of a lease": Case(QUEUE_ONE, _not_heard_of, Play.scan, 8, WELL, WELL),
+    "queueOne, the end of a lease": Case(QUEUE_ONE, _not_heard_of, Play.scan, 6, WELL, WELL),
     "queueOne, a cancel of the holder": Case(QUEUE_ONE, _handed_over, _cancel_first, 2, STOPPED, WELL),
     "queueOne, a cancel between attempts": Case(QUEUE_ONE, _retrying, _cancel_first, 6, STOPPED, WELL),
     "queueOne, a cancel of the parked run": Case(QUEUE_ONE, _handed_over, _cancel_second, 6, WELL, STOPPED),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from timeball.domain.backfill import (
+    MAX_STARTS,
     Backfill,
     BackfillPlan,
     BackfillStatus,
@@ -21,7 +22,6 @@ from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.job import HttpTarget, Job, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.planner import MAX_STARTS
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing

@@ -29,8 +29,8 @@ def _versions(job: Job) -> tuple[int, int]:
 
 
 def test_a_cancelled_job_plans_nothing_more_and_stands_in_the_due_index_until_it_is_settled() -> None:
-    row = cancelled(replace(JOB, skip_through=NOW), NOW)
-    assert (row.status, row.next_fire_at, row.due_at, row.skip_through) == (JobStatus.CANCELLED, None, NOW, None)
+    row = cancelled(JOB, NOW)
+    assert (row.status, row.next_fire_at, row.due_at) == (JobStatus.CANCELLED, None, NOW)
     assert row.intent == Intent(Verb.CANCEL, NOW, NOW + MINUTE_MS)
     assert _versions(row) == (2, 2)
     assert (settled(row).intent, settled(row).due_at) == (None, None)
@@ -84,9 +84,9 @@ def test_no_change_returns_the_same_row() -> None:
 
 def test_a_new_schedule_counts_from_now_and_remembers_the_old_plan() -> None:
     hourly = Schedule(Cron("0 * * * *"))
-    row = revised(replace(JOB, skip_through=NOW, plan_failures=3), replace(SPEC, schedule=hourly), NOW)
+    row = revised(replace(JOB, plan_failures=3), replace(SPEC, schedule=hourly), NOW)
     assert (row.schedule, row.next_fire_at, row.due_at) == (hourly, NOW + 30 * MINUTE_MS, NOW)
-    assert (row.skip_through, row.plan_failures, row.final_fire_at) == (None, 0, None)
+    assert (row.plan_failures, row.final_fire_at) == (0, None)
     assert row.intent == Intent(Verb.RESCHEDULE, NOW, NOW + MINUTE_MS, MINUTELY)
     assert (row.status, _versions(row)) == (JobStatus.PENDING, (2, 2))
 
@@ -161,7 +161,5 @@ def test_a_schedule_whose_runs_are_used_up_is_refused(planned: int) -> None:
         revised(row, spec, NOW)
 
 
-def test_the_fence_of_a_cancel_reaches_over_the_longest_request_and_that_of_a_reschedule_does_not() -> None:
-    reach_ms = {verb: fenced_through(Intent(verb, NOW, None), 5_000, 2_000) - NOW for verb in Verb}
-    assert reach_ms[Verb.CANCEL] == (LONGEST_REQUEST_SECONDS + 7) * 1_000
-    assert reach_ms[Verb.RESCHEDULE] == 7_000
+def test_a_change_closes_the_next_fire_of_any_plan_that_may_still_be_under_way() -> None:
+    assert fenced_through(Intent(Verb.CANCEL, NOW, None), 5_000, 2_000) - NOW == (LONGEST_REQUEST_SECONDS + 7) * 1_000

@@ -1,5 +1,6 @@
 """What a plan writes: the policy of misfires, ranges and limits as a table."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -8,8 +9,9 @@ import timeball.domain.schedule as schedules
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, Work
-from timeball.domain.planner import MAX_STARTS, MAX_STEPS, Plan, SkippedRange, Start, may_start_at, plan
+from timeball.domain.job import HttpTarget, Job, Work, advanced, replanned
+from timeball.domain.ledger import planned_row
+from timeball.domain.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.reason import Reason
 from timeball.domain.schedule import At, Cron, Every, Schedule, fires
 
@@ -38,61 +40,55 @@ def at(seconds: float) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """A schedule, its next fire, the runs, the fire after them, the final one if reached: in seconds from NOW."""
+    """A schedule, its next fire, and whether that runs; or else when it is to be planned: in seconds from NOW."""
 
     schedule: Schedule
     next_fire: float
-    runs: tuple[float, ...]
-    following: float | None
-    final: float | None = None
+    runs: bool = True
+    waits_until: float | None = None
 
 
+MINUTELY = Schedule(Every(60, at(-86_400)))
 RUNS = {
-    "due now": Case(every(60), 0, (0,), 60),
-    "due at the end of the look-ahead": Case(every(60), 0, (0,), 60),
-    "due a millisecond after the look-ahead: nothing yet": Case(Schedule(Every(60, at(5.001))), 5.001, (), 5.001),
-    "several within the look-ahead, its end included": Case(every(1), 0, (0, 1, 2, 3, 4, 5), 6),
-    "late, but not missed: one minute is allowed": Case(every(60), -60, (-60, 0), 60),
-    "one that was missed is the latest missed: it runs": Case(every(60), -120, (-120, -60, 0), 60),
-    "a one-off": Case(Schedule(At(at(3))), 3, (3,), None, 3),
-    "a one-off is never missed": Case(Schedule(At(at(-86_400))), -86_400, (-86_400,), None, -86_400),
-    "the window ends: its last fire is the final one": Case(every(2, end_at=at(3)), 0, (0, 2), None, 2),
-    "the window's end is a fire": Case(every(2, end_at=at(4)), 0, (0, 2, 4), None, 4),
-    "so many runs and no more": Case(every(1, max_runs=2), 0, (0, 1), None, 1),
-    "not before the window begins": Case(every(1, start_at=at(2.5)), 3, (3, 4, 5), 6),
+    "due now": Case(every(60), 0),
+    "due at the end of the look-ahead": Case(Schedule(Every(60, at(5))), 5),
+    "due a millisecond after the look-ahead: nothing yet": Case(Schedule(Every(60, at(5.001))), 5.001, False, 5.001),
+    "late, but not missed: one minute is allowed": Case(MINUTELY, -60),
+    "the latest of those that were missed": Case(MINUTELY, -120),
+    "a one-off": Case(Schedule(At(at(3))), 3),
+    "a one-off is never missed": Case(Schedule(At(at(-86_400))), -86_400),
+    "the window's end is a fire": Case(every(2, end_at=at(4)), 4),
+    "not before the window begins": Case(every(10, start_at=at(8)), 0, False, 10),
+    "after the window's end there is no fire": Case(every(2, end_at=at(3)), 4, False),
 }
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_plan_runs_what_is_due_within_the_look_ahead(name: str) -> None:
+def test_a_plan_runs_the_next_fire_if_it_is_due_within_the_look_ahead(name: str) -> None:
     case = RUNS[name]
-    if isinstance(case.schedule.timing, Every) and case.next_fire < 0:
-        case = replace(case, schedule=Schedule(Every(case.schedule.timing.seconds, at(-86_400))))
-    found = planned(job(case.schedule, at(case.next_fire)))
-    assert tuple(start.fire_at for start in found.starts) == tuple(map(at, case.runs))
-    assert found.skip is None
-    assert found.next_fire_at == (None if case.following is None else at(case.following))
-    assert found.final_fire_at == (None if case.final is None else at(case.final))
-    assert not found.more
+    fire_at = at(case.next_fire)
+    until = None if case.waits_until is None else at(case.waits_until)
+    found = planned(job(case.schedule, fire_at))
+    assert found == (
+        Start(fire_at, max(fire_at, NOW) if case.next_fire == -120 else fire_at) if case.runs else Wait(until)
+    )
 
 
-def fires_of(found: Plan) -> tuple[int, ...]:
-    return tuple(start.fire_at for start in found.starts)
-
-
-def test_runs_that_were_planned_before_count_against_the_most() -> None:
-    row = replace(job(every(1, max_runs=5), NOW), runs_planned=4)
-    assert planned(row) == Plan((Start(NOW, NOW),), None, None, NOW)
+def plans(row: Job) -> Iterator[Start | SkippedRange]:
+    """Yield what is planned, one after the other, until nothing is due."""
+    while not isinstance(found := planned(row), Wait):
+        yield found
+        written = planned_row(row, found, NOW, NOW + LOOKAHEAD_MS)
+        row = advanced(row, written, NOW)
 
 
 def test_of_what_was_missed_the_latest_runs_at_once_and_the_others_are_one_range() -> None:
-    row = job(Schedule(Every(60, at(-86_400))), at(-600))
-    found = planned(row)
-    assert found.skip == SkippedRange(at(-600), at(-180), 8, Reason.MISFIRED)
-    assert (found.starts, found.next_fire_at, found.more) == ((), at(-120), True)
-    following = planned(replace(row, next_fire_at=found.next_fire_at))
-    assert following.skip is None
-    assert following.starts == (Start(at(-120), NOW), Start(at(-60), at(-60)), Start(NOW, NOW))
+    assert list(plans(job(MINUTELY, at(-600)))) == [
+        SkippedRange(at(-600), at(-180), Reason.MISFIRED),
+        Start(at(-120), NOW),
+        Start(at(-60), at(-60)),
+        Start(NOW, NOW),
+    ]
 
 
 @dataclass(frozen=True)
@@ -122,20 +118,13 @@ OUTAGES = {
 @pytest.mark.parametrize("name", OUTAGES)
 def test_after_an_outage_runs_what_the_catch_up_policy_allows(name: str) -> None:
     case = OUTAGES[name]
-    row = replace(job(Schedule(Every(60, at(-86_400))), at(-60 * case.minutes)), catch_up=case.catch_up)
-    starts: list[Start] = []
-    skipped = 0
-    for _ in range(5):
-        found = planned(row)
-        starts += found.starts
-        skipped += found.skip.count if found.skip else 0
-        row = replace(row, next_fire_at=found.next_fire_at)
-        if not found.more:
-            break
-    caught_up = [(start.fire_at, start.not_before) for start in starts if start.fire_at < at(-60)]
+    row = replace(job(MINUTELY, at(-60 * case.minutes)), catch_up=case.catch_up)
+    *missed, late, current = plans(row)
+    caught_up = [(one.fire_at, one.not_before) for one in missed if isinstance(one, Start)]
+    skipped = [planned_row(row, one, NOW, NOW).count for one in missed if isinstance(one, SkippedRange)]
     assert caught_up == [(at(-60 * minutes), at(seconds)) for minutes, seconds in case.ran]
-    assert fires_of(Plan(tuple(starts)))[-2:] == (at(-60), NOW)
-    assert skipped == case.minutes - 1 - len(case.ran)
+    assert (late, current) == (Start(at(-60), at(-60)), Start(NOW, NOW))
+    assert sum(skipped) == case.minutes - 1 - len(case.ran)
 
 
 @pytest.mark.parametrize("policy", CatchUpPolicy)
@@ -144,10 +133,7 @@ def test_the_claim_decides_about_each_fire_as_a_plan_of_the_same_moment_would(
     period: int, policy: CatchUpPolicy
 ) -> None:
     row = replace(job(Schedule(Every(period, at(-86_400))), at(-400)), catch_up=CatchUp(policy, 3))
-    starts: dict[int, int] = {}
-    while (found := planned(row)).more or not starts:
-        starts |= {start.fire_at: start.not_before for start in found.starts}
-        row = replace(row, next_fire_at=found.next_fire_at)
+    starts = {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
     for fire_at in fires(row.schedule, at(-400), NOW):
         late = may_start_at(row, fire_at, fire_at, NOW, MISFIRE_MS)
         assert (None if late is None else max(late, fire_at)) == (
@@ -165,20 +151,19 @@ def test_a_run_that_was_put_off_to_be_caught_up_is_late_only_from_then_on() -> N
 
 
 def test_jitter_moves_the_start_and_never_the_fire_and_is_no_lateness() -> None:
-    row = replace(job(Schedule(Every(60, at(-86_400))), at(-120)), jitter_seconds=600)
-    found = planned(row)
-    assert fires_of(found) == (at(-120), at(-60), NOW)
-    assert all(0 <= start.not_before - start.fire_at < 600_000 for start in found.starts)
-    assert len({start.not_before - start.fire_at for start in found.starts}) == 3
-    assert planned(row) == found
+    row = replace(job(MINUTELY, at(-120)), jitter_seconds=600)
+    starts = {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
+    assert list(starts) == [at(-120), at(-60), NOW]
+    assert all(0 <= not_before - fire_at < 600_000 for fire_at, not_before in starts.items())
+    assert len({not_before - fire_at for fire_at, not_before in starts.items()}) == 3
+    assert starts == {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
 
 
-def test_a_plan_skips_so_many_instants_and_goes_on_at_the_next() -> None:
+def test_a_range_skips_so_many_instants_and_the_next_goes_on_behind_it() -> None:
     row = job(Schedule(Every(1, at(-86_400))), at(-86_400))
-    found = planned(row)
-    assert found.skip is not None
-    assert (found.skip.count, found.more) == (MAX_STEPS, True)
-    assert found.next_fire_at == found.skip.last_at + SECOND_MS
+    first, second, *_ = plans(row)
+    assert first == SkippedRange(at(-86_400), at(-86_400 + MAX_STEPS - 1), Reason.MISFIRED)
+    assert second.fire_at == at(-86_400 + MAX_STEPS)
 
 
 @pytest.mark.parametrize("policy", CatchUpPolicy)
@@ -204,28 +189,19 @@ def test_a_plan_of_a_job_a_hundred_thousand_instants_behind_takes_no_more_steps_
     assert max(counts) < 10 * MAX_STEPS
 
 
-def test_a_plan_starts_so_many_runs_and_asks_to_be_made_again() -> None:
-    row = job(every(1), NOW)
-    found = plan(row, NOW, NOW + 500 * SECOND_MS, 10**9)
-    assert (len(found.starts), found.next_fire_at, found.more) == (MAX_STARTS, at(MAX_STARTS), True)
-
-
-def test_a_range_that_was_fixed_is_skipped_to_its_end_whatever_the_time_is() -> None:
-    row = job(Schedule(Every(60, at(-86_400))), at(-600))
-    first = planned(row)
-    assert first.skip is not None
-    repeated = planned(replace(row, skip_through=first.skip.last_at), NOW + 3_600 * SECOND_MS)
-    assert repeated.skip == first.skip
-    assert repeated.next_fire_at == first.next_fire_at
-
-
-def test_a_job_without_a_next_fire_keeps_its_final_one() -> None:
-    assert planned(replace(job(every(1), None), final_fire_at=7)) == Plan(final_fire_at=7)
-
-
 def test_a_job_whose_next_fire_is_no_more_under_newer_time_zone_data_goes_on_at_the_one_after() -> None:
-    row = job(Schedule(Every(60, NOW)), at(-30))
-    assert fires_of(planned(row)) == (NOW,)
+    assert planned(job(Schedule(Every(60, NOW)), at(-30))) == Start(NOW, NOW)
+    late = job(Schedule(Every(60, at(40))), NOW)
+    assert planned(late) == Wait(at(40))
+    row = replanned(late, at(40))
+    assert (row.next_fire_at, row.due_at) == (at(40), at(40))
+
+
+def test_a_job_that_has_no_fire_left_under_newer_time_zone_data_comes_to_its_end() -> None:
+    row = job(every(60, end_at=at(-1)), NOW)
+    assert planned(row) == Wait(None)
+    after = replanned(replace(row, due_at=NOW), None)
+    assert (after.next_fire_at, after.final_fire_at, after.due_at) == (None, NOW - 1, NOW)
 
 
 def test_a_one_off_never_misfires() -> None:
@@ -234,7 +210,5 @@ def test_a_one_off_never_misfires() -> None:
 
 def test_a_window_whose_last_fires_were_all_missed_ends_with_the_last_of_them() -> None:
     window = Schedule(Every(60, at(-1200)), end_at=at(-600))
-    found = planned(replace(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP)))
-    assert found == Plan(
-        skip=SkippedRange(at(-1200), at(-600), 11, Reason.MISFIRED), final_fire_at=at(-600), more=False
-    )
+    row = replace(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP))
+    assert planned(row) == SkippedRange(at(-1200), at(-600), Reason.MISFIRED)

@@ -26,7 +26,6 @@ def test_a_final_run_that_ends_within_the_minute_ends_its_job_by_its_finish() ->
     play = Play()
     play.store_jobs([spec("job", TWICE)])
     play.scan_all()
-    play.scan_all()
     assert play.job(KEY).due_at == NOW + MINUTE_MS
     play.drain()
     assert play.clock.now() == FINAL.fire_at

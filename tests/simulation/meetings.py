@@ -155,14 +155,21 @@ async def scans(story: Story, process: Process) -> None:
     await process.run(scan, story.world(process), 0, owner, Sweeps())
 
 
-async def plans_slowly(story: Story, process: Process) -> None:
-    """Read the job late, as a scan does, and write its plan much later."""
-    await process.sleep_until(START + 22 * SECOND_MS)
-    read_at, world = process.now(), story.world(process)
-    jobs = await process.run(world.store.jobs.read, [KEY])
-    await process.sleep_until(START + 35 * SECOND_MS)
-    pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
-    await process.run(dispatch, world, pending, read_at)
+def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
+    """Read the job, as a scan does, and write its plan much later: seconds after the start; others act meanwhile."""
+
+    async def verb(story: Story, process: Process) -> None:
+        await process.sleep_until(START + read_after * SECOND_MS)
+        read_at, world = process.now(), story.world(process)
+        jobs = await process.run(world.store.jobs.read, [KEY])
+        for seconds, other in meanwhile:
+            await story.clock.sleep_until(START + seconds * SECOND_MS)
+            await other(story, _process(story, other))
+        await process.sleep_until(START + written_after * SECOND_MS)
+        pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
+        await process.run(dispatch, world, pending, read_at)
+
+    return verb
 
 
 async def executes(story: Story, process: Process) -> None:
@@ -193,7 +200,7 @@ async def purges(story: Story, _: Process) -> None:
     story.queue.purge()
 
 
-_ROLES: dict[Verb, str] = {scans: "scanner", plans_slowly: "scanner", executes: "executor", claims: "executor"}
+_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor", claims: "executor"}
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
 
@@ -225,7 +232,24 @@ MEETINGS = {
     "a scan, and a schedule with the same next fire that breaks off": Meeting(
         [(0.5, submits(_SELDOM))], (57.5, scans), [revises(Every(2, START), calls=12)], late=True
     ),
-    "a cancel that takes long, and a slow plan": Meeting(_dispatched, (3, cancels), [plans_slowly], stop_seconds=20),
+    "a cancel that takes long, and a slow plan": Meeting(
+        [(0, submits(Every(20, START))), (2, scans)], (3, cancels), [plans_slowly(22, 35)], stop_seconds=20
+    ),
+    "a scan that breaks off after an outage": Meeting(
+        [(0, submits(Every(1, START)))], (100, scans), [], stop_seconds=None
+    ),
+    "a resume after an outage, under another schedule": Meeting(
+        [*_dispatched, (3, pauses), (3.5, revises(Every(1, START)))], (100, resumes), []
+    ),
+    "a schedule that comes back, and a cancel": Meeting(
+        [*_dispatched, (2.5, revises(Every(3, START)))], (3, revises(_OFTEN)), [cancels]
+    ),
+    "another schedule that takes long, and a slow plan of a fire that both have": Meeting(
+        [(0.5, submits(_SELDOM))],
+        (52, revises(Every(1, START))),
+        [plans_slowly(56, 200, (160, scans))],
+        stop_seconds=5,
+    ),
     "an execution, and a schedule of which it is the final one": Meeting(
         [(0, submits(Every(5, START))), (1, scans)], (5, executes), [revises(At(START + 5_000))]
     ),

@@ -21,7 +21,7 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import MOVES, Run, RunState
-from timeball.domain.schedule import fires
+from timeball.domain.schedule import fires, is_occurrence
 from timeball.engine.guard import GUARDED
 from timeball.engine.waves import CLAIM_AHEAD_MS, TOGETHER_MS
 
@@ -34,13 +34,15 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
                 yield f"born as {after.state}: {write}"
         elif before.state is not after.state and after.state not in MOVES[before.state]:
             yield f"{before.state} -> {after.state}: {write}"
+        elif before.state is RunState.SKIPPED and after.state is RunState.QUEUED and not before.is_superseded:
+            yield f"only a superseded run is revived: {write}"
 
 
 def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
-    """But for its due key, and a dead letter that a person discards or tries again."""
+    """But for its due key, a dead letter that a person discards or tries again, and what is superseded."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
-        if before is None or not before.is_terminal:
+        if before is None or not before.is_terminal or before.is_superseded:
             continue
         if before.state is RunState.FAILED and after.state is RunState.QUEUED and write.by.startswith("user"):
             continue
@@ -206,15 +208,25 @@ def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
             yield f"{write}, of {jobs[-1]}"
 
 
-def _what_is_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
+def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> Iterator[str]:
+    for write in story.store.history.runs:
+        if write.before is not None and write.before.is_superseded and write.after.stamp < write.before.stamp:
+            yield str(write)
+
+
+def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
+    """A job that is changed and changed back loses no fire: whoever had it, some later schedule has it not."""
     history = story.store.history
-    for write in history.runs:
-        run = write.after
-        if run.reason is not Reason.SUPERSEDED or run.id.origin is not Origin.SCHEDULE:
+    for run in story.store.runs.values():
+        if not run.is_superseded or run.id.origin is not Origin.SCHEDULE:
             continue
-        reigns = [one for one in history.reigns(run.id.job, story.ends_at) if one.begun_at <= write.at + MOST_SKEW_MS]
-        if all(reign.first_at <= run.id.fire_at and reign.has(run.id.fire_at, run.id.fire_at) for reign in reigns):
-            yield f"{write}: a fire of all of {reigns}"
+        job, at = story.store.jobs[run.id.job], run.id.fire_at
+        written_to = (job.next_fire_at or LATEST) if job.status is JobStatus.PAUSED else LATEST
+        lacking = False
+        for reign in reversed(list(history.reigns(run.id.job, story.ends_at))):
+            lacking = lacking or not is_occurrence(reign.schedule, at) or reign.schedule.max_runs is not None
+            if not lacking and reign.has(at, -1) and at < written_to:
+                yield f"{run} is a fire of {reign}"
 
 
 def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
@@ -307,7 +319,8 @@ RULES = (
     _cancelled_stays_cancelled,
     _guarded_runs_come_one_by_one,
     _who_waits_for_the_guard_does_not_misfire,
-    _what_is_superseded_is_no_fire_any_more,
+    _what_is_superseded_is_decided_about_by_no_older_version,
+    _what_stays_superseded_is_no_fire_any_more,
     _nobody_claims_long_before_the_instant,
     _late_starts_are_as_few_as_catching_up_allows,
     _no_more_backfills_run_than_may,

@@ -141,7 +141,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "run_id": str(run.id),
         "job_id": run.id.job.job_id,
         "fire_time": format_instant(run.id.fire_at),
-        "last_fire_time": time_of(run.last_fire_at),
+        "last_fire_time": time_of(run.last_fire_at) if run.count > 1 else None,
         "count": run.count,
         "origin": run.id.origin,
         "backfill_id": run.id.series or None,

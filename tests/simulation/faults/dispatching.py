@@ -9,25 +9,37 @@ import timeball.engine.resend as resending
 import timeball.engine.scan as scanning
 import timeball.engine.trigger as triggering
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
-from timeball.domain.job import Job, advanced
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Job, advanced, looked_at
+from timeball.domain.ledger import met, planned_row
+from timeball.domain.planner import SkippedRange
 from timeball.domain.run import Run, RunState
 from timeball.engine.world import World
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
 
-def _advancing_before(step: str) -> Callable[[Patch], None]:
-    def apply(patch: Patch) -> None:
-        late, advance = getattr(dispatching, step), dispatching._advance
+def _advance_before_send(patch: Patch) -> None:
+    send, advance = dispatching._send, dispatching._advance
 
-        def swapped(world: World, writings: Any, now: int) -> None:
-            advance(world, writings, now)
-            late(world, writings, now)
+    def swapped(world: World, writings: Any, now: int) -> None:
+        advance(world, writings, now)
+        send(world, writings, now)
 
-        patch.setattr(dispatching, step, swapped)
-        patch.setattr(dispatching, "_advance", lambda *_: None)
+    patch.setattr(dispatching, "_send", swapped)
+    patch.setattr(dispatching, "_advance", lambda *_: None)
 
-    return apply
+
+def _advance_before_insert(patch: Patch) -> None:
+    insert, advance = dispatching._insert, dispatching._advance
+
+    def late(world: World, planned: Sequence[Any], now: int) -> list[Any]:
+        rows = [planned_row(job, one, now, now + world.rules.lookahead_ms) for job, one in planned]
+        advance(world, [dispatching._Writing(job, row) for (job, _), row in zip(planned, rows, strict=True)], now)
+        return insert(world, planned, now)
+
+    patch.setattr(dispatching, "_insert", late)
+    patch.setattr(dispatching, "_advance", lambda *_: None)
 
 
 def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch], None]:
@@ -39,18 +51,18 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
     def apply(patch: Patch) -> None:
         def advance(world: World, writings: Sequence[Any], now: int) -> None:
             for writing in writings:
-                if not writing.whole:
+                if writing.row is None:
                     continue
-                read, plan = writing.job, writing.plan
-                moved = advanced(read, plan.next_fire_at, len(plan.starts), now)
+                read = writing.job
+                moved = advanced(read, writing.row, now)
 
                 def after(standing: Job, read: Job = read, moved: Job = moved) -> Job | None:
                     if not may_advance(standing, read):
                         return None
-                    return replace(standing, next_fire_at=moved.next_fire_at, due_at=moved.due_at, skip_through=None)
+                    return replace(standing, next_fire_at=moved.next_fire_at, due_at=moved.due_at)
 
                 row = overwrite_job(world, read.key, after, now)
-                writing.whole = row is not None
+                writing.has_moved = row is not None
                 writing.job = read if row is None else replace(row, work=read.work)
 
         patch.setattr(dispatching, "_advance", advance)
@@ -59,16 +71,55 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
 
 
 def _a_refused_insert_is_not_sent_again(patch: Patch) -> None:
-    renewed = dispatching._renewed
+    send = dispatching._send
 
-    def silent(world: World, planned: Any, standing: Sequence[Any], now: int) -> list[Any]:
-        rows = renewed(world, planned, standing, now)
-        return [
-            row if row is None or found is None else replace(row, due_at=1)
-            for row, found in zip(rows, standing, strict=True)
-        ]
+    def sending(world: World, writings: Sequence[Any], now: int) -> None:
+        send(world, [one for one in writings if one.row is not None and one.row.created_at == now], now)
 
-    patch.setattr(dispatching, "_renewed", silent)
+    patch.setattr(dispatching, "_send", sending)
+
+
+def _a_plan_goes_on_behind_its_own_row(patch: Patch) -> None:
+    """Whatever stands there: it counts what it planned, and ends where it planned to."""
+    insert = dispatching._insert
+
+    def blindly(world: World, planned: Sequence[Any], now: int) -> list[Any]:
+        writings = insert(world, planned, now)
+        for writing, (job, one) in zip(writings, planned, strict=True):
+            if writing.row is not None and writing.row.is_terminal and isinstance(one, SkippedRange):
+                writing.row = planned_row(job, one, now, now)
+        return writings
+
+    patch.setattr(dispatching, "_insert", blindly)
+
+
+def _a_range_is_laid_over_rows_that_stand(patch: Patch) -> None:
+    patch.setattr(
+        dispatching, "_row", lambda world, job, planned, now: planned_row(job, planned, now, now + 5 * SECOND_MS)
+    )
+
+
+def _an_old_plan_revives_what_a_newer_version_superseded(patch: Patch) -> None:
+    patch.setattr(
+        dispatching,
+        "met",
+        lambda row, planned, now: met(replace(row, stamp=min(row.stamp, planned.stamp)), planned, now),
+    )
+
+
+def _no_plan_revives_a_run(patch: Patch) -> None:
+    def dead(standing: Run, planned: Run, now: int) -> Run:
+        return standing if standing.is_superseded else met(standing, planned, now)
+
+    def going_on(world: World, planned: Sequence[Any], now: int) -> list[Any]:
+        writings = insert(world, planned, now)
+        for writing, (job, one) in zip(writings, planned, strict=True):
+            writing.row = writing.row or planned_row(job, one, now, 0)
+        return writings
+
+    insert = dispatching._insert
+    patch.setattr(dispatching, "met", dead)
+    patch.setattr(dispatching, "_insert", going_on)
 
 
 def _a_run_by_hand_is_inserted_without_a_due_key(patch: Patch) -> None:
@@ -93,11 +144,12 @@ def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
 def _a_job_is_not_looked_at_again(patch: Patch) -> None:
     """Its final run is taken for one that was claimed as such."""
 
-    def leaving(job: Job, next_fire_at: int | None, runs_planned: int, now: int, **_: Any) -> Job:
-        after = advanced(job, next_fire_at, runs_planned, now)
-        return replace(after, due_at=next_fire_at) if job.next_fire_at is None else after
-
-    patch.setattr(dispatching, "advanced", leaving)
+    patch.setattr(dispatching, "looked_at", lambda job, now: replace(looked_at(job, now), due_at=None))
+    patch.setattr(
+        dispatching,
+        "advanced",
+        lambda job, row, now, **_: replace(after := advanced(job, row, now), due_at=after.next_fire_at),
+    )
 
 
 def _a_scan_has_a_count_of_its_own(patch: Patch) -> None:
@@ -111,8 +163,8 @@ FAULTS = {
         meeting="an execution, and a schedule of which it is the final one",
     ),
     "a scan counts the partitions itself": Fault(_a_scan_has_a_count_of_its_own, "nothing is stuck", 2),
-    "advance before insert": Fault(_advancing_before("_insert"), "each due instant has one row"),
-    "advance before send": Fault(_advancing_before("_send"), "nothing is stuck", 5),
+    "advance before insert": Fault(_advance_before_insert, "each due instant has one row"),
+    "advance before send": Fault(_advance_before_send, "nothing is stuck", 5),
     "advance unconditionally": Fault(
         _advancing_where(lambda *_: True),
         "each due instant has one row",
@@ -126,6 +178,22 @@ FAULTS = {
     "a refused insert of a queued run is not sent again": Fault(
         _a_refused_insert_is_not_sent_again, "nothing is stuck", 1
     ),
+    "a plan goes on behind its own row": Fault(
+        _a_plan_goes_on_behind_its_own_row,
+        "each due instant has one row",
+        meeting="a scan that breaks off after an outage",
+    ),
+    "a range is laid over rows that stand": Fault(
+        _a_range_is_laid_over_rows_that_stand,
+        "each due instant has one row",
+        meeting="a resume after an outage, under another schedule",
+    ),
+    "an old plan revives what a newer version superseded": Fault(
+        _an_old_plan_revives_what_a_newer_version_superseded,
+        "what is superseded is decided about by no older version",
+        meeting="a scan, and another schedule",
+    ),
+    "no plan revives a run": Fault(_no_plan_revives_a_run, "what stays superseded is no fire any more"),
     "a run is inserted outside dispatch without a due key": Fault(
         _a_run_by_hand_is_inserted_without_a_due_key, "nothing is stuck", 3
     ),

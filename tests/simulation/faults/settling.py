@@ -13,7 +13,8 @@ from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.job import Intent, Job, JobStatus, settled
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, ended
+from timeball.domain.run import Run, RunState, superseded
+from timeball.domain.schedule import is_occurrence
 from timeball.engine.world import World
 
 
@@ -23,7 +24,7 @@ def _live_runs_are_not_settled(patch: Patch) -> None:
 
 def _a_cancel_writes_the_job_only(patch: Patch) -> None:
     """The claim ends what comes to it of a cancelled job; nothing comes of what is withdrawn, or was never inserted."""
-    aligned, refuse = settling._aligned, settling._refuse_late_inserts
+    aligned, refuse = settling._aligned, settling._close
 
     def aligning(world: World, job: Job, run: Run, now: int) -> Run | None:
         return None if job.status is JobStatus.CANCELLED else aligned(world, job, run, now)
@@ -33,7 +34,7 @@ def _a_cancel_writes_the_job_only(patch: Patch) -> None:
             refuse(world, job, *args)
 
     patch.setattr(settling, "_aligned", aligning)
-    patch.setattr(settling, "_refuse_late_inserts", refusing)
+    patch.setattr(settling, "_close", refusing)
     patch.setattr(settling, "stop_backfill", lambda *_: ())
 
 
@@ -48,7 +49,21 @@ def _what_is_cancelled_starts(patch: Patch) -> None:
 
 
 def _no_fence_against_late_inserts(patch: Patch) -> None:
-    patch.setattr(settling, "_refuse_late_inserts", lambda *_: None)
+    patch.setattr(settling, "_close", lambda *_: None)
+
+
+def _no_closing_row_where_the_new_schedule_has_the_fire(patch: Patch) -> None:
+    close = settling._close
+
+    def sparing(world: World, job: Job, intent: Intent, now: int) -> None:
+        if intent.next_fire_at is None or not is_occurrence(job.schedule, intent.next_fire_at):
+            close(world, job, intent, now)
+
+    patch.setattr(settling, "_close", sparing)
+
+
+def _what_is_superseded_keeps_its_stamp(patch: Patch) -> None:
+    patch.setattr(settling, "_close_superseded", lambda *_: None)
 
 
 def _the_fence_reaches_no_further_than_the_margin(patch: Patch) -> None:
@@ -106,7 +121,7 @@ def _supersedes_by_stamp(patch: Patch) -> None:
 
     def by_stamp(world: World, job: Job, run: Run, now: int) -> Run | None:
         if is_old(run, job):
-            return ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED)
+            return superseded(run, job.schedule_version, now)
         return aligned(world, job, run, now)
 
     def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
@@ -123,6 +138,16 @@ FAULTS = {
     "a cancel writes the job's row only": Fault(_a_cancel_writes_the_job_only, "a cancel reaches every run", 2),
     "what is cancelled starts": Fault(_what_is_cancelled_starts, "nothing is called after its cancel", 2),
     "no fence against a late insert": Fault(_no_fence_against_late_inserts, "each due instant has one row", 4),
+    "no closing row where the new schedule has the fire": Fault(
+        _no_closing_row_where_the_new_schedule_has_the_fire,
+        "each due instant has one row",
+        meeting="another schedule that takes long, and a slow plan of a fire that both have",
+    ),
+    "what is superseded keeps its stamp": Fault(
+        _what_is_superseded_keeps_its_stamp,
+        "a cancelled job has no new fire",
+        meeting="a schedule that comes back, and a cancel",
+    ),
     "a fence reaches no further than the margin": Fault(
         _the_fence_reaches_no_further_than_the_margin,
         "a cancelled job has no new fire",
@@ -134,6 +159,6 @@ FAULTS = {
         _withdraws_without_the_stamp, "nothing is stuck", meeting="a pause, and a resume"
     ),
     "superseded by stamp instead of by schedule": Fault(
-        _supersedes_by_stamp, "what is superseded is no fire any more", 5
+        _supersedes_by_stamp, "what stays superseded is no fire any more", 5
     ),
 }

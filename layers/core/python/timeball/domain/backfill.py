@@ -15,13 +15,15 @@ from timeball.domain.ids import BackfillKey, Origin, RunId, fraction_of
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Job, Priority, RuleSet
 from timeball.domain.overlap import OverlapPolicy, Step, decide_overlap
-from timeball.domain.planner import MAX_STARTS
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every, Schedule, fires, next_fire
 
 MAX_INSTANTS = 10_000
 """The most fires that one backfill may hold: a longer range is two backfills."""
+
+MAX_STARTS = 100
+"""Runs that a backfill starts at once."""
 
 _LOOK_AGAIN_MS = 5 * SECOND_MS
 """How soon a backfill that waits for its last run looks at it again."""

@@ -7,9 +7,7 @@ caught up, as many and as old as the job's policy allows, one a second; all othe
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
-from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.schedule import Schedule, previous_fire
 
@@ -56,10 +54,6 @@ class Backlog:
     missed_before: int
     late_before: int
     kept: Sequence[int]
-
-    def from_(self, first_at: int) -> Self:
-        """Return the backlog of the fires from `first_at` on: those before it are in the ledger already."""
-        return evolve(self, kept=tuple(fire_at for fire_at in self.kept if fire_at >= first_at))
 
     def start_at(self, fire_at: int, not_before: int) -> int | None:
         """Return from when a fire may start that was to start at `not_before`; None if it is skipped.

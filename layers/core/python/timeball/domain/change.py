@@ -18,12 +18,10 @@ def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
     """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
 
     When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
-    So for a cancel it is the end of the longest request, whoever settles: by clocks of their own a slow settler would
-    write behind the answer of another. What slips through a reschedule is superseded at its claim, and a fire that is
-    fenced in vain is lost when the old schedule comes back: there the margin, which is for clocks, has to do.
+    So it is the end of the longest request, whoever settles: by clocks of their own a slow settler would write behind
+    the answer of another.
     """
-    request_ms = LONGEST_REQUEST_SECONDS * SECOND_MS if intent.verb is Verb.CANCEL else 0
-    return intent.asked_at + request_ms + lookahead_ms + margin_ms
+    return intent.asked_at + LONGEST_REQUEST_SECONDS * SECOND_MS + lookahead_ms + margin_ms
 
 
 def cancelled(job: Job, now: int) -> Job:
@@ -34,7 +32,6 @@ def cancelled(job: Job, now: int) -> Job:
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
         next_fire_at=None,
-        skip_through=None,
     )
 
 
@@ -88,7 +85,6 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
         schedule_version=job.schedule_version + 1,
         schedule=spec.schedule,
         next_fire_at=first_at,
-        skip_through=None,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
         plan_failures=0,

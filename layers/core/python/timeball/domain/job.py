@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from timeball.domain.catch_up import CatchUp
+from timeball.domain.catch_up import PACE_MS, CatchUp
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import HOUR_MS, MINUTE_MS
+from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Schedule
+from timeball.domain.schedule import Schedule, next_fire
 from timeball.domain.stepper import RULE_VERSION
 from timeball.domain.zones import tzdata_version
 
@@ -124,9 +124,9 @@ class RuleSet:
 class Job:
     """One row. `work` is None where it was not read: it may stand in a row of its own.
 
-    `skip_through` is the end of a range of instants that is being skipped; `final_fire_at` the fire whose run ends the
-    job, as soon as it is known; `runs_planned` counts against the schedule's `max_runs`. `holder` and `parked` are the
-    overlap guard (overlap.py). `heartbeat_seconds` is how often a target that answers later must be heard of. `rules`
+    `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` are the overlap guard
+    (overlap.py). `heartbeat_seconds` is how often a target that answers later must be heard of. `rules`
     are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a run may be live although
     the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version` counts users' changes,
     `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
@@ -153,9 +153,9 @@ class Job:
     paused_at: int | None = None
     next_fire_at: int | None = None
     due_at: int | None = None
-    skip_through: int | None = None
     final_fire_at: int | None = None
     runs_planned: int = 0
+    paced_until: int = 0
     plan_failures: int = 0
     holder: RunId | None = None
     parked: RunId | None = None
@@ -174,36 +174,54 @@ class Job:
         return self.status in OPEN
 
 
-def advanced(job: Job, next_fire_at: int | None, runs_planned: int, now: int, *, met_older: bool = False) -> Job:
-    """Return the job with its ledger written up to `next_fire_at`; `met_older`: around a run of an older schedule."""
-    return evolve(
+def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
+    """Return the job with its ledger written up to the end of a row at its next fire.
+
+    `is_older`: that row was a live run of an older schedule, and may have been claimed under that. Only a run counts
+    against `max_runs`.
+    """
+    through_at = row.last_fire_at or row.id.fire_at
+    is_caught_up = row.not_before > row.id.fire_at + job.jitter_seconds * SECOND_MS
+    runs_planned = job.runs_planned + (row.last_fire_at is None)
+    has_all = job.schedule.max_runs is not None and runs_planned >= job.schedule.max_runs
+    following_at = None if has_all else next_fire(job.schedule, through_at)
+    after = evolve(
         job,
-        next_fire_at=next_fire_at,
-        due_at=_look_at(job, now, met_older=met_older) if next_fire_at is None else next_fire_at,
-        skip_through=None,
-        runs_planned=job.runs_planned + runs_planned,
+        next_fire_at=following_at,
+        due_at=following_at,
+        runs_planned=runs_planned,
+        paced_until=row.not_before + PACE_MS if is_caught_up else 0,
         plan_failures=0,
         rules=RuleSet(),
     )
+    return after if following_at is not None else _at_its_end(after, through_at, now, is_older=is_older)
 
 
-def _look_at(job: Job, now: int, *, met_older: bool) -> int | None:
-    """Return when to look, once more, whether the final run of a ledger that is written to its end is over.
+def _at_its_end(job: Job, final_fire_at: int, now: int, *, is_older: bool) -> Job:
+    """Return a job whose ledger is written to its end, due once more if its final run may end without concluding it.
 
-    As a rule that run's finish concludes the job before the second look. But it may have ended while the plan was still
-    being written, or have been claimed before a reschedule made it the final one: its executor does not know that. The
-    executor of a one-off's run does, unless the run is older than the schedule.
+    The executor of a run that was claimed before this write, or under an older schedule, does not know that the run is
+    the final one. That of a one-off's run does, unless the run is older than the schedule.
     """
-    if job.next_fire_at is not None:
-        return None if job.schedule.is_one_off and not met_older else now
-    if job.final_fire_at is None:
-        return None
-    return now + min(max(now - job.final_fire_at, MINUTE_MS), HOUR_MS)
+    due_at = None if job.schedule.is_one_off and not is_older else _look_at(final_fire_at, now)
+    return evolve(job, final_fire_at=final_fire_at, due_at=due_at)
 
 
-def fixed(job: Job, skip_through: int | None, final_fire_at: int | None) -> Job:
-    """Return the job with what a plan must not change once it has begun to be written: a range's end, the last fire."""
-    return evolve(job, skip_through=skip_through, final_fire_at=final_fire_at)
+def looked_at(job: Job, now: int) -> Job:
+    """Return a job at its ledger's end whose final run is not over, to be looked at again: ever more seldom."""
+    due_at = None if job.final_fire_at is None else _look_at(job.final_fire_at, now)
+    return evolve(job, due_at=due_at)
+
+
+def _look_at(final_fire_at: int, now: int) -> int:
+    return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
+
+
+def replanned(job: Job, fire_at: int | None) -> Job:
+    """Return a job that has nothing due: newer time zone data has moved its next fire, or left it none."""
+    if fire_at is None and job.next_fire_at is not None:
+        return evolve(job, next_fire_at=None, final_fire_at=job.next_fire_at - 1)
+    return evolve(job, next_fire_at=fire_at, due_at=fire_at)
 
 
 def pushed_back(job: Job, due_at: int) -> Job:
@@ -230,9 +248,12 @@ def settled(job: Job) -> Job:
 def conclusion(job: Job, run: Run) -> JobStatus | None:
     """Return the status that a terminal run gives its job, or None: only the run of the final fire gives one.
 
+    A superseded run gives none: if its fire is the final one again, the plan at that fire revives it.
     A one-off that a run by hand overtook has failed: were it cancelled, that run would be too.
     """
-    if not run.is_terminal or job.final_fire_at is None or not run.covers(job.final_fire_at):
+    if not run.is_terminal or run.is_superseded:
+        return None
+    if job.final_fire_at is None or not run.covers(job.final_fire_at):
         return None
     if not job.schedule.is_one_off:
         return JobStatus.COMPLETED

@@ -23,7 +23,7 @@ class RunState(StrEnum):
     WITHDRAWN = "withdrawn"  # whoever resumes or cancels the paused job
     SUCCEEDED = "succeeded"  # nobody
     FAILED = "failed"  # a person, by hand
-    SKIPPED = "skipped"  # nobody
+    SKIPPED = "skipped"  # nobody; a superseded one the planner, if its fire comes back
     CANCELLED = "cancelled"  # nobody
 
 
@@ -36,7 +36,7 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED}),
     RunState.FAILED: frozenset({RunState.QUEUED}),
     RunState.SUCCEEDED: frozenset(),
-    RunState.SKIPPED: frozenset(),
+    RunState.SKIPPED: frozenset({RunState.QUEUED}),
     RunState.CANCELLED: frozenset(),
 }
 """The only authority on which move is legal."""
@@ -62,7 +62,7 @@ class Callback:
 class Run:
     """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
 
-    `stamp` is the job's schedule version at the insert; `not_before` the instant before which no call may leave;
+    A range always has a `last_fire_at`, a run never. `stamp` is the schedule version of whoever decided about it last; `not_before` the instant before which no call may leave;
     `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended; `work_digest` names work
     of the run's own, such as a payload that a trigger was given; `request` names the client's request that made it, and
     `fingerprint` what that asked for. `reason` of a running run is why it is asked to stop; of one that waits, why.
@@ -123,6 +123,11 @@ class Run:
     def is_dead_letter(self) -> bool:
         """Whether it failed for good, and nobody has dealt with that."""
         return self.state is RunState.FAILED and self.discarded_at is None
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether it was taken from the ledger by another schedule: a schedule that has its fire again revives it."""
+        return self.reason is Reason.SUPERSEDED and self.last_fire_at is None
 
     @property
     def attempts_spent(self) -> int:
@@ -263,6 +268,33 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
         stamp=run.stamp if stamp is None else stamp,
         held_since=None,
         held_ms=run.waited_for_host_ms,
+    )
+
+
+def superseded(run: Run, stamp: int, now: int) -> Run:
+    """Return an unstarted run as one whose fire the schedule of version `stamp` does not have."""
+    return evolve(ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED), stamp=stamp)
+
+
+def closed(run: Run, closing: Run) -> Run:
+    """Return a superseded run as the row that closes its fire: no plan of an older version revives it."""
+    return evolve(run, reason=closing.reason, stamp=closing.stamp)
+
+
+def revived(run: Run, planned: Run) -> Run:
+    """Return a run that was withdrawn or superseded as the one that is planned in its place."""
+    return evolve(put_off(run, planned.not_before, planned.due_at, planned.stamp), finished_at=None, reason=None)
+
+
+def misfired(run: Run, stamp: int, now: int) -> Run:
+    """Return a run that was withdrawn or superseded as a range of one fire: nobody counts it as a run."""
+    skipped = run if run.is_terminal else _move(run, RunState.SKIPPED)
+    return evolve(
+        skipped,
+        stamp=stamp,
+        reason=Reason.MISFIRED,
+        last_fire_at=run.id.fire_at,
+        finished_at=now,
     )
 
 

@@ -23,6 +23,8 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 _TRIES = 5
+_MAX_DUE = 100
+"""How many fires of a job that are due one change writes."""
 
 
 class Outcome(StrEnum):
@@ -86,12 +88,10 @@ def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
             return None
         return revised_from(standing, revised(standing, spec, now), now, world.rules.misfire_ms)
 
-    if spec.schedule != job.schedule:
-        read_at = world.clock.now()
-        standing = world.store.jobs.read([job.key])[0]
-        if standing is not None and standing.version == job.version:
-            _dispatch_due(world, standing, read_at)  # the new schedule takes away nothing that was due under the old
-    return _change(world, job.key, job.version, verb, with_work=spec.work != job.work)
+    # What was due under the old schedule is written before it goes: the new one takes nothing of it away.
+    return _change(
+        world, job.key, job.version, verb, with_work=spec.work != job.work, after_due=spec.schedule != job.schedule
+    )
 
 
 def _cancel(job: Job, now: int) -> Job | None:
@@ -112,7 +112,15 @@ def _resume(job: Job, now: int) -> Job | None:
     return resumed(job, now) if job.status is JobStatus.PAUSED else None
 
 
-def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, with_work: bool = False) -> Changed:
+def _change(
+    world: World,
+    key: JobKey,
+    if_version: int | None,
+    verb: _Verb,
+    *,
+    with_work: bool = False,
+    after_due: bool = False,
+) -> Changed:
     for _ in range(_TRIES):
         read_at = world.clock.now()
         job = world.store.jobs.read([key], with_work=with_work)[0]
@@ -122,6 +130,9 @@ def _change(world: World, key: JobKey, if_version: int | None, verb: _Verb, *, w
             return Changed(Outcome.STALE, job)
         if job.intent is not None:
             settle(world, [job])  # what was asked before comes first
+            continue
+        if after_due and _is_due(world, job, read_at):
+            _dispatch_all(world, job, read_at)
             continue
         now = world.clock.now()
         after = verb(job, now)
@@ -141,18 +152,27 @@ def _settled(world: World, job: Job, read_at: int) -> Changed:
     return Changed(Outcome.DONE, settlement.job, settlement.claimed)
 
 
-def _dispatch_due(world: World, job: Job, read_at: int) -> None:
-    """Dispatch a job that is due within the look-ahead, read at `read_at` or later; the scan finds what is left."""
+def _is_due(world: World, job: Job, read_at: int) -> bool:
+    """Say whether a job, read at `read_at` or later, is to be dispatched."""
     if job.status is not JobStatus.PENDING or job.intent is not None:
-        return
-    if job.due_at is None or job.due_at > read_at + world.rules.lookahead_ms:
-        return
+        return False
+    return job.due_at is not None and job.due_at <= read_at + world.rules.lookahead_ms
+
+
+def _dispatch_all(world: World, job: Job, read_at: int) -> None:
+    """Write, one after the other, the rows of a job's fires that are due within the look-ahead."""
+    for _ in range(_MAX_DUE):
+        begun_at = world.clock.now()
+        (report,) = dispatch(world, [job], read_at)
+        if not report.more:
+            return
+        job, read_at = report.job, begun_at
+
+
+def _dispatch_due(world: World, job: Job, read_at: int) -> None:
+    """Dispatch a changed job that is due; the scan finds what is left."""
     try:
-        for _ in range(_TRIES):  # behind an outage the first plan skips what was missed
-            begun_at = world.clock.now()
-            (report,) = dispatch(world, [job], read_at)
-            if not report.more:
-                break
-            job, read_at = report.job, begun_at
+        if _is_due(world, job, read_at):
+            _dispatch_all(world, job, read_at)
     except UnavailableError as unavailable:
         log.warning("changed, and left to the scan: %s", unavailable)

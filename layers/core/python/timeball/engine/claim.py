@@ -18,7 +18,7 @@ from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
 from timeball.domain.reach import starts_out_of_reach
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying
+from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying, superseded
 from timeball.engine.attempts import keep_last_attempts
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
@@ -194,7 +194,7 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
 def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> None:
     """Write what was decided. Where the outcome is unknown the rows tell; raises UnavailableError if they cannot."""
     swaps = {
-        position: Swap(one.run, _after(one.run, one.decision, owner, now, world.rules.lease_ms))
+        position: Swap(one.run, _after(one.run, one.job, one.decision, owner, now, world.rules.lease_ms))
         for position, one in enumerate(judged)
         if one.run is not None and one.decision.action in _WRITTEN
     }
@@ -236,13 +236,15 @@ def _swapped(world: World, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped
     return [Swapped(row == swap.written, row) for swap, row in zip(swaps, rows, strict=True)]
 
 
-def _after(run: Run, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:
+def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:
     wait_until = decision.wait_until or now
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
     if decision.action is Action.HOLD_BACK and decision.reason is not None:
         waiting = retrying(run, wait_until, lost_attempt(run)) if run.state is RunState.RUNNING else run
         return held_back(waiting, wait_until, decision.reason, since=max(now, run.not_before))
+    if decision.reason is Reason.SUPERSEDED and job is not None:
+        return superseded(run, job.schedule_version, now)
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, decision.reason, last)

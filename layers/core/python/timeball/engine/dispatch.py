@@ -1,7 +1,8 @@
-"""Dispatch jobs that are due: plan, write the ledger, send, advance; in that order, so that a repeat changes nothing.
+"""Dispatch jobs that are due: plan, insert, send, advance; in that order, so that a repeat changes nothing.
 
-Whoever repeats a dispatch, at whatever later time, ends in the same rows and in at least one message for each queued
-run. Nothing here is exclusive: any number of scans may dispatch the same job at once.
+Each plan writes one row, at its job's next fire; the row that stands there decides. Nothing here is exclusive: any
+number of scans may dispatch the same job at once, and whoever repeats a dispatch, at whatever later time, ends in the
+same rows and in at least one message for each queued run.
 """
 
 import logging
@@ -9,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.evolve import evolve
-from timeball.domain.ids import Origin, RunId
+from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus, advanced, fixed, pushed_back
-from timeball.domain.ledger import queued_run, skipped_range
-from timeball.domain.planner import Plan, SkippedRange, plan
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, ended, put_off
+from timeball.domain.job import Job, JobStatus, advanced, conclusion, looked_at, pushed_back, replanned
+from timeball.domain.ledger import met, planned_row
+from timeball.domain.planner import Plan, SkippedRange, Start, Wait, plan
+from timeball.domain.run import Run, RunState
 from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
 from timeball.engine.send import send
@@ -27,7 +27,6 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 _MAX_PUSH_BACK_SECONDS = 3600
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -43,37 +42,35 @@ class Dispatched:
 
 @dataclass
 class _Writing:
-    """A plan on its way into the store. `whole` turns False when something of it is unknown or not ours to finish.
+    """A job and the row of its next fire: as planned, then as it stands; None if it is not ours to go on behind.
 
-    `covered_to` is the last instant that a row stands for, of those that were met; `met_older`: one of those, not over
-    yet, is of an older schedule, and may have been claimed under that.
+    `is_older`: a live run of an older schedule stood there. `skipped`: fires that are skipped by this plan.
     """
 
     job: Job
-    plan: Plan
-    to_send: tuple[Run, ...] = ()
-    whole: bool = True
-    covered_to: int = -1
-    met_older: bool = False
+    row: Run | None
+    is_older: bool = False
+    skipped: int = 0
+    is_sent: bool = False
+    has_moved: bool = False
 
 
 def dispatch(world: World, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
-    """Write each job's plan and send its runs. The jobs are pending, and were read at `read_at` or later.
+    """Write the row of each job's next fire, and send it if it is a run. The jobs are pending, and have no intent.
 
-    A plan reaches no further than the look-ahead from `read_at`: so far a cancel refuses the inserts of older plans.
-    Raises UnavailableError where the store's answer is unknown; all that was begun may be begun again.
+    They were read at `read_at` or later: a plan reaches no further than the look-ahead from then, for so far a change
+    of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
+    was begun may be begun again.
     """
-    writings = [_planned(world, job, read_at) for job in jobs]
-    begun = [writing for writing in writings if writing is not None]
-    _conclude(world, begun, read_at)
-    _fix(world, begun, read_at)
-    _insert(world, begun, read_at)
-    _record_skips(world, begun, read_at)
-    _send(world, begun, read_at)
-    _advance(world, begun, read_at)
-    return [
-        Dispatched(job) if writing is None else _report(writing) for job, writing in zip(jobs, writings, strict=True)
-    ]
+    horizon_at = read_at + world.rules.lookahead_ms
+    plans = [_planned(world, job, read_at) for job in jobs]
+    planned = list(zip(jobs, plans, strict=True))
+    moved = _look_again(world, [(job, one.until) for job, one in planned if isinstance(one, Wait)], read_at)
+    writings = _insert(world, [(job, one) for job, one in planned if isinstance(one, Start | SkippedRange)], read_at)
+    _send(world, writings, read_at)
+    _advance(world, writings, read_at)
+    reports = {writing.job.key: _report(writing, horizon_at) for writing in writings}
+    return [reports.get(job.key) or Dispatched(job, progressed=job.key in moved) for job in jobs]
 
 
 def push_back(world: World, job: Job) -> None:
@@ -83,183 +80,108 @@ def push_back(world: World, job: Job) -> None:
     world.store.jobs.swap([Swap(job, pushed_back(job, now + delay))], now)
 
 
-def _planned(world: World, job: Job, now: int) -> _Writing | None:
+def _planned(world: World, job: Job, now: int) -> Plan | None:
     try:
-        return _Writing(job, plan(job, now, now + world.rules.lookahead_ms, world.rules.misfire_ms))
+        return plan(job, now, now + world.rules.lookahead_ms, world.rules.misfire_ms)
     except Exception:
         log.exception("job cannot be planned", extra={"job_id": job.key.job_id, "failures": job.plan_failures + 1})
         push_back(world, job)
         return None
 
 
-def _conclude(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """End jobs whose ledger is written to its end, if their final run is over, or was skipped in a range.
+def _look_again(world: World, waiting: Sequence[tuple[Job, int | None]], now: int) -> set[JobKey]:
+    """End jobs whose ledger is written to its end, if their final run is over; return those that moved at all.
 
-    The others stay due, and are looked at again, ever more seldom.
+    The others stay due: at their next fire, or, at their ledger's end, for another look.
     """
     finals = {
-        RunId(writing.job.key, writing.job.final_fire_at, Origin.SCHEDULE): writing.job
-        for writing in writings
-        if writing.job.next_fire_at is None and writing.job.final_fire_at is not None
+        RunId(job.key, job.final_fire_at, Origin.SCHEDULE): job
+        for job, _ in waiting
+        if job.next_fire_at is None and job.final_fire_at is not None
     }
-    if not finals:
-        return
-    rows = dict(zip(finals, world.store.runs.read(list(finals)), strict=True))
-    follow_up(world, [(row, finals[run_id]) for run_id, row in rows.items() if row is not None and row.is_terminal])
-    in_ranges = [run_id for run_id, row in rows.items() if row is None and not finals[run_id].schedule.is_one_off]
-    if in_ranges:
-        conclude(
-            world,
-            [Conclusion(run_id.job, run_id.fire_at, JobStatus.COMPLETED, now) for run_id in in_ranges],
-        )
-
-
-def _fix(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """Store what a repeat of the plan must find again: the end of a skipped range, and the final fire."""
-    changing = []
-    for writing in writings:
-        skip_through = writing.plan.skip.last_at if writing.plan.skip else None
-        if (skip_through, writing.plan.final_fire_at) != (
-            writing.job.skip_through,
-            writing.job.final_fire_at,
-        ):
-            changing.append((writing, fixed(writing.job, skip_through, writing.plan.final_fire_at)))
-    if not changing:
-        return
-    swapped = world.store.jobs.swap([Swap(writing.job, after) for writing, after in changing], now)
-    for (writing, _), outcome in zip(changing, swapped, strict=True):
-        if outcome.done and outcome.row is not None:
-            writing.job = evolve(outcome.row, work=writing.job.work)
-        else:
-            writing.whole = False  # another scan is at it, or a user; the next scan reads what they made of it
-            writing.plan = Plan()
-
-
-def _insert(world: World, writings: Sequence[_Writing], now: int) -> None:
-    """Insert the runs of all plans: of each plan one after the other, for it may be an old one.
-
-    Then a range of its instants may have been skipped since, or is being skipped just now. The row of a range refuses
-    the run of its first instant; what it covers is left out. A batch would write runs behind that row.
-    """
-    for turn in range(max((len(writing.plan.starts) for writing in writings), default=0)):
-        due = [writing for writing in writings if turn < len(writing.plan.starts)]
-        open_for_it = [writing for writing in due if writing.plan.starts[turn].fire_at > writing.covered_to]
-        if open_for_it:
-            _insert_one_each(world, open_for_it, turn, now)
-
-
-def _insert_one_each(world: World, writings: Sequence[_Writing], turn: int, now: int) -> None:
-    """Insert a run of each plan; where one stands already and is queued, it is sent: the claim decides.
-
-    Where one is over already, it may have ended before its job knew that it was the final one.
-    """
-    horizon_at = now + world.rules.lookahead_ms
-    planned = [(writing, queued_run(writing.job, writing.plan.starts[turn], now, horizon_at)) for writing in writings]
-    standing = world.store.runs.insert([run for _, run in planned], now)
-    rows = _renewed(world, planned, standing, now)
-    for (writing, _), row in zip(planned, rows, strict=True):
-        if row is None:
-            writing.whole = False
-            continue
-        writing.covered_to = row.last_fire_at or row.id.fire_at
-        writing.met_older = writing.met_older or (row.stamp < writing.job.schedule_version and not row.is_terminal)
-        if row.state is RunState.QUEUED and row.due_at is None:
-            writing.to_send += (row,)
-    over = [
-        (found, writing.job)
-        for (writing, _), found in zip(planned, standing, strict=True)
-        if found is not None and found.is_terminal
-    ]
+    rows = dict(zip(finals, world.store.runs.read(list(finals)), strict=True)) if finals else {}
+    over = [(row, finals[name]) for name, row in rows.items() if row is not None and conclusion(finals[name], row)]
     follow_up(world, over)
-
-
-def _renewed(
-    world: World, planned: Sequence[tuple[_Writing, Run]], standing: Sequence[Run | None], now: int
-) -> list[Run | None]:
-    """Return each planned run as it stands; None for one that changes just now.
-
-    One that a slow pause withdrew is queued again; one with an older stamp gets the present one, so that whoever acts
-    for an older schedule version can no longer withdraw or supersede it.
-    """
-    swaps: dict[int, Swap[Run]] = {}
-    for position, ((writing, run), found) in enumerate(zip(planned, standing, strict=True)):
-        stamp = writing.job.schedule_version
-        if found is not None and found.state is RunState.WITHDRAWN:
-            swaps[position] = Swap(found, put_off(found, run.not_before, run.due_at, stamp))
-        elif found is not None and found.state is RunState.QUEUED and found.is_unstarted and found.stamp < stamp:
-            swaps[position] = Swap(found, put_off(found, found.not_before, found.due_at, stamp))
-    rows: list[Run | None] = [found or run for (_, run), found in zip(planned, standing, strict=True)]
-    if swaps:
-        for position, swapped in zip(swaps, world.store.runs.swap(list(swaps.values()), now), strict=True):
-            rows[position] = swapped.row if swapped.done else None
-    return rows
-
-
-def _record_skips(world: World, writings: Sequence[_Writing], now: int) -> None:
-    for writing in writings:
-        if writing.plan.skip is None:
-            continue
-        standing = record_skip(world, writing.job, writing.plan.skip, now)
-        if standing is None or not _skip_withdrawn(world, writing.job, standing, writing.plan.skip.reason, now):
-            writing.whole = False
-            continue
-        writing.to_send += tuple(row for row in standing if row.state is RunState.QUEUED and row.due_at is None)
-
-
-def _skip_withdrawn(world: World, job: Job, standing: Sequence[Run], reason: Reason, now: int) -> bool:
+    in_ranges = [name for name, row in rows.items() if row is None and not finals[name].schedule.is_one_off]
+    if in_ranges:
+        conclude(world, [Conclusion(name.job, name.fire_at, JobStatus.COMPLETED, now) for name in in_ranges])
+    ended = {*(job.key for _, job in over), *(name.job for name in in_ranges)}
     swaps = [
-        Swap(row, ended(row, RunState.SKIPPED, now, reason)) for row in standing if row.state is RunState.WITHDRAWN
+        Swap(job, replanned(job, until) if job.next_fire_at is not None else looked_at(job, now))
+        for job, until in waiting
+        if job.key not in ended
     ]
-    swapped = world.store.runs.swap(swaps, now) if swaps else []
-    for swap, outcome in zip(swaps, swapped, strict=True):
-        if outcome.done:
-            skipped(world, job.key, reason, 1, swap.before.id.fire_at)
-    return all(outcome.done for outcome in swapped)
+    swapped = world.store.jobs.swap(swaps, now) if swaps else []
+    return ended | {swap.before.key for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done}
 
 
-def record_skip(world: World, job: Job, skip: SkippedRange, now: int) -> list[Run] | None:
-    """Write a skipped range around the rows that stand in it; return those, or None if rows kept appearing.
+def _insert(world: World, planned: Sequence[tuple[Job, Start | SkippedRange]], now: int) -> list[_Writing]:
+    """Insert the row of each plan; where one stands already, that one decides, and the plan about it where it may."""
+    rows = [_row(world, job, one, now) for job, one in planned]
+    inserted = world.store.runs.insert(rows, now) if rows else []
+    writings: list[_Writing] = []
+    changing: list[tuple[_Writing, Swap[Run]]] = []
+    for (job, _), row, standing in zip(planned, rows, inserted, strict=True):
+        if standing is None:
+            writings.append(_Writing(job, row, skipped=0 if row.last_fire_at is None else row.count))
+            continue
+        is_older = not standing.is_terminal and standing.stamp < job.schedule_version
+        writing = _Writing(job, standing, is_older)
+        writings.append(writing)
+        after = met(standing, row, now)
+        if after.is_superseded:
+            writing.row = None  # by a version of the job that is newer than this reading of it
+        elif after != standing:
+            changing.append((writing, Swap(standing, after)))
+    swapped = world.store.runs.swap([swap for _, swap in changing], now) if changing else []
+    for (writing, _), outcome in zip(changing, swapped, strict=True):
+        writing.row = outcome.row if outcome.done else None
+        writing.skipped = int(writing.row is not None and writing.row.is_terminal)
+    for writing in writings:
+        if writing.skipped and writing.row is not None and writing.row.reason is not None:
+            skipped(world, writing.job.key, writing.row.reason, writing.skipped, writing.row.id.fire_at)
+    return writings
 
-    Whoever holds an older plan is refused by the range's first row, and leaves the rest of its plan out.
-    """
-    for _ in range(_TRIES):
-        standing = world.store.runs.between(job.key, skip.first_at, skip.last_at)
-        missing = skipped_range(job, skip.first_at, skip.last_at, skip.reason, standing, now)
-        inserted = world.store.runs.insert(missing, now) if missing else []
-        count = sum(row.count for row, found in zip(missing, inserted, strict=True) if found is None)
-        if count:
-            skipped(world, job.key, skip.reason, count, skip.first_at)
-        if all(found is None for found in inserted):
-            return standing
-    return None
+
+def _row(world: World, job: Job, planned: Start | SkippedRange, now: int) -> Run:
+    """Return the row of a plan: a range ends before the next row that stands, whichever schedule wrote that."""
+    if isinstance(planned, SkippedRange) and planned.last_at > planned.fire_at:
+        ahead = world.store.runs.between(job.key, planned.fire_at + 1, planned.last_at)
+        if ahead:
+            planned = evolve(planned, last_at=ahead[0].id.fire_at - 1)
+    return planned_row(job, planned, now, now + world.rules.lookahead_ms)
 
 
 def _send(world: World, writings: Sequence[_Writing], now: int) -> None:
-    sending = [(writing, run) for writing in writings for run in writing.to_send]
-    if not sending:
-        return
-    sent = send(world, [Dispatch(run.id, run.priority, run.not_before) for _, run in sending], now)
-    for (writing, _), done in zip(sending, sent, strict=True):
-        writing.whole = writing.whole and done
+    """Send the run of each row that waits without a due key, also one that stood there already: the claim decides."""
+    sending = [
+        (writing, Dispatch(row.id, row.priority, row.not_before))
+        for writing in writings
+        if (row := writing.row) is not None and row.state is RunState.QUEUED and row.due_at is None
+    ]
+    sent = send(world, [dispatch for _, dispatch in sending], now) if sending else []
+    for (writing, _), is_sent in zip(sending, sent, strict=True):
+        writing.is_sent = is_sent
+        if not is_sent:
+            writing.row = None
 
 
 def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
-    complete = [writing for writing in writings if writing.whole]
-    if not complete:
-        return
-    after = [
-        advanced(writing.job, writing.plan.next_fire_at, len(writing.plan.starts), now, met_older=writing.met_older)
-        for writing in complete
+    """Move each job on behind the row of its next fire; one whose final run is over has ended."""
+    swaps = [
+        (writing, Swap(writing.job, advanced(writing.job, writing.row, now, is_older=writing.is_older)))
+        for writing in writings
+        if writing.row is not None
     ]
-    swaps = [Swap(writing.job, job) for writing, job in zip(complete, after, strict=True)]
-    for writing, outcome in zip(complete, world.store.jobs.swap(swaps, now), strict=True):
-        writing.whole = outcome.done
+    swapped = world.store.jobs.swap([swap for _, swap in swaps], now) if swaps else []
+    for (writing, _), outcome in zip(swaps, swapped, strict=True):
         if outcome.done and outcome.row is not None:
-            writing.job = evolve(outcome.row, work=writing.job.work)
+            writing.job, writing.has_moved = evolve(outcome.row, work=writing.job.work), True
+    over = [(writing.row, writing.job) for writing in writings if writing.has_moved and writing.row is not None]
+    follow_up(world, [(row, job) for row, job in over if conclusion(job, row) is not None])
 
 
-def _report(writing: _Writing) -> Dispatched:
-    skipped = writing.plan.skip.count if writing.plan.skip else 0
-    return Dispatched(
-        writing.job, len(writing.to_send), skipped, writing.whole, more=writing.whole and writing.plan.more
-    )
+def _report(writing: _Writing, horizon_at: int) -> Dispatched:
+    next_at = writing.job.next_fire_at
+    more = writing.has_moved and next_at is not None and next_at <= horizon_at
+    return Dispatched(writing.job, int(writing.is_sent), writing.skipped, writing.has_moved, more)

@@ -41,7 +41,8 @@ _Row = TypeVar("_Row", Job, Run, Backfill)
 _Item = TypeVar("_Item", JobKey, RunId, BackfillKey, Job, Run, Backfill)
 _Done = TypeVar("_Done")
 
-_ROUNDS = 4
+_ROUNDS = 10
+"""Rows that a scan writes of one job: as many fires as it may have within twice the look-ahead, or catches up."""
 _CHUNK = 100
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so."""
 _WORK_MS = 15_000

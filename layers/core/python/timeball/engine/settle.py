@@ -1,7 +1,6 @@
 """Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
 
-First every fire of a plan that is no longer the job's gets a skipped row, so that a late insert by an older plan is
-refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped. What is too
+First the next fire of the old plan gets its row, so that a late insert by it is refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped. What is too
 much for one call is gone on with by the next: the intent says where.
 """
 
@@ -14,15 +13,14 @@ from timeball.domain.change import fenced_through
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled
-from timeball.domain.ledger import skipped_fires
+from timeball.domain.ledger import closing_row, skipped_around
 from timeball.domain.overlap import holds_nothing
-from timeball.domain.planner import MAX_STARTS, MAX_STEPS, SkippedRange, may_start_at
+from timeball.domain.planner import MAX_STEPS, may_start_at
 from timeball.domain.reach import Window, earliest_live, first_window, looked, next_window
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, asked_to_stop, ended, put_off, withdrawn
-from timeball.domain.schedule import Schedule, fires, is_occurrence
+from timeball.domain.run import Run, RunState, asked_to_stop, closed, ended, put_off, superseded, withdrawn
+from timeball.domain.schedule import fires, is_occurrence, next_fire
 from timeball.engine.backfill import stop_backfill
-from timeball.engine.dispatch import record_skip
 from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import release
 from timeball.engine.notice import skipped
@@ -63,7 +61,7 @@ def _settle(world: World, job: Job) -> Settlement:
     now = world.clock.now()
     intent = job.intent
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
-        _refuse_late_inserts(world, job, intent, now)
+        _close(world, job, intent, now)
     claimed, earliest = _align(world, job, now)
     if job.status is JobStatus.CANCELLED:
         claimed += _stop_backfills(world, job, now)
@@ -88,30 +86,55 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
     raise UnavailableError(f"job {job.key.job_id} kept changing")
 
 
-def _refuse_late_inserts(world: World, job: Job, intent: Intent, now: int) -> None:
-    """Give each fire that a plan from before the intent may still insert its row.
+def _close(world: World, job: Job, intent: Intent, now: int) -> None:
+    """Give the old plan's next fire its row: so a plan from before the change is refused there, and goes no further.
 
-    A plan starts runs from the job's next fire on, and no more than MAX_STARTS: so many get rows of their own. What
-    lies behind them can only be skipped by it, as a range, and is skipped as ranges here. A fire after a reschedule
-    that the new schedule has too stays free: whoever inserts it does no harm.
+    Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the rows
+    that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
     """
-    reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
     old = evolve(job, schedule=intent.schedule or job.schedule)
-    through_at = fenced_through(intent, world.rules.lookahead_ms, world.rules.margin_ms)
-    first_at = intent.next_fire_at
-    if first_at is None or first_at > through_at:
+    first_at = None if intent.next_fire_at is None else next_fire(old.schedule, intent.next_fire_at - 1)
+    if first_at is None or first_at > fenced_through(intent, world.rules.lookahead_ms, world.rules.margin_ms):
         return
-    singly = list(islice(fires(old.schedule, first_at, through_at), MAX_STARTS))
-    _skip_singly(world, old, [at for at in singly if not _goes_on(job.schedule, intent, at)], reason, now)
-    behind = fires(old.schedule, singly[-1] + 1, through_at) if len(singly) == MAX_STARTS else iter(())
+    reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
+    missed = fires(old.schedule, first_at, intent.asked_at - 1)
+    closing = closing_row(old, first_at, reason, now)
+    if first_at >= intent.asked_at:
+        _insert_skipped(world, job, [closing], now)
     for _ in range(_CHUNKS):
-        chunk = [at for at in islice(behind, MAX_STEPS) if not _goes_on(job.schedule, intent, at)]
+        chunk = list(islice(missed, MAX_STEPS))
         if not chunk:
+            break
+        _skip_around(world, old, chunk, reason, now)
+    _close_superseded(world, closing, now)
+    following_at = next(missed, None)
+    if following_at is not None:
+        _leave(world, job, evolve(intent, next_fire_at=following_at), now)
+
+
+def _skip_around(world: World, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
+    """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
+    for _ in range(_TRIES):
+        standing = world.store.runs.between(job.key, fire_times[0], fire_times[-1])
+        if _insert_skipped(world, job, skipped_around(job, fire_times, reason, standing, now), now):
             return
-        if record_skip(world, old, SkippedRange(chunk[0], chunk[-1], len(chunk), reason), now) is None:
-            raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
-        first_at = chunk[-1] + 1
-    _leave(world, job, evolve(intent, next_fire_at=first_at), now)
+    raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
+
+
+def _insert_skipped(world: World, job: Job, rows: Sequence[Run], now: int) -> bool:
+    """Insert skipped rows; return whether none stood there already."""
+    inserted = world.store.runs.insert(rows, now) if rows else []
+    new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
+    if new and new[0].reason is not None:
+        skipped(world, job.key, new[0].reason, sum(row.count for row in new), new[0].id.fire_at)
+    return len(new) == len(rows)
+
+
+def _close_superseded(world: World, closing: Run, now: int) -> None:
+    """Keep older plans from reviving a superseded run; where one does so just now, it is aligned as any live run."""
+    row = world.store.runs.read([closing.id])[0]
+    if row is not None and row.is_superseded and row.stamp < closing.stamp:
+        world.store.runs.swap([Swap(row, closed(row, closing))], now)
 
 
 def _leave(world: World, job: Job, intent: Intent, now: int) -> NoReturn:
@@ -144,31 +167,6 @@ def _stop_backfills(world: World, job: Job, now: int) -> tuple[RunId, ...]:
             stopped += stop_backfill(world, backfill)
             after = backfill.key.name
     return stopped
-
-
-def _goes_on(schedule: Schedule, intent: Intent, fire_at: int) -> bool:
-    return intent.verb is Verb.RESCHEDULE and fire_at >= intent.asked_at and is_occurrence(schedule, fire_at)
-
-
-def _skip_singly(world: World, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
-    """Skip each fire by a row of its own, where none stands for it.
-
-    A slow plan may skip a range of what is past at the same time. The row of the first fire of a range refuses the
-    range, so the past is written one by one, in order, around the ranges that are met.
-    """
-    count, covered_to = 0, -1
-    for fire_at in (at for at in fire_times if at < now):
-        if fire_at <= covered_to:
-            continue
-        standing = world.store.runs.insert(skipped_fires(job, [fire_at], reason, now), now)[0]
-        count += standing is None
-        covered_to = covered_to if standing is None else standing.last_fire_at or fire_at
-    coming = [at for at in fire_times if at >= now]
-    if coming:
-        inserted = world.store.runs.insert(skipped_fires(job, coming, reason, now), now)
-        count += sum(standing is None for standing in inserted)
-    if count:
-        skipped(world, job.key, reason, count, fire_times[0])
 
 
 def _align(world: World, job: Job, now: int) -> tuple[tuple[RunId, ...], int | None]:
@@ -233,7 +231,7 @@ def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
     if not is_occurrence(job.schedule, run.id.fire_at):
-        return ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED)
+        return superseded(run, job.schedule_version, now)
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
     return _let_go(world, job, run, now)
