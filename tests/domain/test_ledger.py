@@ -31,7 +31,7 @@ SUPERSEDED = closing_row(JOB, NOW, Reason.SUPERSEDED, NOW - 9)
 
 @dataclass(frozen=True)
 class Meeting:
-    """The row that stands, what the plan wanted, and what becomes of it: its state, reason, stamp, and if it is a run."""
+    """The row that stands, what the plan wanted, and the state, reason and stamp that it gets, and if it is a run."""
 
     standing: Run
     planned: Run
@@ -93,7 +93,7 @@ def test_a_run_that_lives_again_is_as_it_was_planned() -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """A row at the next fire of a job with so many runs of at most two; its runs, its next fire and its end after it."""
+    """A row at the next fire of a job with so many runs of two at most; its runs, next fire and end after it."""
 
     row: Run
     planned: int

@@ -52,14 +52,16 @@ MINUTELY = Schedule(Every(60, at(-86_400)))
 RUNS = {
     "due now": Case(every(60), 0),
     "due at the end of the look-ahead": Case(Schedule(Every(60, at(5))), 5),
-    "due a millisecond after the look-ahead: nothing yet": Case(Schedule(Every(60, at(5.001))), 5.001, False, 5.001),
+    "due a millisecond after the look-ahead: nothing yet": Case(
+        Schedule(Every(60, at(5.001))), 5.001, runs=False, waits_until=5.001
+    ),
     "late, but not missed: one minute is allowed": Case(MINUTELY, -60),
     "the latest of those that were missed": Case(MINUTELY, -120),
     "a one-off": Case(Schedule(At(at(3))), 3),
     "a one-off is never missed": Case(Schedule(At(at(-86_400))), -86_400),
     "the window's end is a fire": Case(every(2, end_at=at(4)), 4),
-    "not before the window begins": Case(every(10, start_at=at(8)), 0, False, 10),
-    "after the window's end there is no fire": Case(every(2, end_at=at(3)), 4, False),
+    "not before the window begins": Case(every(10, start_at=at(8)), 0, runs=False, waits_until=10),
+    "after the window's end there is no fire": Case(every(2, end_at=at(3)), 4, runs=False),
 }
 
 

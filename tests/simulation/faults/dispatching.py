@@ -94,9 +94,7 @@ def _a_plan_goes_on_behind_its_own_row(patch: Patch) -> None:
 
 
 def _a_range_is_laid_over_rows_that_stand(patch: Patch) -> None:
-    patch.setattr(
-        dispatching, "_row", lambda world, job, planned, now: planned_row(job, planned, now, now + 5 * SECOND_MS)
-    )
+    patch.setattr(dispatching, "_row", lambda _, job, planned, now: planned_row(job, planned, now, now + 5 * SECOND_MS))
 
 
 def _an_old_plan_revives_what_a_newer_version_superseded(patch: Patch) -> None:

@@ -62,10 +62,11 @@ class Callback:
 class Run:
     """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
 
-    A range always has a `last_fire_at`, a run never. `stamp` is the schedule version of whoever decided about it last; `not_before` the instant before which no call may leave;
-    `due_at` the due key, if it stands in the due index; `last` the newest attempt that ended; `work_digest` names work
-    of the run's own, such as a payload that a trigger was given; `request` names the client's request that made it, and
-    `fingerprint` what that asked for. `reason` of a running run is why it is asked to stop; of one that waits, why.
+    A range always has a `last_fire_at`, a run never. `stamp` is the schedule version of whoever decided about it last;
+    `not_before` the instant before which no call may leave; `due_at` the due key, if it stands in the due index; `last`
+    the newest attempt that ended; `work_digest` names work of the run's own, such as a payload that a trigger was
+    given; `request` names the client's request that made it, and `fingerprint` what that asked for. `reason` of a
+    running run is why it is asked to stop; of one that waits, why.
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`

@@ -1,7 +1,8 @@
 """Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
 
-First the next fire of the old plan gets its row, so that a late insert by it is refused; then the live runs end, are asked to stop, are taken back or let go; then the intent is dropped. What is too
-much for one call is gone on with by the next: the intent says where.
+First the next fire of the old plan gets its row, so that a late insert by it is refused; then the live runs end, are
+asked to stop, are taken back or let go; then the intent is dropped. What is too much for one call is gone on with by
+the next: the intent says where.
 """
 
 from collections.abc import Sequence
