@@ -28,7 +28,7 @@ WRITES = _SINGLE | {"BatchExecuteStatement"}
 
 _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
 _HOUSEKEEPING = ("PARTITION#", "SHARD#")
-"""Rows that are written per scan or hour, not per run."""
+"""Rows that are written per scan or day, not per run."""
 
 
 @dataclass(frozen=True)

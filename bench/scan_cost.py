@@ -19,7 +19,7 @@ from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.scan import scan
 from timeball.ports.partitions import Owner
 
@@ -28,7 +28,7 @@ _UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 
 
 def requests_of_a_scan(jobs_not_due: int) -> int:
-    """Count the requests of a first scan, closed hours and all, that finds one job due among so many that are not."""
+    """Count the requests of a first scan, older days and all, that finds one job due among so many that are not."""
     with _counted() as (play, charges):
         play.store_jobs([spec("due", Every(60, NOW))])
         play.store_jobs(spec(f"later-{n}", At(NOW + DAY_MS + n)) for n in range(jobs_not_due))

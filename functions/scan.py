@@ -7,7 +7,7 @@ from typing import Any
 
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.wiring import start, world
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.scan import scan
 from timeball.ports.partitions import Owner
 

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey
-from timeball.domain.instants import HOUR_MS, MINUTE_MS
+from timeball.domain.instants import DAY_MS, MINUTE_MS
 from timeball.domain.job import JobStatus, pushed_back
 from timeball.domain.run import claimed, due_again, retrying
 from timeball.ports.due_index import DueQuery, Owned
@@ -16,11 +16,11 @@ from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
-THIS_HOUR = NOW - NOW % HOUR_MS
+TODAY = NOW - NOW % DAY_MS
 
 
-def _due(store: Store, hour_at: int = THIS_HOUR, through_at: int = NOW, shard: int = 0) -> list[Owned]:
-    (page,) = store.due.query([DueQuery(shard, hour_at, through_at, 100)])
+def _due(store: Store, day_at: int = TODAY, through_at: int = NOW, shard: int = 0) -> list[Owned]:
+    (page,) = store.due.query([DueQuery(shard, day_at, through_at, 100)])
     assert not page.full
     return list(page.candidates)
 
@@ -36,7 +36,7 @@ def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) ->
 
 def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
     store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
-    few, all_of_them = store.due.query([DueQuery(0, THIS_HOUR, NOW, 3), DueQuery(0, THIS_HOUR, NOW, 8)])
+    few, all_of_them = store.due.query([DueQuery(0, TODAY, NOW, 3), DueQuery(0, TODAY, NOW, 8)])
     assert few.full
     assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (6, 5, 4))
     assert not all_of_them.full
@@ -45,73 +45,72 @@ def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: St
 
 def test_a_page_from_the_other_end_holds_the_latest_that_are_due(store: Store) -> None:
     store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(-1, 7)], NOW - MINUTE_MS)
-    (few,) = store.due.query([DueQuery(0, THIS_HOUR, NOW, 3, latest_first=True)])
+    (few,) = store.due.query([DueQuery(0, TODAY, NOW, 3, latest_first=True)])
     assert few.full
     assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (0, 1, 2))
 
 
 def test_several_queries_are_answered_in_their_order(store: Store) -> None:
-    store.jobs.insert([job("a", due_at=NOW), job("b", due_at=NOW + HOUR_MS), job("c", due_at=NOW, shard=3)], NOW)
-    queries = [DueQuery(shard, hour, NOW + HOUR_MS, 9) for shard, hour in ((3, 0), (0, 1), (1, 0), (0, 0))]
-    queries = [replace(query, hour_at=THIS_HOUR + query.hour_at * HOUR_MS) for query in queries]
+    store.jobs.insert([job("a", due_at=NOW), job("b", due_at=NOW + DAY_MS), job("c", due_at=NOW, shard=3)], NOW)
+    queries = [DueQuery(shard, day, NOW + DAY_MS, 9) for shard, day in ((3, 0), (0, 1), (1, 0), (0, 0))]
+    queries = [replace(query, day_at=TODAY + query.day_at * DAY_MS) for query in queries]
     answered = [[key.job_id for key in page.candidates if isinstance(key, JobKey)] for page in store.due.query(queries)]
     assert answered == [["c"], ["b"], [], ["a"]]
 
 
-# Of each: when the entry is due, in hours from that of its writing; and the hour it stands in.
+# Of each: when the entry is due, in days from that of its writing; and the day it stands in.
 BUCKETS = {
-    "due this hour": (0, 0),
-    "due in two hours": (2, 2),
-    "due two hours ago: born where scans still look": (-2, 0),
+    "due today": (0, 0),
+    "due in two days": (2, 2),
+    "due two days ago: born where scans still look": (-2, 0),
 }
 
 
 @pytest.mark.parametrize("case", BUCKETS)
-def test_an_entry_stands_in_the_hour_of_its_due_time_or_of_its_writing_if_that_is_later(
-    store: Store, case: str
-) -> None:
-    due_hour, stands_in = BUCKETS[case]
-    due_at = NOW + due_hour * HOUR_MS
+def test_an_entry_stands_on_the_day_of_its_due_time_or_of_its_writing_if_that_is_later(store: Store, case: str) -> None:
+    due_day, stands_in = BUCKETS[case]
+    due_at = NOW + due_day * DAY_MS
     store.jobs.insert([job(due_at=due_at)], NOW)
     store.runs.insert([run(due_at=due_at)], NOW)
-    for hour in range(-3, 4):
-        expected = {KEY, run().id} if hour == stands_in else set()
-        assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
+    for day in range(-3, 4):
+        expected = {KEY, run().id} if day == stands_in else set()
+        assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
 
 
-# Of each: hours from the first writing to the second, and the new due time's hours from the first writing.
+# Of each: days from the first writing to the second, the new due time's days from the first writing, and the day it
+# stands in then.
 MOVES = {
-    "within the hour": (0, 0, 0),
-    "to a later hour": (0, 2, 2),
+    "within the day": (0, 0, 0),
+    "to a later day": (0, 2, 2),
     "to an earlier time": (0, -2, 0),
-    "two hours on, due in that hour: not left behind in the old one": (2, 2, 2),
-    "two hours on, due before: in the hour of the writing": (2, 1, 2),
-    "two hours on, due later": (2, 3, 3),
+    "two days on, due that day: not left behind in the old one": (2, 2, 2),
+    "two days on, due before: on the day of the writing": (2, 1, 2),
+    "two days on, due later": (2, 3, 3),
 }
 
 
 @pytest.mark.parametrize("case", MOVES)
-def test_an_entry_that_is_moved_leaves_its_old_hour_for_that_of_the_new_due_time_or_of_the_writing(
+def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_or_of_the_writing(
     store: Store, case: str
 ) -> None:
-    written, due_hour, stands_in = MOVES[case]
+    written, due_day, stands_in = MOVES[case]
     store.jobs.insert([job()], NOW)
     store.runs.insert([run(due_at=NOW)], NOW)
-    now, due_at = NOW + written * HOUR_MS, NOW + due_hour * HOUR_MS + MINUTE_MS
+    now, due_at = NOW + written * DAY_MS, NOW + due_day * DAY_MS + MINUTE_MS
     before = replace(job(), work=None)
     store.jobs.swap([Swap(before, pushed_back(before, due_at))], now)
     store.runs.swap([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
-    for hour in range(-3, 5):
-        expected = {KEY, run().id} if hour == stands_in else set()
-        assert set(_due(store, THIS_HOUR + hour * HOUR_MS, due_at)) == expected
+    for day in range(-3, 5):
+        expected = {KEY, run().id} if day == stands_in else set()
+        assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
 
 
 def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     before = replace(job(), work=None)
-    store.jobs.swap([Swap(before, replace(before, tags={"a": "b"}))], NOW + 2 * HOUR_MS)
+    store.jobs.swap([Swap(before, replace(before, revision=2, tags={"a": "b"}))], NOW + 2 * DAY_MS)
     assert _due(store) == [KEY]
-    assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
+    assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
 
 
 def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
@@ -138,10 +137,10 @@ def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
 def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     stale = replace(job(), work=None, revision=9)
-    store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * HOUR_MS))], NOW)
-    store.jobs.insert([job(due_at=NOW + 2 * HOUR_MS)], NOW)
+    store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * DAY_MS))], NOW)
+    store.jobs.insert([job(due_at=NOW + 2 * DAY_MS)], NOW)
     assert _due(store) == [KEY]
-    assert _due(store, THIS_HOUR + 2 * HOUR_MS, NOW + 2 * HOUR_MS) == []
+    assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
 
 
 def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
@@ -155,11 +154,11 @@ def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: St
     assert store.partitions.take(1, first)
 
 
-def test_a_cursor_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
-    store.due.move_cursor(0, THIS_HOUR)
-    store.due.move_cursor(0, THIS_HOUR - HOUR_MS)
-    assert store.due.cursors([0, 1]) == {0: THIS_HOUR}
-    store.due.move_cursor(0, THIS_HOUR + HOUR_MS)
-    store.due.move_cursor(1, THIS_HOUR)
-    assert store.due.cursors([0, 1]) == {0: THIS_HOUR + HOUR_MS, 1: THIS_HOUR}
-    assert store.due.cursors([1]) == {1: THIS_HOUR}
+def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
+    store.due.move_oldest_day(0, TODAY)
+    store.due.move_oldest_day(0, TODAY - DAY_MS)
+    assert store.due.read_oldest_days([0, 1]) == {0: TODAY}
+    store.due.move_oldest_day(0, TODAY + DAY_MS)
+    store.due.move_oldest_day(1, TODAY)
+    assert store.due.read_oldest_days([0, 1]) == {0: TODAY + DAY_MS, 1: TODAY}
+    assert store.due.read_oldest_days([1]) == {1: TODAY}

@@ -18,7 +18,7 @@ from timeball.domain.job import HttpTarget, Work
 from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Schedule
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan
 from timeball.engine.world import World

@@ -18,7 +18,7 @@ from timeball.aws.rows import Mapper
 from timeball.aws.store import dynamo_store
 from timeball.aws.writes import to_values
 from timeball.domain.instants import SECOND_MS
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.world import Rules, World
 from timeball.ports.errors import UnavailableError

@@ -22,16 +22,16 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
+from timeball.engine.buckets import PAGE, day_of
 from timeball.engine.by_hand import cancel_runs
 from timeball.engine.change import cancel
-from timeball.engine.cursor import PAGE
 from timeball.engine.dispatch import dispatch
 from timeball.engine.submit import submit
 from timeball.ports.target import Call
@@ -73,8 +73,8 @@ def test_a_plan_repeated_after_an_outage_skips_what_it_missed_and_its_run_of_bef
 
 
 def _fifteen_days_without_anyone(play: Play) -> None:
-    """By then no queue keeps a message. The shard's cursor stands where scans of before had left it."""
-    play.store.due.move_cursor(0, play.clock.now() - play.clock.now() % HOUR_MS)
+    """By then no queue keeps a message. The shard's oldest day is what scans of before had left it at."""
+    play.store.due.move_oldest_day(0, day_of(play.clock.now()))
     play.queue._messages.clear()
     play.clock.advance(15 * DAY_MS)
 

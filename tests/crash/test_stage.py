@@ -23,7 +23,7 @@ from timeball.ports.works import Works
 from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
-    {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "cursors"}  # a store's
+    {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "read_oldest_days"}  # a store's
     | {"backlog"}
 )
 

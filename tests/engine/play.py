@@ -11,7 +11,7 @@ from timeball.domain.new_job import JobSpec, new_job
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run
 from timeball.domain.schedule import Schedule, Timing
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Older, Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.scan import Scan, scan
 from timeball.engine.watch import look_again
@@ -28,7 +28,7 @@ from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
-"""Half past an hour: a test that moves by minutes asks one hour of the due index."""
+"""In the middle of a day: a test that moves by minutes asks one day of the due index."""
 
 WORK = Work(HttpTarget("https://target.example/hook"), '{"n": 1}')
 PLAIN_RETRY = RetryPolicy(max_retries=3, base_seconds=5, jitter=Jitter.NONE)
@@ -45,6 +45,11 @@ async def inline(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs)
 def spec(name: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY, timeout_seconds: int = 300) -> JobSpec:
     schedule = timing if isinstance(timing, Schedule) else Schedule(timing)
     return JobSpec(JobKey("acme", name), schedule, WORK, f"print-{name}", retry=retry, timeout_seconds=timeout_seconds)
+
+
+def open_days_only(*shards: int) -> Sweeps:
+    """Return the memory of a process that has just asked all older days."""
+    return Sweeps(older={shard: Older(LATEST, LATEST, LATEST) for shard in shards})
 
 
 @dataclass
@@ -118,8 +123,8 @@ class Play:
         return jobs
 
     def scan(self, points: Points | None = None) -> Scan:
-        """Scan once, the open hours only."""
-        return scan(self.world(points), 0, Owner("2026", "a"), Sweeps(closed_at={0: LATEST}))
+        """Scan once, the open days only."""
+        return scan(self.world(points), 0, Owner("2026", "a"), open_days_only(0))
 
     def scan_all(self) -> None:
         """Scan until nothing more is due."""

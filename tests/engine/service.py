@@ -15,8 +15,8 @@ from timeball.domain.job import Job, Priority
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Schedule, Timing
+from timeball.engine.buckets import Sweeps
 from timeball.engine.change import Changed, revise
-from timeball.engine.cursor import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan

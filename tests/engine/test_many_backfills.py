@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.latency import REQUEST_MS, Slow
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, Play, open_days_only, spec
 from tests.engine.service import Service, at
 from timeball.domain.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
 from timeball.domain.ids import BackfillKey, JobKey
@@ -17,7 +17,6 @@ from timeball.domain.schedule import Every
 from timeball.domain.slots import MAX_LINE, Slots
 from timeball.engine.backfill import cancel_backfill, create_backfills
 from timeball.engine.change import cancel
-from timeball.engine.cursor import Sweeps
 from timeball.engine.scan import Scan, scan
 from timeball.engine.world import Rules
 from timeball.ports.errors import UnavailableError
@@ -52,7 +51,7 @@ def _running(play: Play, number: int) -> list[Backfill]:
 
 
 def _scan(slow: Slow) -> Scan:
-    return scan(slow.world(), 0, Owner("2026", "a"), Sweeps(closed_at=dict.fromkeys(range(SHARDS), NOW + DAY_MS)))
+    return scan(slow.world(), 0, Owner("2026", "a"), open_days_only(*range(SHARDS)))
 
 
 def _of(play: Play, status: BackfillStatus) -> list[Backfill]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import HOUR_MS, LATEST, SECOND_MS
+from timeball.domain.instants import HOUR_MS, SECOND_MS
 from timeball.domain.job import Job
 from timeball.domain.run import Run, RunState, ended
 from timeball.domain.schedule import At
 from timeball.engine.apart import apart
-from timeball.engine.cursor import PAGE, Sweeps
+from timeball.engine.buckets import PAGE, day_of
 from timeball.engine.scan import scan
 from timeball.engine.trigger import Trigger, trigger
 from timeball.ports.errors import UnavailableError
@@ -179,13 +179,13 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
     (good,) = play.store_jobs([spec("good", At(NOW + SECOND_MS))])
     with monkeypatch.context() as patch:
         patch.setattr(play.queue, "send", lambda dispatches, _: [False] * len(dispatches))
-        for from_at in (NOW, NOW + 2 * SECOND_MS):  # at both ends of the hour
+        for from_at in (NOW, NOW + 2 * SECOND_MS):  # at both ends of the day's page
             play.clock.advance(from_at - play.clock.now())
             for _ in range(2 * PAGE + 1):
                 trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
                 play.clock.advance(1)
     runs.unreadable = True
-    sweeps = Sweeps(closed_at={0: LATEST})
+    sweeps = open_days_only(0)
     with pytest.raises(ValueError, match="no state"):
         scan(play.world(), 0, Owner("2026", "a"), sweeps)
     assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == 1
@@ -211,7 +211,8 @@ def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
         return answer
 
     jobs.read = noting
-    sweeps = Sweeps(closed_at={0: LATEST}, failed={(0, NOW - NOW % HOUR_MS): frozenset({bad.key})})
+    sweeps = open_days_only(0)
+    sweeps.failed[0, day_of(NOW)] = frozenset({bad.key})
     assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == len(good)
     assert asked[0] == [job.key for job in good]
     assert [bad.key] in asked

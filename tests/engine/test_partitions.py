@@ -8,7 +8,7 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.schedule import At
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.scan import scan
 from timeball.engine.world import Rules
 from timeball.ports.due_index import DuePage, DueQuery

@@ -1,4 +1,4 @@
-"""Scans: outages, cursors and hours, rows that cannot be planned, and what becomes of dead letters."""
+"""Scans: outages, rows that cannot be planned, and what becomes of dead letters."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -13,21 +13,18 @@ from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, retrying
 from timeball.domain.schedule import At, Cron, Every, Schedule
-from timeball.engine.cursor import PAGE, Sweeps, look, looked
+from timeball.engine.buckets import PAGE, Sweeps, day_of
 from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
 from timeball.engine.scan import Scan, scan
-from timeball.ports.due_index import DuePage
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore
-
-EMPTY = DuePage((), full=False)
-HOUR = NOW - NOW % HOUR_MS
 
 
 def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(60, NOW))])
+    play.store.due.move_oldest_day(0, day_of(NOW))  # as scans of before had left it
     play.clock.advance(2 * DAY_MS)
     sweeps = Sweeps()
     while scan(play.world(), 0, Owner("2026", "a"), sweeps).backlog:
@@ -41,24 +38,6 @@ def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire
     assert {row.reason for row in skipped} == {Reason.MISFIRED}
     for earlier, later in pairwise(rows):
         assert later.id.fire_at == (earlier.last_fire_at or earlier.id.fire_at) + MINUTE_MS
-
-
-def test_a_job_that_was_due_during_a_pause_of_a_week_is_found_by_its_cursor() -> None:
-    play = Play()
-    play.scan()
-    store = play.store
-    store.due.move_cursor(0, HOUR)
-    (job,) = play.store_jobs([spec("job", At(NOW + HOUR_MS))])
-    play.clock.advance(7 * DAY_MS)
-    found = Scan()
-    sweeps = Sweeps()
-    for _ in range(5):
-        found = scan(play.world(), 0, Owner("2026", "a"), sweeps)
-        if found.sent:
-            break
-    assert found.sent == 1
-    play.drain()
-    assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
 def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farther_each_time() -> None:
@@ -133,67 +112,6 @@ def test_a_schedule_of_three_runs_has_three_and_then_its_job_is_completed() -> N
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-# Of each: minutes past the hour, and the hours that are open (from that of two minutes ago to that of the horizon).
-OPEN_HOURS = {
-    "in the middle of an hour": (30 * MINUTE_MS, [0]),
-    "a minute into an hour": (MINUTE_MS, [-1, 0]),
-    "two minutes into an hour": (2 * MINUTE_MS, [0]),
-    "the horizon is in the next hour": (HOUR_MS - 4 * SECOND_MS, [0, 1]),
-}
-
-
-@pytest.mark.parametrize("case", OPEN_HOURS)
-def test_the_open_hours_are_asked_each_time(case: str) -> None:
-    past_ms, hours = OPEN_HOURS[case]
-    now = HOUR + past_ms
-    sweeps = Sweeps(closed_at={0: now})
-    one = look(0, HOUR, sweeps, now, now + 5_000)
-    assert [(query.hour_at - HOUR) // HOUR_MS for query in one.open] == hours
-    assert one.closed == ()
-    assert {query.through_at for query in one.open} == {now + 5_000}
-
-
-# Of each: the cursor in hours from this one (None: there is none), since when this process has not looked two days back
-# (None: for more than an hour), and the first closed hour that is asked.
-CLOSED_HOURS = {
-    "no cursor: two days back": (None, None, -48),
-    "a cursor at this hour, lately looked back": (0, MINUTE_MS, None),
-    "a cursor three hours back, lately looked back": (-3, MINUTE_MS, -3),
-    "a cursor three hours back, and two days before it once an hour": (-3, None, -51),
-    "a cursor of a week ago": (-168, MINUTE_MS, -168),
-}
-
-
-@pytest.mark.parametrize("case", CLOSED_HOURS)
-def test_the_closed_hours_are_asked_back_to_the_cursor(case: str) -> None:
-    cursor, looked_back_ms, first = CLOSED_HOURS[case]
-    back_at = {} if looked_back_ms is None else {0: NOW - looked_back_ms}
-    one = look(0, None if cursor is None else HOUR + cursor * HOUR_MS, Sweeps(back_at=back_at), NOW, NOW + 5_000)
-    hours = [(query.hour_at - HOUR) // HOUR_MS for query in one.closed]
-    assert hours == ([] if first is None else list(range(first, 0))[:96])
-    assert one.cut == (first is not None and -first > 96)
-
-
-def test_the_closed_hours_are_asked_once_a_minute() -> None:
-    sweeps = Sweeps()
-    one = look(0, HOUR - HOUR_MS, sweeps, NOW, NOW + 5_000)
-    assert looked(one, [EMPTY] * len(one.closed), HOUR - HOUR_MS, sweeps, NOW) == HOUR
-    assert look(0, HOUR, sweeps, NOW + MINUTE_MS - 1, NOW).closed == ()
-    sweeps.back_at.clear()
-    assert look(0, HOUR - HOUR_MS, sweeps, NOW + MINUTE_MS, NOW).closed != ()
-
-
-def test_an_hour_that_is_closed_and_has_more_than_a_page_is_asked_until_it_has_not() -> None:
-    sweeps = Sweeps()
-    one = look(0, HOUR - HOUR_MS, sweeps, NOW, NOW + 5_000)
-    pages = [replace(EMPTY, full=query.hour_at == HOUR - HOUR_MS) for query in one.closed]
-    looked(one, pages, HOUR - HOUR_MS, sweeps, NOW)
-    again = look(0, HOUR - HOUR_MS, sweeps, NOW, NOW + 5_000)
-    assert [query.hour_at for query in again.closed] == [HOUR - HOUR_MS]
-    looked(again, [EMPTY], HOUR - HOUR_MS, sweeps, NOW)
-    assert look(0, HOUR, sweeps, NOW, NOW).closed == ()
-
-
 def test_what_waited_through_an_outage_is_worked_off_by_scans_that_follow_each_other() -> None:
     play = Play()
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + MINUTE_MS)) for number in range(2_000))
@@ -202,26 +120,6 @@ def test_what_waited_through_an_outage_is_worked_off_by_scans_that_follow_each_o
     while scan(play.world(), 0, Owner("2026", "a"), sweeps).backlog:
         pass
     assert all(play.runs(job.key) for job in jobs)
-
-
-# Of each: minutes past the hour, pages of the hours from the cursor (three hours back) on, and where the cursor goes.
-FULL_PAGE = DuePage((RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE),), full=False)
-CURSOR_MOVES = {
-    "all empty": (30, [EMPTY, EMPTY, EMPTY], 0),
-    "the last hour is over for less than ten minutes": (9, [EMPTY, EMPTY, EMPTY], -1),
-    "something stands in the first": (30, [FULL_PAGE, EMPTY, EMPTY], None),
-    "something stands in the second": (30, [EMPTY, FULL_PAGE, EMPTY], -2),
-}
-
-
-@pytest.mark.parametrize("case", CURSOR_MOVES)
-def test_a_cursor_moves_over_empty_hours_that_are_long_over_and_over_nothing_else(case: str) -> None:
-    minutes, pages, moved = CURSOR_MOVES[case]
-    now, cursor = HOUR + minutes * MINUTE_MS, HOUR - 3 * HOUR_MS
-    sweeps = Sweeps(back_at={0: now})
-    one = look(0, cursor, sweeps, now, now + 5_000)
-    to = looked(one, pages, cursor, sweeps, now)
-    assert to == (None if moved is None else HOUR + moved * HOUR_MS)
 
 
 def _run(state: str) -> Run:

@@ -20,10 +20,10 @@ from timeball.domain.job import HttpTarget, JobStatus, Work
 from timeball.domain.new_job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
+from timeball.engine.buckets import Sweeps
 from timeball.engine.by_hand import cancel_runs
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.claim import claim
-from timeball.engine.cursor import Sweeps
 from timeball.engine.dispatch import dispatch
 from timeball.engine.execute import execute
 from timeball.engine.scan import scan

@@ -7,7 +7,7 @@ from tests.simulation.process import Process, simulated
 from tests.simulation.story import Story
 from tests.simulation.world import HOSTS, SimulatedCaller
 from timeball.domain.instants import SECOND_MS
-from timeball.engine.cursor import Sweeps
+from timeball.engine.buckets import Sweeps
 from timeball.engine.execute import execute
 from timeball.engine.judge import judge
 from timeball.engine.scan import scan

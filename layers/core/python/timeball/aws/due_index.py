@@ -18,26 +18,26 @@ class DynamoDueIndex:
         """Ask for each at the same time."""
         return list(self._threads.map(self._page, queries))
 
-    def cursors(self, shards: Sequence[int]) -> dict[int, int]:
-        """Return the cursors as the nearest copy of their rows has them."""
-        rows = self._reader.get([_cursor_key(shard) for shard in shards], strong=False)
-        return {shard: row["oldest_hour_at"] for shard, row in zip(shards, rows, strict=True) if row}
+    def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the oldest days as the nearest copy of their rows has them."""
+        rows = self._reader.get([_shard_key(shard) for shard in shards], strong=False)
+        return {shard: row["oldest_day_at"] for shard, row in zip(shards, rows, strict=True) if row}
 
-    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
-        """Move the cursor, on condition that it stands where it was read, and before the new place."""
-        key = _cursor_key(shard)
+    def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
+        """Write the oldest day, on condition that it is the one that was read, and before the new one."""
+        key = _shard_key(shard)
         standing = self._reader.get([key])[0]
         if standing is None:
-            self._writer.write([Insert({**key, "oldest_hour_at": oldest_hour_at})])
-        elif standing["oldest_hour_at"] < oldest_hour_at:
-            where = {"oldest_hour_at": [standing["oldest_hour_at"]]}
-            self._writer.write([Update(key, where, {"oldest_hour_at": oldest_hour_at})])
+            self._writer.write([Insert({**key, "oldest_day_at": oldest_day_at})])
+        elif standing["oldest_day_at"] < oldest_day_at:
+            where = {"oldest_day_at": [standing["oldest_day_at"]]}
+            self._writer.write([Update(key, where, {"oldest_day_at": oldest_day_at})])
 
     def _page(self, query: DueQuery) -> DuePage:
-        bucket, forward = due_bucket(query.shard, query.hour_at), not query.latest_first
+        bucket, forward = due_bucket(query.shard, query.day_at), not query.latest_first
         rows = self._reader.due(bucket, query.through_at, query.limit, forward=forward)
         return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), len(rows) >= query.limit)
 
 
-def _cursor_key(shard: int) -> Key:
-    return {"pk": f"SHARD#{shard}", "sk": "CURSOR"}
+def _shard_key(shard: int) -> Key:
+    return {"pk": f"SHARD#{shard}", "sk": "OLDEST_DAY"}

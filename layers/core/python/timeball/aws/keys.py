@@ -4,7 +4,7 @@ import hashlib
 
 from timeball.domain.host import HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId, shard_of
-from timeball.domain.instants import HOUR_MS
+from timeball.domain.instants import DAY_MS
 from timeball.ports.due_index import Owned
 
 Key = dict[str, str]
@@ -85,8 +85,8 @@ def owner_of_row(pk: str, sk: str) -> Owned:
 
 
 def due_bucket(shard: int, at: int) -> str:
-    """Return the due index's partition of a shard in the UTC hour of an instant (ms)."""
-    return f"{at // HOUR_MS:08d}#{shard:04d}"
+    """Return the due index's partition of a shard on the UTC day of an instant (ms)."""
+    return f"{at // DAY_MS:06d}#{shard:04d}"
 
 
 def list_key(key: JobKey, status: str, list_shards: int) -> str:

@@ -355,7 +355,7 @@ def _keys(tenant: str, names: str) -> tuple[BackfillKey, ...]:
 
 
 def _due(due_at: int | None, shard: int, now: int) -> dict[str, Any]:
-    """Return the due key: in the hour of the due time, or of the writing if later, so that no scan is past it."""
+    """Return the due key: on the day of the due time, or of the writing if later, so that no scan is past it."""
     if due_at is None:
         return {}
     return {"due_at": due_at, "due_bucket": due_bucket(shard, max(due_at, now))}

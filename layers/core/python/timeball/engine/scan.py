@@ -23,13 +23,13 @@ from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.apart import apart
 from timeball.engine.backfill import cancel_backfill, move_on
-from timeball.engine.cursor import Sweeps, look, looked, needs_cursor, note_failed, other_ends
+from timeball.engine.buckets import Sweeps, begin, note_failed, note_pages, other_ends, to_ask
 from timeball.engine.dispatch import dispatch, push_back
 from timeball.engine.resend import resend
 from timeball.engine.settle import UnfinishedError, settle
 from timeball.engine.world import World
 from timeball.ports.clock import Clock
-from timeball.ports.due_index import Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
@@ -89,29 +89,27 @@ def scan(world: World, partition: int, owner: Owner, sweeps: Sweeps, partitions:
     shards = shards_of(partition, partitions, world.rules.shards)
     if not _owns(world, partition, owner, sweeps, now):
         return Scan(superseded=True)
-    closing = [shard for shard in shards if needs_cursor(shard, sweeps, now)]
-    cursors = world.store.due.cursors(closing) if closing else {}
-    looks = [look(shard, cursors.get(shard), sweeps, now, horizon_at) for shard in shards]
-    queries = [query for one in looks for query in (*one.open, *one.closed)]
-    pages = world.store.due.query(queries)
-    ends = other_ends(queries, pages)
-    asked = [*zip(queries, pages, strict=True), *zip(ends, world.store.due.query(ends) if ends else [], strict=True)]
+    unknown = [shard for shard in shards if shard not in sweeps.older]
+    stored = world.store.due.read_oldest_days(unknown) if unknown else {}
+    for shard in unknown:
+        begin(sweeps, shard, stored.get(shard), now)
+    asked = _ask(world, [query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at)])
+    moved = note_pages(sweeps, asked, now)
+    ends = _ask(world, other_ends(asked))
+    asked += ends
     nominated = list(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates))
-    moves: list[tuple[int, int]] = []
-    following = iter(pages)
-    for one in looks:
-        answers = [next(following) for _ in (*one.open, *one.closed)]
-        moved = looked(one, answers[len(one.open) :], cursors.get(one.shard), sweeps, now)
-        if moved is not None:
-            moves.append((one.shard, moved))
-    full = bool(ends) or any(one.cut for one in looks) or len(nominated) > _MAX_NOMINATED
+    full = bool(ends) or len(nominated) > _MAX_NOMINATED
     done, failures = _work(world, nominated, frozenset[Owned]().union(*sweeps.failed.values()), now)
-    note_failed(asked, frozenset(failures.of), sweeps)
+    note_failed(sweeps, asked, frozenset(failures.of))
+    for shard, oldest_day_at in moved.items():
+        world.store.due.move_oldest_day(shard, oldest_day_at)
     if failures.last is not None and not done.progressed:
         raise failures.last
-    for shard, oldest_hour_at in moves:
-        world.store.due.move_cursor(shard, oldest_hour_at)
     return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
+
+
+def _ask(world: World, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
+    return list(zip(queries, world.store.due.query(queries), strict=True)) if queries else []
 
 
 def shards_of(partition: int, partitions: int, shards: int) -> range:

@@ -12,13 +12,13 @@ Owned = JobKey | RunId | BackfillKey
 
 @dataclass(frozen=True)
 class DueQuery:
-    """The entries of one shard in one UTC hour (ms of its start) that are due through `through_at`, earliest first.
+    """The entries of one shard in one UTC day (ms of its start) that are due through `through_at`, earliest first.
 
     `latest_first` turns the order round.
     """
 
     shard: int
-    hour_at: int
+    day_at: int
     through_at: int
     limit: int
     latest_first: bool = False
@@ -33,16 +33,16 @@ class DuePage:
 
 
 class DueIndex(Protocol):
-    """The entries of all shards, and the shards' cursors."""
+    """The entries of all shards, and the shards' oldest days."""
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Answer each query. The index may lag: what it says only nominates."""
 
-    def cursors(self, shards: Sequence[int]) -> dict[int, int]:
-        """Return, for each shard that has a cursor, the oldest hour (ms) that may still hold due entries.
+    def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the oldest day (ms of its start) that may still hold due entries, of each shard of which one is known.
 
-        It may be where a cursor stood some seconds ago, which is never further on.
+        It may be that of some seconds ago, which is never a later one.
         """
 
-    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
-        """Move a shard's cursor forward; a cursor never moves back."""
+    def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
+        """Let a shard's oldest day be a later one; it never moves back."""

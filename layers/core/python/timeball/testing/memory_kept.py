@@ -1,4 +1,4 @@
-"""What stands beside the collections of rows, in memory: attempts, works, requests, cursors, owners."""
+"""What stands beside the collections of rows, in memory: attempts, works, requests, oldest days, owners."""
 
 import hashlib
 from collections.abc import Sequence
@@ -82,10 +82,10 @@ class MemoryPartitions(dict[int, Owner]):
 
 
 class MemoryDueIndex:
-    """The due index, and its shards' cursors."""
+    """The due index, and its shards' oldest days."""
 
     def __init__(self, memory: Memory) -> None:
-        self.oldest_hours: dict[int, int] = {}
+        self.oldest_days: dict[int, int] = {}
         self._memory = memory
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
@@ -93,12 +93,12 @@ class MemoryDueIndex:
         with self._memory.lock:
             return [self._memory.buckets.page(query) for query in queries]
 
-    def cursors(self, shards: Sequence[int]) -> dict[int, int]:
-        """Return the cursors."""
+    def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the oldest days that are known."""
         with self._memory.lock:
-            return {shard: self.oldest_hours[shard] for shard in shards if shard in self.oldest_hours}
+            return {shard: self.oldest_days[shard] for shard in shards if shard in self.oldest_days}
 
-    def move_cursor(self, shard: int, oldest_hour_at: int) -> None:
-        """Move the cursor forward."""
+    def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
+        """Let the oldest day be a later one."""
         with self._memory.lock:
-            self.oldest_hours[shard] = max(self.oldest_hours.get(shard, 0), oldest_hour_at)
+            self.oldest_days[shard] = max(self.oldest_days.get(shard, 0), oldest_day_at)

@@ -190,7 +190,7 @@ class MemoryStore(Store):
         self._memory = memory
 
     def waiting(self) -> dict[Owned, tuple[int, int, int]]:
-        """Return the due index: the shard, the hour and the due instant (ms) of what waits."""
+        """Return the due index: the shard, the day and the due instant (ms) of what waits."""
         return self._memory.buckets.entries
 
     def lose_answers(self, count: int) -> None:
