@@ -102,7 +102,7 @@ FAULTS = {
         _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 25
     ),
     "no hold window for early retries": Fault(
-        _deciding(_has_no_hold_window), "whose last message goes is found again", 178
+        _deciding(_has_no_hold_window), "whose last message goes is found again", 158
     ),
     "a message is deleted that meets a live running run": Fault(
         _deciding(_drops_what_is_running), "whose last message goes is found again", 16

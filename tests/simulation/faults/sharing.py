@@ -37,7 +37,7 @@ def _in_the_order_of_the_index(patch: Patch) -> None:
 
 
 FAULTS = {
-    "moves on backfills without the bound": Fault(_whoever_asks_gets_a_slot, "no more backfills run than may"),
+    "moves on backfills without the bound": Fault(_whoever_asks_gets_a_slot, "no more backfills run than may", 160),
     "a slot is kept by a backfill that is over": Fault(_a_slot_is_kept_by_who_is_over, "nothing is stuck"),
     "serves tenants in the order of the index": Fault(
         _in_the_order_of_the_index,
