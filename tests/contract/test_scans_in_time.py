@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +34,10 @@ JOBS = {
 }
 
 
+class RefusedError(Exception):
+    """A condition does not hold: here each does."""
+
+
 @dataclass
 class Aws:
     """Nominates jobs and takes all that is written, slowly; after a while it answers nothing, or throttles writes."""
@@ -41,6 +46,7 @@ class Aws:
     mute_after_ms: int
     throttles: bool = False
     requests: int = 0
+    exceptions = SimpleNamespace(ConditionalCheckFailedException=RefusedError)
 
     def query(self, Limit: int, **_: Any) -> dict[str, Any]:  # noqa: N803 - AWS's name
         self._answer()
@@ -52,6 +58,9 @@ class Aws:
         return {"Responses": {"jobs": [JOBS[key] for key in keys if key in JOBS]}}
 
     def put_item(self, **_: Any) -> None:
+        self._answer()
+
+    def update_item(self, **_: Any) -> None:
         self._answer()
 
     def batch_execute_statement(self, Statements: Sequence[Any]) -> dict[str, Any]:  # noqa: N803 - AWS's name
@@ -74,14 +83,15 @@ def _scan(aws: Aws) -> None:
     asker = aws.waits.asker(draw=random.Random(1).random)  # noqa: S311 - replayable
     store = dynamo_store(aws, "jobs", writes="batch", threads=1, asker=asker)  # type: ignore[arg-type]
     with ThreadPoolExecutor(1) as threads:
-        queue = SqsQueue(aws, dict.fromkeys(["high", "normal", "low"], "url"), aws.waits.clock, threads, asker)  # type: ignore[arg-type]
+        urls = dict.fromkeys(["high", "normal", "low"], "url")
+        queue = SqsQueue(aws, urls, "url", aws.waits.clock, threads, asker)  # type: ignore[arg-type]
         scan(World(store, queue, aws.waits.clock, Rules(shards=1)), 0, Owner("2026", "a"), Sweeps())
 
 
 def _longest_ms(ends_at: float) -> int:
     """Return how long the longest scan takes, of many in each of which AWS is lost somewhat later."""
     took_ms: list[int] = []
-    for mute_after_ms in range(0, 18_000, 2_000):
+    for mute_after_ms in range(0, 3_000, 100):
         waits = Waits()
         waits.invocation.ends_at = ends_at
         with suppress(UnavailableError):
