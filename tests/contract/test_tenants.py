@@ -10,7 +10,7 @@ from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
 from timeball.aws.schema import TENANTS
 from timeball.aws.tenants import DynamoTenants
-from timeball.domain.tenant import KeyHolder, Tenant, issue_key
+from timeball.domain.tenant import KeyHolder, issue_key, new_tenant
 from timeball.ports.tenants import Tenants
 from timeball.testing.memory_tenants import MemoryTenants
 
@@ -58,9 +58,9 @@ def test_a_key_keeps_its_first_holder(tenants: Tenants) -> None:
 
 
 def test_a_tenant_is_created_once(tenants: Tenants) -> None:
-    assert tenants.create_tenant(Tenant("acme", 1000))
-    assert not tenants.create_tenant(Tenant("acme", 2000))
-    assert tenants.create_tenant(Tenant("globex", 2000))
+    assert tenants.create_tenant(new_tenant("acme", 1000))
+    assert not tenants.create_tenant(new_tenant("acme", 2000))
+    assert tenants.create_tenant(new_tenant("globex", 2000))
 
 
 def test_a_key_is_stored_as_its_hash_alone() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.tenant import KEY_PREFIX, KeyHolder, Tenant, hash_of, issue_key
+from timeball.domain.tenant import KEY_PREFIX, KeyHolder, Tenant, hash_of, issue_key, new_tenant
 
 SECRET = bytes(range(32))
 
@@ -36,4 +36,9 @@ def test_a_key_is_valid_until_its_end_unless_it_disabled(holder: KeyHolder, now:
 @pytest.mark.parametrize("name", ["", "a#b", "a b", "x" * 65, "ä"])
 def test_a_name_that_would_break_keys_is_no_tenants(name: str) -> None:
     with pytest.raises(ValueError, match="1 to 64"):
-        Tenant(name, 1000)
+        new_tenant(name, 1000)
+
+
+@pytest.mark.parametrize("name", ["a", "Acme_2-b", "x" * 64])
+def test_a_name_of_letters_digits_hyphens_and_underscores_is_a_tenants(name: str) -> None:
+    assert new_tenant(name, 1000) == Tenant(name, 1000)

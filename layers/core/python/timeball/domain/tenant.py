@@ -18,14 +18,10 @@ _SECRET_BYTES: Final = 32
 
 @dataclass(frozen=True)
 class Tenant:
-    """Who owns jobs. Raises ValueError for an impossible name."""
+    """Who owns jobs."""
 
     name: str
     created_at: int
-
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ValueError("A tenant's name has 1 to 64 letters, digits, hyphens and underscores.")
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,13 @@ class IssuedKey:
     key: str
     hashed: str
     holder: KeyHolder
+
+
+def new_tenant(name: str, now: int) -> Tenant:
+    """Make a tenant. Raises ValueError for an impossible name."""
+    if not _NAME.fullmatch(name):
+        raise ValueError("A tenant's name has 1 to 64 letters, digits, hyphens and underscores.")
+    return Tenant(name, now)
 
 
 def issue_key(tenant: str, secret: bytes, now: int, expires_at: int | None = None) -> IssuedKey:
