@@ -9,6 +9,7 @@ import pytest
 from tests.docs.readme import PAGES, ROOT, code, prose, read
 
 LAYER = ROOT / "layers/core/python"
+RULES = ROOT / "tests/README.md"
 FOLDERS = ("bench", "docs", "functions", "infra", "layers", "local", "tests")
 PARTS = ("aws", "domain", "engine", "testing")
 """Folders of the package, which documents name without its path."""
@@ -98,3 +99,21 @@ def test_every_promise_names_a_test() -> None:
 def test_every_folder_of_tests_is_a_tier_that_contributing_names() -> None:
     tiers = {f"tests/{folder.name}" for folder in (ROOT / "tests").iterdir() if any(folder.rglob("test_*.py"))}
     assert tiers <= set(re.findall(r"`(tests/\w+)`", read(ROOT / "CONTRIBUTING.md")))
+
+
+def test_every_verb_of_the_order_of_writes_has_its_tests_in_the_same_order() -> None:
+    order = read(ROOT / "ARCHITECTURE.md").partition("### The order of writes")[2].partition("\n\n**")[0]
+    assert _verbs(read(RULES)) == _verbs(order) != []
+
+
+def _verbs(table: str) -> list[str]:
+    """Return what stands first in the rows of a table below its head, without what is said of it in brackets."""
+    head, *rows = re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
+    assert head == "verb"
+    return [re.sub(r" \([^)]*\)", "", row) for row in rows]
+
+
+@pytest.mark.parametrize("tier", ["tests/crash", "tests/end_to_end"])
+def test_every_file_that_attacks_the_rules_is_there_for_one_of_them(tier: str) -> None:
+    files = {_named(file) for file in (ROOT / tier).glob("test_*.py")}
+    assert files <= set(re.findall(r"`(tests/[\w/]+\.py)`", read(RULES)))

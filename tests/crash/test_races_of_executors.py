@@ -1,6 +1,7 @@
 """The interleavings that a review of the design found dangerous: of executors, their messages, and what befalls them.
 
-Those of plans, users and their clients are in test_interleavings.py, which also says where the others are told.
+Those of plans, users and their clients are in test_races_of_scans_and_changes.py, which also says where the others are
+told.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The interleavings that a review of the design found dangerous: of plans, users and their clients.
 
-Those of executors and messages are in test_interleavings_of_executors.py. Three are told elsewhere:
+Those of executors and messages are in test_races_of_executors.py. Three are told elsewhere:
 
 * a PATCH of tags inside the look-ahead: test_a_change_of_tags_within_the_look_ahead_supersedes_nothing
   (tests/engine/test_rescheduling.py);
