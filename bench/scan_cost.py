@@ -1,7 +1,8 @@
 """What the store is asked for: requests of a scan beside many jobs that are not due, and write units of a run.
 
 `python bench/scan_cost.py` prints both. The requests are counted on the wire to a mocked DynamoDB, and the write units
-are computed there (metering.py); tests/end_to_end/test_write_units.py holds them against what an endpoint says it consumed.
+are computed there (metering.py); tests/end_to_end/test_write_units.py holds them against what an endpoint says it
+consumed.
 """
 
 import sys

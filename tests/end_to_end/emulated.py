@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from local.stage import Stage
+from tests.end_to_end.steps import until
 
 _PROCESSES = Path("/proc")
 _LISTENING = "0A"
@@ -26,24 +27,33 @@ def processes_of(stage: Stage, function: str) -> list[int]:
     return [process for process, command in _commands() if folder.search(command)]
 
 
-def kill(processes: list[int]) -> None:
-    """End processes as the machine does when it is out of memory."""
+def kill(stage: Stage, function: str) -> None:
+    """End the processes of a function as the machine does when it is out of memory, and wait until they are gone."""
+    processes = processes_of(stage, function)
+    assert processes, f"{function} has no process"
     for process in processes:
         os.kill(process, signal.SIGKILL)
+    until(lambda: not {*processes} & {*processes_of(stage, function)}, otherwise=f"{function} outlives its end")
 
 
 def start_processes(stage: Stage, executor: str, at_once: int) -> None:
-    """Let the emulator have so many processes of an executor that are ready to be called."""
+    """Let the emulator have so many processes of an executor that are ready to be called.
+
+    It learns that a process has died by the call that it gives to it, and that call fails: it is made again. Calls that
+    do not overlap share a process: they are made again too.
+    """
     functions = stage.emulator.client("lambda")
     name = f"{stage.deployment.settings.name}-{executor}"
 
-    def call(payload: str) -> None:
-        assert "FunctionError" not in functions.invoke(FunctionName=name, Payload=payload)
+    def call(payload: str) -> bool:
+        return "FunctionError" not in functions.invoke(FunctionName=name, Payload=payload)
 
-    # It notices only after a moment that a process has died, and starts anew in that one's place first of all.
-    for number in (1, at_once):
-        with ThreadPoolExecutor(number) as pool:
-            list(pool.map(call, [json.dumps({"Records": []})] * number))
+    def ready() -> bool:
+        with ThreadPoolExecutor(at_once) as pool:
+            answered = list(pool.map(call, [json.dumps({"Records": []})] * at_once))
+        return all(answered) and len(processes_of(stage, executor)) >= at_once
+
+    until(ready, otherwise=f"{executor} did not come to have {at_once} processes that answer")
 
 
 def listeners_of(stage: Stage) -> list[str]:

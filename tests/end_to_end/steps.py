@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from local.demo_client import ApiClient
 from local.receiver import Arrival, Receiver
 from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from timeball.engine.waves import CLAIM_AHEAD_MS
 
 _WITHIN_SECONDS = 40
 _TRIES = 5
@@ -15,11 +16,13 @@ _TRIES = 5
 _Done = TypeVar("_Done")
 
 
-def until(condition: Callable[[], bool], within_seconds: int = _WITHIN_SECONDS) -> None:
-    """Wait until a condition holds, but not for ever."""
+def until(
+    condition: Callable[[], bool], within_seconds: int = _WITHIN_SECONDS, otherwise: str = "waited in vain"
+) -> None:
+    """Wait until a condition holds, but not for ever: then fail, and say what is so `otherwise`."""
     give_up_at = time.monotonic() + within_seconds
     while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
+        assert time.monotonic() < give_up_at, otherwise
         time.sleep(0.1)  # what is waited for is in other processes, and nothing tells when it has come
 
 
@@ -34,14 +37,15 @@ def soon(seconds: int) -> str:
 
 
 def in_time(seconds: int, do: Callable[[str], _Done]) -> _Done:
-    """Do what must be done before an instant, for that so many seconds ahead; a slow machine gets another instant.
+    """Do what must be done before what is due at an instant is claimed, for that so many seconds ahead.
 
-    `do` must assert nothing of its answers: they may have come too late, and are then not what is returned.
+    A slow machine gets another instant. `do` must assert nothing of its answers: they may have come too late, and are
+    then not what is returned.
     """
     for _ in range(_TRIES):
         due_at = soon(seconds)
         done = do(due_at)
-        if clock() < parse_instant(due_at):
+        if clock() < parse_instant(due_at) - CLAIM_AHEAD_MS:
             return done
     raise AssertionError(f"this machine did not do in {seconds} s what the test asks for")
 

@@ -7,7 +7,7 @@ import pytest
 from local.demo_client import ApiClient
 from local.receiver import Receiver
 from local.stage import Stage
-from tests.end_to_end.emulated import kill, processes_of
+from tests.end_to_end.emulated import kill
 from tests.end_to_end.steps import are_completed, calls_of, in_time, until
 from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
@@ -48,7 +48,7 @@ def called_after_all_executors_ended(stage: Stage, client: ApiClient, receiver: 
     def submit_and_end(before: str) -> list[dict[str, object]]:
         due_at = format_instant(parse_instant(before) + SENT_AHEAD_SECONDS * SECOND_MS)
         submitted = [client.create({"handler": f"{receiver.url}/ok", "scheduleAt": due_at}) for _ in range(jobs)]
-        kill(processes_of(stage, "execute-normal"))
+        kill(stage, "execute-normal")
         return submitted
 
     submitted = in_time(3 + jobs // 10, submit_and_end)

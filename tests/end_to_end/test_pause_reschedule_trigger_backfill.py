@@ -74,6 +74,8 @@ def test_a_paused_job_runs_by_hand_and_over_the_past_and_its_schedule_does_not(
 
     # A call arrives before its run's end is written.
     until(lambda: [run["status"] for run in ledger(client, job)] == ["succeeded"] * 4)
+    # And a backfill's end is written after its last run was sent.
+    until(lambda: client.get(f"{path}/backfills/{backfill['backfillId']}")["status"] == "completed")
 
     calls = {call.run_id: call for call in calls_of(receiver, job)}
     assert len(calls) == len(calls_of(receiver, job)) == 4

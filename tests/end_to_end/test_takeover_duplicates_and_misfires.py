@@ -20,7 +20,6 @@ from local.stage import Stage
 from tests.end_to_end.emulated import (
     kill,
     messages_in,
-    processes_of,
     scan_at_a_standstill,
     send_copy,
     start_processes,
@@ -137,9 +136,7 @@ def test_a_run_whose_executor_is_killed_starts_again_once_and_soon_and_one_that_
     # The quick one's message stays in the hands of the executor, which removes none before its next heartbeat.
     until(lambda: bool(calls_of(receiver, held)) and are_completed(client, quick))
 
-    processes = processes_of(stage, "execute-low")
-    assert processes
-    kill(processes)
+    kill(stage, "execute-low")
     killed_at = clock()
     # The emulator takes seconds to start a process, and would begin with that when the messages come again.
     start_processes(stage, "execute-low", 2)
