@@ -3,6 +3,8 @@
 The embedded DynamoDB tells the price of single writes. Of a batch of statements it only says how many there were, while
 AWS charges each as the single write that it is: there the price is computed, by the rule that the single writes bear
 out one by one.
+
+It needs nothing that is deployed, so it has an emulator to itself and need not wait for the other tests of this folder.
 """
 
 from collections import Counter
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from bench.metering import WRITES, Charges, meter
-from local.stage import Stage
+from local.emulator import Emulator
 from tests.contract.backends import new_table
 from tests.engine.play import NOW, Play, spec
 from timeball.aws.store import dynamo_store
@@ -23,7 +25,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every
 from timeball.engine.submit import Submission, submit
 
-pytestmark = pytest.mark.xdist_group("end_to_end")
+pytestmark = pytest.mark.xdist_group("write_units")
 
 AT_ONCE = 3
 """Runs that are due together, so that their writes do go out in batches."""
@@ -72,11 +74,17 @@ class Metered:
     charges: Charges
 
 
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    with Emulator(tmp_path_factory.mktemp("emulator")) as emulator:
+        yield emulator
+
+
 @pytest.fixture(params=["single", "batch"])
-def metered(stage: Stage, request: pytest.FixtureRequest) -> Iterator[Metered]:
-    dynamodb = stage.emulator.client("dynamodb")
+def metered(emulator: Emulator, request: pytest.FixtureRequest) -> Iterator[Metered]:
+    dynamodb = emulator.client("dynamodb")
     table = new_table(dynamodb)
-    charges = meter(dynamodb, stage.emulator.client("dynamodb"))
+    charges = meter(dynamodb, emulator.client("dynamodb"))
     yield Metered(Play(dynamo_store(dynamodb, table, writes=request.param)), charges)
     dynamodb.delete_table(TableName=table)
 
