@@ -1,11 +1,17 @@
-"""What holds for the whole suite: the figures that tests have measured are shown at its end, and it makes haste."""
+"""What holds for the whole suite: the figures that tests have measured are shown at its end, and it makes haste.
+
+Each tier's processor time is shown too, and not the time by the clock, which on a machine that is shared says little.
+"""
 
 import gc
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 
 import pytest
+
+_STARTED_AT = pytest.StashKey[float]()
 
 
 def pytest_collection_finish() -> None:
@@ -13,6 +19,29 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let the report of a test's teardown, its last, tell how much processor time went by."""
+    item.stash[_STARTED_AT] = _processor_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the processor time travel with a report, also from another process."""
+    report = yield
+    if call.when == "teardown":
+        vars(report)["processor_seconds"] = _processor_seconds() - item.stash[_STARTED_AT]
+    return report
+
+
+def _processor_seconds() -> float:
+    """Return how long this process has worked, and those that it has waited for: the embedded AWS, at its end."""
+    return sum(os.times()[:4])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -24,12 +53,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     for title, lines in {
         "measured": [f"{name}: {value}" for report in reports for name, value in report.user_properties],
+        "processor time (s)": list(_processor_times(terminalreporter)),
         "crash points, and what recovered from them": list(_crash_points(reports)),
     }.items():
         if lines:
             terminalreporter.section(title)
             for line in lines:
                 terminalreporter.write_line(line)
+
+
+def _processor_times(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
+    """Tell how much of it each tier of the tests took, dearest first."""
+    tiers: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if seconds := getattr(report, "processor_seconds", 0):
+                tiers[PurePosixPath(report.fspath).parts[1]] += seconds
+    if tiers:
+        yield ", ".join(f"{tier} {seconds:.0f}" for tier, seconds in tiers.most_common())
+        yield f"in all: {tiers.total():.0f}"
 
 
 def _crash_points(reports: list[pytest.TestReport]) -> Iterator[str]:
