@@ -62,7 +62,12 @@ format: $(VENV)/packages.stamp ## Format the code and mend what the linter can m
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: test
-test: setup check ## Run every tier of the tests
+test: setup check ## Run every tier of the tests, in less than five minutes
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone and not more'
+	@$(BIN)/pytest -m alone tests/end_to_end
+
+.PHONY: test-all
+test-all: setup check ## Run every test, for a release: also what shows again elsewhere what another test shows
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone'
 	@$(BIN)/pytest -m alone tests/end_to_end
 

@@ -1,6 +1,7 @@
 """Each crash is played on the store in memory and on DynamoDB's over moto; the queues keep virtual time in both.
 
-A system recovers at once; in memory, where that costs next to nothing, also ten minutes later.
+A system recovers at once; in memory, where that costs next to nothing, also ten minutes later. On moto, where all costs
+fifty times as much, most of what differs from case to case is left to `make test-all`.
 """
 
 from collections import Counter
@@ -16,6 +17,23 @@ from timeball.domain.instants import MINUTE_MS
 
 MEASURED = pytest.StashKey[Counter[str]]()
 LATER = "memory, ten minutes later"
+
+
+@pytest.hookimpl(tryfirst=True)  # before those marked are deselected
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On moto, mark as `more` all but the first case of a test, or all but those that the test names, once each."""
+    played = set()
+    for item in items:
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+            continue
+        params = item.callspec.params
+        if params.get("place") == "moto":
+            named = item.get_closest_marker("on_moto")
+            cases = [param for param in params.values() if param in named.args] if named else ["the first"]
+            test = (item.location[0], item.originalname, *cases)
+            if not cases or test in played:
+                item.add_marker("more")
+            played.add(test)
 
 
 @pytest.fixture(params=["memory", LATER, "moto"], scope="module")

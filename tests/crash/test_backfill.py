@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.on_moto("creating, all at once", "moving on beside a run", "cancelling while a run is under way")
 @pytest.mark.parametrize("name", CASES)
 def test_a_backfill_stopped_anywhere_has_each_instant_once_and_strands_nothing(stage: Stage, name: str) -> None:
     case, play = CASES[name], stage.play(NOW)
@@ -90,6 +91,7 @@ def test_a_backfill_stopped_anywhere_has_each_instant_once_and_strands_nothing(s
         _assert_promises(at_rest(left, left.job(KEY)), case, stopped_at)
 
 
+@pytest.mark.on_moto
 def test_who_waits_for_a_slot_runs_to_its_end_wherever_the_one_before_it_was_stopped(stage: Stage) -> None:
     play = stage.play(NOW)
     play.rules = Rules(shards=1, running_backfills=1)

@@ -200,6 +200,18 @@ CASES = {
 }
 
 
+@pytest.mark.on_moto(
+    "a hand-over",
+    "a success",
+    "a failure",
+    "a heartbeat, then nothing more",
+    "the end of a lease",
+    "a retry by hand",
+    "a cancel of a run",
+    "a replay",
+    "a discard",
+    "a run that is held back",
+)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_stopped_anywhere_ends_as_if_it_had_not_been(stage: Stage, name: str) -> None:
     case, play = CASES[name], stage.play(NOW)

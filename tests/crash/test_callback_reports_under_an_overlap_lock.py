@@ -154,6 +154,12 @@ def _run_on(play: Play) -> tuple[End, End]:
     return (first.state, first.reason), (second.state, second.reason)
 
 
+@pytest.mark.on_moto(
+    "queueOne, a failure for good",
+    "queueOne, the end of a lease",
+    "queueOne, a cancel between attempts",
+    "skip, a retry beside another",
+)
 @pytest.mark.parametrize("asks_again", [True, False])
 @pytest.mark.parametrize("name", CASES)
 def test_what_moves_a_guard_and_is_stopped_anywhere_leaves_it_to_the_next(

@@ -74,6 +74,7 @@ def _prepared(stage: Stage, case: Case, catch_up: CatchUpPolicy = CatchUpPolicy.
     return play
 
 
+@pytest.mark.on_moto("a pause", "a resume", "a reschedule")
 @pytest.mark.parametrize("case", CASES)
 def test_a_change_stopped_anywhere_is_finished_by_scans_and_each_fire_has_one_row(stage: Stage, case: str) -> None:
     chosen = CASES[case]
@@ -106,6 +107,7 @@ def _assert_promises(play: Play, case: Case, *, ran_all: bool) -> None:
     assert rest.row.status is JobStatus.COMPLETED
 
 
+@pytest.mark.on_moto
 def test_a_pause_that_ends_in_nothing_but_skipped_fires_completes_its_job(stage: Stage) -> None:
     """All was missed by the time of the resume, the final fire too; the resume is stopped anywhere."""
     case = CASES["a resume"]
@@ -119,6 +121,7 @@ def test_a_pause_that_ends_in_nothing_but_skipped_fires_completes_its_job(stage:
         assert left.caller.calls == []
 
 
+@pytest.mark.on_moto
 def test_a_reschedule_while_a_run_is_under_way_is_stopped_anywhere_and_no_fire_is_run_twice(stage: Stage) -> None:
     count = _rescheduled_under_way(stage, None)
     assert count >= 18

@@ -129,6 +129,7 @@ def _cancel(play: Play, points: Points | None = None) -> None:
     cancel(play.world(points), [(KEY, None)])
 
 
+@pytest.mark.on_moto
 def test_a_cancel_stopped_anywhere_asks_the_run_that_was_claimed_to_stop(stage: Stage) -> None:
     points = Points()
     _cancelled_while_it_runs(stage, lambda play: _cancel(play, points))
