@@ -13,8 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 NODE := $(BIN)/node
-# One more than there are processors: the end-to-end tests, which one of them has, mostly wait.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two more than there are processors: the end-to-end tests, which two of them have, mostly wait.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 SEEDS ?= 1000
 
 # The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.

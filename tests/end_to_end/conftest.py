@@ -1,4 +1,4 @@
-"""One Timeball for all tests of this folder: the real template on the embedded AWS, spoken to over HTTP."""
+"""One Timeball for all tests of a group: the real template on the embedded AWS, spoken to over HTTP."""
 
 from collections.abc import Iterator
 

@@ -2,6 +2,8 @@
 
 The ticker stands still for 90 s. The tests that come before its own pass in that time, for they need no tick: their
 jobs are dispatched as they are submitted, and what becomes of them then is between the queues and the executors.
+
+The other tests of this folder need ticks: these have a group, and so a stage, to themselves, and pass beside them.
 """
 
 from collections import Counter
@@ -27,7 +29,7 @@ from tests.end_to_end.emulated import (
 from tests.end_to_end.steps import are_completed, calls_of, clock, in_time, ledger, soon, until
 from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
 
-pytestmark = pytest.mark.xdist_group("end_to_end")
+pytestmark = pytest.mark.xdist_group("standstill")
 
 Job = dict[str, Any]
 Note = Callable[[str, object], None]
