@@ -11,7 +11,7 @@ from timeball.aws.addresses import AddressRules, parse_rules
 from timeball.aws.http_target import HttpCaller
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
-from timeball.aws.wiring import executor_inbox, executor_world, settings, start, unreadable_queue
+from timeball.aws.wiring import environment, executor_inbox, executor_world, start, unreadable_queue
 from timeball.engine.execute import execute
 from timeball.ports.queue import Delivery
 
@@ -66,4 +66,4 @@ async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, d
 
 
 def _address_rules() -> AddressRules:
-    return parse_rules(settings().private_targets, os.environ.get("AWS_LAMBDA_RUNTIME_API", ""))
+    return parse_rules(environment().settings.private_targets, os.environ.get("AWS_LAMBDA_RUNTIME_API", ""))

@@ -1,6 +1,7 @@
 """The HTTPS API: one function behind every route, and before it the function that says whose the key is."""
 
 import json
+from dataclasses import replace
 
 from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
@@ -53,7 +54,8 @@ class Api(Construct):
         allow(self.function, FIND, storage.jobs_by(schema.LISTING))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
 
-        authorize = maker.make(
+        keys = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
+        authorize = replace(maker, environment=keys).make(
             self,
             "authorize",
             "authorize",

@@ -7,8 +7,9 @@ from pathlib import Path
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.settings import Settings, SettingsError
+from infra.settings import Settings
 from infra.stack import TimeballStack
+from timeball.setting import SettingsError
 
 
 def synthesize(context: Mapping[str, object] | None = None, output: Path | None = None) -> str:

@@ -18,16 +18,6 @@ from infra.settings import Settings
 from infra.target import Target
 from infra.why import explain
 
-_LOGS_KEPT = {
-    1: logs.RetentionDays.ONE_DAY,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    90: logs.RetentionDays.THREE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-}
-
 
 @dataclass(frozen=True)
 class Bounds:
@@ -96,13 +86,12 @@ class FunctionMaker:
 
 def make_log(scope: Construct, construct_id: str, name: str, settings: Settings) -> logs.LogGroup:
     """Make a log group that forgets after the time of the settings and goes with its stack."""
-    return logs.LogGroup(
-        scope,
-        construct_id,
-        log_group_name=name,
-        retention=_LOGS_KEPT[settings.log_retention_days],
-        removal_policy=RemovalPolicy.DESTROY,
-    )
+    log = logs.LogGroup(scope, construct_id, log_group_name=name, removal_policy=RemovalPolicy.DESTROY)
+    definition = log.node.default_child
+    if not isinstance(definition, logs.CfnLogGroup):
+        raise TypeError("a log group is no CfnLogGroup any more")
+    definition.retention_in_days = settings.log_retention_days
+    return log
 
 
 def allow(principal: iam.IGrantable, actions: Sequence[str], resources: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from infra.storage import Storage
 from infra.target import Target
 from infra.ticker import Ticker
 from infra.watch import Watch
+from timeball.aws.settings import Environment
 
 
 class TimeballStack(Stack):
@@ -55,24 +56,10 @@ class TimeballStack(Stack):
 
 
 def _environment(settings: Settings, storage: Storage, queues: Queues) -> dict[str, str]:
-    return {
-        "TIMEBALL_JOBS_TABLE": storage.jobs.table_name,
-        "TIMEBALL_TENANTS_TABLE": storage.tenants.table_name,
-        **{f"TIMEBALL_QUEUE_{name.upper()}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
-        "TIMEBALL_QUEUE_WATCH": queues.watch.queue.queue_url,
-        "TIMEBALL_QUEUE_UNREADABLE": queues.unreadable.queue_url,
-        "TIMEBALL_SHARDS": str(settings.shards),
-        "TIMEBALL_LIST_SHARDS": str(settings.list_shards),
-        "TIMEBALL_LOOKAHEAD_SECONDS": str(settings.lookahead_seconds),
-        "TIMEBALL_LEAD_SECONDS": str(settings.lead_seconds),
-        "TIMEBALL_LEASE_SECONDS": str(settings.lease_seconds),
-        "TIMEBALL_HEARTBEAT_SECONDS": str(settings.heartbeat_seconds),
-        "TIMEBALL_MISFIRE_SECONDS": str(settings.misfire_seconds),
-        "TIMEBALL_HOST_FAILURES": str(settings.host_failures),
-        "TIMEBALL_HOST_REST_SECONDS": str(settings.host_rest_seconds),
-        "TIMEBALL_HOST_RETRIES_PER_SECOND": str(settings.host_retries_per_second),
-        "TIMEBALL_RUNNING_BACKFILLS": str(settings.running_backfills),
-        "TIMEBALL_RETENTION_DAYS": str(settings.retention_days),
-        "TIMEBALL_PRIVATE_TARGETS": settings.private_targets,
-        "TIMEBALL_WRITES": settings.writes,
-    }
+    return Environment(
+        jobs_table=storage.jobs.table_name,
+        **{f"queue_{name}": feed.queue.queue_url for name, feed in queues.by_priority.items()},
+        queue_watch=queues.watch.queue.queue_url,
+        queue_unreadable=queues.unreadable.queue_url,
+        settings=settings.functions,
+    ).written()

@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
-from infra.settings import SettingsError
 from local.child import ChildFailedError
 from local.emulator import ROOT, NotInstalledError
 from local.stage import Stage, run_stage
 from local.warm import FunctionFailedError
+from timeball.setting import SettingsError
 
 SESSION = ROOT / ".local/session.json"
 

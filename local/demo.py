@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from infra.settings import SettingsError
 from local.__main__ import SESSION
 from local.child import ChildFailedError
 from local.demo_client import ApiClient, UnexpectedAnswerError
@@ -24,6 +23,7 @@ from local.emulator import NotInstalledError
 from local.receiver import Receiver
 from local.stage import run_stage
 from local.warm import FunctionFailedError
+from timeball.setting import SettingsError
 
 _INTRODUCTION = """
 50 jobs are due in one and the same second, one fires every 2 seconds for half a minute, one on each whole

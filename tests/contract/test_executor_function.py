@@ -26,7 +26,7 @@ from timeball.ports.partitions import Owner
 from timeball.ports.runs import LedgerQuery
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
-CACHED = (wiring.settings, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
+CACHED = (wiring.environment, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
 
 
 @dataclass
@@ -70,7 +70,7 @@ def _new_queue(sqs: Any, name: str) -> str:
 
 def _events(sqs: Any) -> dict[str, Any]:
     """Receive what waits in the normal queue, as Lambda would hand it over."""
-    messages = sqs.receive_message(QueueUrl=wiring.settings().queues["normal"], MaxNumberOfMessages=10)["Messages"]
+    messages = sqs.receive_message(QueueUrl=wiring.environment().queues["normal"], MaxNumberOfMessages=10)["Messages"]
     return {
         "Records": [
             {
@@ -114,13 +114,13 @@ def test_a_run_that_might_not_fit_into_what_is_left_of_the_functions_time_goes_b
 
 
 def _kept(sqs: Any) -> list[str]:
-    url = wiring.settings().unreadable_queue
+    url = wiring.environment().queue_unreadable
     return [message["Body"] for message in sqs.receive_message(QueueUrl=url).get("Messages", [])]
 
 
 def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_worked_on(sqs: Any) -> None:
-    sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody="{")
-    sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
+    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody="{")
+    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
     event = _events(sqs)
     assert len(event["Records"]) == 2
     assert handler(event, Context(left_ms=900_000)) == {"batchItemFailures": []}
@@ -128,9 +128,9 @@ def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_work
 
 
 def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any) -> None:
-    sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody="{")
+    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody="{")
     event = _events(sqs)
-    sqs.delete_queue(QueueUrl=wiring.settings().unreadable_queue)
+    sqs.delete_queue(QueueUrl=wiring.environment().queue_unreadable)
     (record,) = event["Records"]
     answer = handler(event, Context(left_ms=900_000))
     assert answer == {"batchItemFailures": [{"itemIdentifier": record["messageId"]}]}
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
 ) -> None:
     bodies = ["{", '{"tenant":"acme","run":"odd.1.s"}', '{"tenant":"acme","run":"gone.1.s"}']
     for body in bodies:
-        sqs.send_message(QueueUrl=wiring.settings().queues["normal"], MessageBody=body)
+        sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody=body)
 
     def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
         if any(run.job.job_id == "odd" for run in ids):
@@ -158,7 +158,7 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     tenant: str, sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sqs.send_message(
-        QueueUrl=wiring.settings().queues["normal"], MessageBody=f'{{"tenant":"{tenant}","run":"gone.1.s"}}'
+        QueueUrl=wiring.environment().queues["normal"], MessageBody=f'{{"tenant":"{tenant}","run":"gone.1.s"}}'
     )
     judged: list[RunId] = []
 

@@ -136,9 +136,10 @@ def test_an_attached_table_is_neither_made_nor_changed(attached_stack: Synthesiz
 
 
 def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attached_stack: Synthesized) -> None:
-    for function in attached_stack.functions().values():
+    for name, function in attached_stack.functions().items():
         told = function["Environment"]["Variables"]
-        assert (told["TIMEBALL_JOBS_TABLE"], told["TIMEBALL_TENANTS_TABLE"]) == ("jobs-of-may", "tenants-of-may")
+        asked = ("TENANTS", "tenants-of-may") if name == "authorize" else ("JOBS", "jobs-of-may")
+        assert [(key[9:-6], value) for key, value in told.items() if key.endswith("_TABLE")] == [asked]
     for name, action, tables in (
         ("scan", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/due"]),
         ("api", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/listing"]),

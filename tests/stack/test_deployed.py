@@ -168,7 +168,7 @@ def test_a_table_that_does_not_answer_stops_no_function_from_starting(
 
 def test_what_the_environment_lacks_is_told_when_a_function_starts(layer: Path, task: Path) -> None:
     done = _import("functions.execute", task, layer, environment=_in_a_function(1))
-    assert done.stderr.endswith("SettingError: Set TIMEBALL_JOBS_TABLE.\n")
+    assert "SettingsError: Set TIMEBALL_JOBS_TABLE.\n" in done.stderr
 
 
 def _in_a_function(port: int) -> dict[str, str]:

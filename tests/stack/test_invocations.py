@@ -7,7 +7,7 @@ import pytest
 
 from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
-from timeball.aws.settings import read_settings
+from timeball.aws.settings import Environment
 from timeball.domain.callback import LONGEST_SECONDS
 from timeball.domain.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.instants import SECOND_MS
@@ -56,7 +56,7 @@ def test_an_executor_may_run_for_a_wait_a_hold_the_longest_call_and_the_writes_a
         for name in ("execute-high", "execute-normal", "execute-low"):
             function = synthesized.functions()[name]
             told = {key: str(value) for key, value in function["Environment"]["Variables"].items()}
-            rules = read_settings(told).rules
+            rules = Environment.read(told).settings.rules
             assert 2 * rules.early_ms + LONGEST_CALL_SECONDS * SECOND_MS < longest_seconds(rules) * SECOND_MS
             assert longest_seconds(rules) <= function["Timeout"]
 

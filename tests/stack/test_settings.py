@@ -2,7 +2,9 @@
 
 import pytest
 
-from infra.settings import PREFIX, Settings, SettingsError, as_markdown
+from infra.settings import PREFIX, STAGES, Settings, as_markdown, declared
+from timeball.aws.settings import Environment
+from timeball.setting import SettingsError
 
 
 def _read(**given: object) -> Settings:
@@ -14,13 +16,13 @@ def test_without_a_stage_it_is_the_small_one() -> None:
 
 
 def test_a_setting_overrides_that_of_its_stage() -> None:
-    assert _read(stage="large").shards == 32
-    assert _read(stage="large", shards="48").shards == 48
+    assert _read(stage="large").functions.rules.shards == 32
+    assert _read(stage="large", shards="48").functions.rules.shards == 48
 
 
 def test_private_networks_are_targets_in_the_local_stage_only() -> None:
-    assert _read(stage="local").private_targets == "127.0.0.0/8"
-    assert _read(stage="small").private_targets == _read(stage="large").private_targets == ""
+    assert _read(stage="local").functions.private_targets == "127.0.0.0/8"
+    assert _read(stage="small").functions.private_targets == _read(stage="large").functions.private_targets == ""
 
 
 @pytest.mark.parametrize(
@@ -75,5 +77,25 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 
 def test_each_setting_has_a_row_in_the_documentation() -> None:
-    for name in Settings.__dataclass_fields__:
+    for name in declared():
         assert f"`{PREFIX}{name}`" in as_markdown()
+
+
+def test_a_stage_has_values_for_settings_that_there_are() -> None:
+    assert {name for of_stage in STAGES.values() for name in of_stage} <= declared().keys()
+
+
+QUEUES = {f"queue_{name}": f"https://sqs/{name}" for name in ("high", "normal", "low", "watch", "unreadable")}
+
+
+def test_a_function_reads_what_the_stack_wrote() -> None:
+    settings = _read(stage="large", lease_seconds=40, private_targets="10.0.0.0/8", writes="single").functions
+    environment = Environment(jobs_table="jobs", settings=settings, **QUEUES)
+    assert Environment.read(environment.written()) == environment
+    assert environment.settings.rules.lease_seconds == 40
+
+
+def test_a_function_refuses_what_the_stack_would_refuse() -> None:
+    written = Environment(jobs_table="jobs", settings=_read().functions, **QUEUES).written()
+    with pytest.raises(SettingsError, match="TIMEBALL_SHARDS=0 must be a whole number from 1 to 256"):
+        Environment.read(written | {"TIMEBALL_SHARDS": "0"})

@@ -9,7 +9,7 @@ import pytest
 from infra.ticker import DEFINITION
 from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws import schema
-from timeball.aws.settings import read_settings
+from timeball.aws.settings import Environment
 
 
 def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
@@ -204,14 +204,12 @@ class _Environment(dict[str, str]):
         return default or ("a text" if re.search("TABLE|QUEUE", name) else None)
 
 
-def test_each_function_is_told_every_setting_that_the_code_reads_and_no_other(stack: Synthesized) -> None:
-    environment = _Environment()
-    read_settings(environment)
-    fixed = {"TIMEBALL_LEASE_MARGIN_SECONDS"}  # 5 s, as the manuals say, wherever it is deployed
-    assert fixed < environment.asked
-    names = environment.asked - fixed | {"TIMEBALL_TENANTS_TABLE"}  # which the authorizer alone reads
-    for function in stack.functions().values():
-        assert {name for name in function["Environment"]["Variables"] if name.startswith("TIMEBALL_")} == names
+def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: Synthesized) -> None:
+    variables = _Environment()
+    Environment.read(variables)
+    for name, function in stack.functions().items():
+        told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
+        assert told == ({"TIMEBALL_TENANTS_TABLE"} if name == "authorize" else variables.asked)
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:

@@ -51,6 +51,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.slots import Slots
+from timeball.setting import whole
 
 Item = dict[str, str | int | bool]
 
@@ -61,8 +62,8 @@ INLINE_WORK_BYTES = 400
 class Mapper:
     """Turns values into rows: with how many listing shards, and how long an ended row is kept."""
 
-    list_shards: int = 4
-    retention_days: int = 90
+    list_shards: int = whole(4, 1, 64, "Shards of the listing of one tenant's jobs in one state")
+    retention_days: int = whole(90, 1, 3650, "How long finished jobs and runs are kept")
 
     def of_job(self, job: Job, now: int) -> Item:
         """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""

@@ -1,58 +1,60 @@
-"""What the functions are told by their environment, read once. A missing or odd value is named in one sentence."""
+"""What the functions are told by their environment: what they use of AWS, and their deployment's settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
+from timeball.aws.addresses import parse_rules
+from timeball.aws.rows import Mapper
 from timeball.engine.world import Rules
+from timeball.setting import one_of, read, setting, written
 
 
-class SettingError(Exception):
-    """An environment variable is missing or unusable."""
+def _networks(text: str) -> str:
+    try:
+        parse_rules(text)
+    except ValueError as error:
+        raise ValueError(f"must be networks, separated by commas: {error}") from None
+    return text
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The environment of a function: tables, the URLs of queues, those of priorities by name, the engine's rules."""
+class FunctionSettings:
+    """The settings of a deployment that its functions go by."""
 
-    jobs_table: str
-    queues: Mapping[str, str]
-    watch_queue: str
-    unreadable_queue: str
     rules: Rules
-    list_shards: int = 4
-    retention_days: int = 90
-    private_targets: str = ""
-    writes_in_batches: bool = True
-
-
-def read_settings(environment: Mapping[str, str]) -> Settings:
-    """Return the settings that the environment holds. Raises SettingError."""
-    return Settings(
-        jobs_table=_text(environment, "JOBS_TABLE"),
-        queues={name: _text(environment, f"QUEUE_{name.upper()}") for name in ("high", "normal", "low")},
-        watch_queue=_text(environment, "QUEUE_WATCH"),
-        unreadable_queue=_text(environment, "QUEUE_UNREADABLE"),
-        rules=Rules(**_numbers(environment, [field.name for field in fields(Rules)])),
-        private_targets=environment.get("TIMEBALL_PRIVATE_TARGETS", ""),
-        writes_in_batches=environment.get("TIMEBALL_WRITES", "batch") == "batch",
-        **_numbers(environment, ["list_shards", "retention_days"]),
+    mapper: Mapper
+    private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
+    writes: str = one_of(
+        "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )
 
 
-def _text(environment: Mapping[str, str], name: str) -> str:
-    value = environment.get(f"TIMEBALL_{name}")
-    if not value:
-        raise SettingError(f"Set TIMEBALL_{name}.")
-    return value
+@dataclass(frozen=True)
+class Environment:
+    """The environment of a function of the engine: its table, the URLs of queues, its settings."""
+
+    jobs_table: str
+    queue_high: str
+    queue_normal: str
+    queue_low: str
+    queue_watch: str
+    queue_unreadable: str
+    settings: FunctionSettings
+
+    @property
+    def queues(self) -> dict[str, str]:
+        """The queues of the priorities."""
+        return {"high": self.queue_high, "normal": self.queue_normal, "low": self.queue_low}
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "Environment":
+        """Return what variables say. Raises SettingsError."""
+        return read(cls, variables, _variable)
+
+    def written(self) -> dict[str, str]:
+        """Return the variables that say this."""
+        return written(self, _variable)
 
 
-def _numbers(environment: Mapping[str, str], names: list[str]) -> dict[str, int]:
-    numbers = {}
-    for name in names:
-        text = environment.get(f"TIMEBALL_{name.upper()}")
-        if text is None:
-            continue
-        if not text.isdecimal():
-            raise SettingError(f"TIMEBALL_{name.upper()} is no whole number: {text!r}.")
-        numbers[name] = int(text)
-    return numbers
+def _variable(name: str) -> str:
+    return f"TIMEBALL_{name.upper()}"

@@ -22,13 +22,14 @@ from timeball.ports.store import Store
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
+_AS_DECLARED = Mapper()
+
 
 def dynamo_store(
     client: "DynamoDBClient",
     table: str,
     *,
-    list_shards: int = 4,
-    retention_days: int = 90,
+    mapper: Mapper = _AS_DECLARED,
     writes: str = "single",
     threads: int = 8,
     asker: Asker = PATIENTLY,
@@ -36,7 +37,6 @@ def dynamo_store(
     """Return everything the engine stores, in one table."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
-    mapper = Mapper(list_shards, retention_days)
     rows = Table(Reader(client, table, asker), writer, mapper, pool)
     works = DynamoWorks(rows)
     return Store(

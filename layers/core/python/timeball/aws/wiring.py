@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from timeball.aws.meter import CloudWatchMeter
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
-from timeball.aws.settings import Settings, read_settings
+from timeball.aws.settings import Environment
 from timeball.aws.store import dynamo_store
 from timeball.aws.system_clock import SystemClock
 from timeball.domain.ids import JobKey
@@ -31,9 +31,9 @@ _NOBODYS = JobKey("!", "!")
 
 
 @cache
-def settings() -> Settings:
-    """Return the settings of this process."""
-    return read_settings(os.environ)
+def environment() -> Environment:
+    """Return what this process is told."""
+    return Environment.read(os.environ)
 
 
 @cache
@@ -71,32 +71,32 @@ def api_world() -> World:
 
 def unreadable_queue() -> UnreadableQueue:
     """Return where messages are kept that cannot be read."""
-    return UnreadableQueue(_sqs(BRISKLY.patience), settings().unreadable_queue, BRISKLY)
+    return UnreadableQueue(_sqs(BRISKLY.patience), environment().queue_unreadable, BRISKLY)
 
 
 def executor_inbox(queue_arn: str) -> SqsInbox:
     """Return the receiving side of the queue that an event came from."""
     name = queue_arn.rpartition(":")[2]
-    for url in settings().queues.values():
+    for url in environment().queues.values():
         if url.rpartition("/")[2] == name:
             return SqsInbox(_sqs(BRISKLY.patience), url, _queue_threads(), BRISKLY)
     raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
 
 
 def _world(asker: Asker) -> World:
-    found, clock = settings(), SystemClock()
+    found, clock = environment(), SystemClock()
+    rules = found.settings.rules
     store = dynamo_store(
         _dynamodb(asker.patience),
         found.jobs_table,
-        list_shards=found.list_shards,
-        retention_days=found.retention_days,
-        writes="batch" if found.writes_in_batches else "single",
+        mapper=found.settings.mapper,
+        writes=found.settings.writes,
         threads=_THREADS,
         asker=asker,
     )
-    sqs, lead_ms = _sqs(asker.patience), found.rules.lead_ms
-    queue = SqsQueue(sqs, found.queues, found.watch_queue, clock, _queue_threads(), asker, lead_ms)
-    return World(store, queue, clock, found.rules, CloudWatchMeter())
+    sqs, lead_ms = _sqs(asker.patience), rules.lead_ms
+    queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
+    return World(store, queue, clock, rules, CloudWatchMeter())
 
 
 def _dynamodb(patience: Patience) -> "DynamoDBClient":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.offload import Offload
-from timeball.engine.world import World
+from timeball.engine.world import MARGIN_SECONDS, World
 from timeball.ports.queue import Delivery, Inbox
 
 _LONGEST_HIDE_SECONDS = 900
@@ -25,9 +25,7 @@ class Messages:
         """Keep messages from other executors until runs may be taken over that are claimed after so long."""
         rules = self._world.rules
         wait_seconds = -(-wait_ms // SECOND_MS)
-        await self._offload(
-            self._inbox.hide, deliveries, wait_seconds + rules.lease_seconds + rules.lease_margin_seconds
-        )
+        await self._offload(self._inbox.hide, deliveries, wait_seconds + rules.lease_seconds + MARGIN_SECONDS)
 
     async def put_off(self, delivery: Delivery, wait_until: int | None) -> None:
         """Let a message come again at an instant (ms), or as late as its queue can."""

@@ -9,23 +9,28 @@ from timeball.ports.clock import Clock
 from timeball.ports.meter import Meter
 from timeball.ports.queue import Queue
 from timeball.ports.store import Store
+from timeball.setting import whole
+
+MARGIN_SECONDS = 5
+"""For how long clocks may differ, and whoever is late be on the way."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The engine's settings, with the defaults of the documentation. Durations are whole seconds."""
+    """The engine's settings."""
 
-    shards: int = 4
-    lookahead_seconds: int = 5
-    lead_seconds: int = 3
-    misfire_seconds: int = 60
-    lease_seconds: int = 30
-    heartbeat_seconds: int = 10
-    lease_margin_seconds: int = 5
-    host_failures: int = 5
-    host_rest_seconds: int = 30
-    host_retries_per_second: int = 10
-    running_backfills: int = 10
+    shards: int = whole(4, 1, 256, "Shards of the due index; may be raised, never lowered")
+    lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
+    lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
+    misfire_seconds: int = whole(60, 5, 3600, "How late a run may start without being a misfire")
+    lease_seconds: int = whole(30, 20, 300, "How long a claim holds unless it is renewed")
+    heartbeat_seconds: int = whole(10, 2, 100, "How often an executor renews its claims")
+    host_failures: int = whole(5, 2, 1000, "After how many failures in a row a host is not called for a while")
+    host_rest_seconds: int = whole(30, 1, 600, "How long that is at first; each time in a row it is twice as long")
+    host_retries_per_second: int = whole(
+        10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
+    )
+    running_backfills: int = whole(10, 1, 100, "How many of a tenant's backfills run at once; the others wait")
 
     @property
     def lookahead_ms(self) -> int:
@@ -55,7 +60,7 @@ class Rules:
     @property
     def margin_ms(self) -> int:
         """How long before its lease's end a worker stops, and how long after it another may begin."""
-        return self.lease_margin_seconds * SECOND_MS
+        return MARGIN_SECONDS * SECOND_MS
 
     @property
     def claim(self) -> ClaimRules:
