@@ -20,7 +20,8 @@ SESSION = ROOT / ".local/session.json"
 
 
 @contextlib.contextmanager
-def _step(name: str) -> Iterator[None]:
+def step(name: str) -> Iterator[None]:
+    """Tell of a step, and how long it took."""
     started_at = time.monotonic()
     print(f"{name} …", end=" ", flush=True)
     yield
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     overrides = dict(argument.split("=", 1) for argument in arguments)
     started_at = time.monotonic()
     try:
-        with run_stage(_step, overrides) as stage, _session(stage):
+        with run_stage(step, overrides) as stage, _session(stage):
             print(f"Ready after {time.monotonic() - started_at:.1f} s.")
             print(_welcome(stage), flush=True)
             stage.emulator.wait()

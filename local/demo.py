@@ -9,12 +9,11 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from local.__main__ import SESSION
+from local.__main__ import SESSION, step
 from local.child import ChildFailedError
 from local.demo_client import ApiClient, UnexpectedAnswerError
 from local.demo_scenario import Outcome, run_scenario
@@ -30,14 +29,6 @@ _INTRODUCTION = """
 minute, one at once, and the target of one fails twice. Each calls a receiver on this machine, which notes
 when. It takes about a minute.
 """
-
-
-@contextlib.contextmanager
-def _step(name: str) -> Iterator[None]:
-    started_at = time.monotonic()
-    print(f"{name} …", end=" ", flush=True)
-    yield
-    print(f"{time.monotonic() - started_at:.1f} s", flush=True)
 
 
 def running(session: Path) -> ApiClient | None:
@@ -62,7 +53,7 @@ def _some_timeball() -> Iterator[ApiClient]:
         print(f"Timeball runs already, at {client.url}.")
         yield client
         return
-    with run_stage(_step) as stage:
+    with run_stage(step) as stage:
         yield ApiClient(stage.deployment.api_url, stage.key)
 
 
