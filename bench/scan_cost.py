@@ -17,7 +17,7 @@ from timeball.aws.patience import Asker, Patience
 from timeball.aws.store import dynamo_store
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every
 from timeball.engine.buckets import Sweeps

@@ -91,7 +91,7 @@ class Api:
         dispatch(self.world, pending, self.clock.now())
 
     def work_of(self, job_id: str) -> Work:
-        work = self.store.jobs[JobKey("acme", job_id)].work
+        work = self.store.jobs[JobKey("acme", job_id)].spec.work
         assert work is not None
         return work
 

@@ -11,7 +11,7 @@ from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin
-from timeball.domain.job import Job, advanced, guarded, looked_at, pushed_back, replanned, settled
+from timeball.domain.job import Job, advanced, guarded, looked_at, pushed_back, replanned, settled, with_spec
 from timeball.domain.reach import noted
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
@@ -36,13 +36,13 @@ from timeball.domain.slots import Slots
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
-HANDED_OVER = handed_over(RUNNING, replace(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
+HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)
 
 JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "advanced": lambda row: advanced(row, run(), NOW),
     "advanced behind a fire that is caught up": lambda row: advanced(row, replace(run(), not_before=NOW + 9_000), NOW),
-    "advanced to its end": lambda row: advanced(replace(row, schedule=Schedule(At(NOW))), run(), NOW),
+    "advanced to its end": lambda row: advanced(with_spec(row, schedule=Schedule(At(NOW))), run(), NOW),
     "looked at, at its end": lambda row: looked_at(replace(row, final_fire_at=NOW), NOW),
     "replanned": lambda row: replanned(row, NOW + 60_000),
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
@@ -105,7 +105,7 @@ SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, Slots("acme"))}
 
 def bare(row: Any) -> Any:
     """Return a row as its collection answers it: of a job without its work."""
-    return replace(row, work=None) if isinstance(row, Job) else row
+    return with_spec(row, work=None) if isinstance(row, Job) else row
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def key_of(row: Any) -> Any:
 
 
 def _bare(row: Job) -> Job:
-    return replace(row, work=None)
+    return with_spec(row, work=None)
 
 
 MOVES = {

@@ -6,8 +6,7 @@ from timeball.domain.backfill import Backfill
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
-from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, Priority, RuleSet, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Priority, RuleSet, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run, RunState
@@ -25,26 +24,28 @@ def work(characters: int = 20) -> Work:
 
 def job(name: str = "job", *, due_at: int | None = NOW, characters: int = 20, shard: int = 0) -> Job:
     return Job(
-        key=JobKey("acme", name),
-        schedule=Schedule(Every(60, NOW), start_at=NOW, end_at=NOW + 10**9, max_runs=7),
-        work=work(characters),
+        JobSpec(
+            JobKey("acme", name),
+            Schedule(Every(60, NOW), start_at=NOW, end_at=NOW + 10**9, max_runs=7),
+            work(characters),
+            fingerprint="print",
+            name="Zürich 🕰 'quoted' \"twice\"",
+            tags={"città": "Forlì", "empty": ""},
+            priority=Priority.NORMAL,
+            retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600, ("5xx", "409", "timeout")),
+            completion=Completion.CALLBACK,
+            heartbeat_seconds=30,
+            delivery=Guarantee.AT_MOST_ONCE,
+            catch_up=CatchUp(CatchUpPolicy.ALL, 5, 900),
+            overlap=OverlapPolicy.QUEUE_ONE,
+            jitter_seconds=30,
+        ),
         shard=shard,
         created_at=NOW,
         updated_at=NOW,
-        name="Zürich 🕰 'quoted' \"twice\"",
-        tags={"città": "Forlì", "empty": ""},
-        priority=Priority.NORMAL,
-        retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600, ("5xx", "409", "timeout")),
-        completion=Completion.CALLBACK,
-        heartbeat_seconds=30,
-        delivery=Guarantee.AT_MOST_ONCE,
-        catch_up=CatchUp(CatchUpPolicy.ALL, 5, 900),
-        overlap=OverlapPolicy.QUEUE_ONE,
-        jitter_seconds=30,
         rules=RuleSet(3, "2027z"),
         next_fire_at=due_at,
         due_at=due_at,
-        fingerprint="print",
     )
 
 
@@ -75,9 +76,7 @@ def backfill(name: str = "bf1") -> Backfill:
 def one_off(name: str = "job") -> Job:
     row = job(name)
     return Job(
-        key=row.key,
-        schedule=Schedule(At(NOW)),
-        work=row.work,
+        JobSpec(row.key, Schedule(At(NOW)), row.spec.work),
         shard=0,
         created_at=NOW,
         updated_at=NOW,

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, one_off, run
 from timeball.domain.change import paused
-from timeball.domain.job import JobStatus, advanced, settled
+from timeball.domain.job import JobStatus, advanced, settled, with_spec
 from timeball.ports.jobs import Conclusion
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
@@ -66,7 +66,7 @@ def test_a_job_that_does_not_exist_is_not_concluded(store: Store) -> None:
 
 def test_a_swap_after_a_conclusion_is_refused(store: Store) -> None:
     store.jobs.insert([one_off()], NOW)
-    before = replace(one_off(), work=None)
+    before = with_spec(one_off(), work=None)
     store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW + 4)])
     (answer,) = store.jobs.swap([Swap(before, advanced(before, run(), NOW))], NOW)
     assert not answer.done

@@ -8,7 +8,7 @@ from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, MINUTE_MS
-from timeball.domain.job import JobStatus, pushed_back
+from timeball.domain.job import JobStatus, pushed_back, with_spec
 from timeball.domain.run import claimed, due_again, retrying
 from timeball.ports.due_index import DueQuery, Owned
 from timeball.ports.jobs import Conclusion
@@ -97,7 +97,7 @@ def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_
     store.jobs.insert([job()], NOW)
     store.runs.insert([run(due_at=NOW)], NOW)
     now, due_at = NOW + written * DAY_MS, NOW + due_day * DAY_MS + MINUTE_MS
-    before = replace(job(), work=None)
+    before = with_spec(job(), work=None)
     store.jobs.swap([Swap(before, pushed_back(before, due_at))], now)
     store.runs.swap([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
     for day in range(-3, 5):
@@ -107,15 +107,15 @@ def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_
 
 def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
     store.jobs.insert([job()], NOW)
-    before = replace(job(), work=None)
-    store.jobs.swap([Swap(before, replace(before, revision=2, tags={"a": "b"}))], NOW + 2 * DAY_MS)
+    before = with_spec(job(), work=None)
+    store.jobs.swap([Swap(before, with_spec(replace(before, revision=2), tags={"a": "b"}))], NOW + 2 * DAY_MS)
     assert _due(store) == [KEY]
     assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
 
 
 def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
     store.jobs.insert([job()], NOW)
-    before = replace(job(), work=None)
+    before = with_spec(job(), work=None)
     gone = swapped(store.jobs, before, replace(before, due_at=None))
     queued = run(due_at=NOW)
     store.runs.insert([queued], NOW)
@@ -136,7 +136,7 @@ def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
 
 def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
     store.jobs.insert([job()], NOW)
-    stale = replace(job(), work=None, revision=9)
+    stale = with_spec(replace(job(), revision=9), work=None)
     store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * DAY_MS))], NOW)
     store.jobs.insert([job(due_at=NOW + 2 * DAY_MS)], NOW)
     assert _due(store) == [KEY]

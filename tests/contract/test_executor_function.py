@@ -14,8 +14,8 @@ from tests.contract.backends import REGION, client, moto, new_table
 from timeball.aws import wiring
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import HttpTarget, Work
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import HttpTarget, JobSpec, Work
+from timeball.domain.new_job import new_job
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.buckets import Sweeps

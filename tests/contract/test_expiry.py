@@ -11,6 +11,7 @@ from tests.contract.rows import KEY, NOW, job, work
 from timeball.aws.store import dynamo_store
 from timeball.domain.host import Host, HostKey
 from timeball.domain.instants import DAY_MS, LATEST, SECOND_MS
+from timeball.domain.job import with_spec
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
@@ -40,7 +41,7 @@ class Table:
         """Give the job another payload."""
         (before,) = self.store.jobs.read([KEY], with_work=True)
         assert before is not None
-        after = replace(before, work=work(characters))
+        after = with_spec(before, work=work(characters))
         assert self.store.jobs.swap([Swap(before, after)], now)[0].done
 
 

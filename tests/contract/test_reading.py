@@ -7,7 +7,7 @@ import pytest
 from tests.contract.rows import KEY, NOW, job, run, run_id
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import advanced
+from timeball.domain.job import advanced, with_spec
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed
 from timeball.ports.rows import Swap
@@ -125,11 +125,11 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
     assert store.jobs.read([KEY], with_work=True) == [row]
     bare = store.jobs.read([KEY])[0]
     assert bare is not None
-    assert replace(bare, work=row.work) == row
+    assert with_spec(bare, work=row.spec.work) == row
     moved = advanced(bare, run(), NOW)
     store.jobs.swap([Swap(bare, moved)], NOW)
     assert store.jobs.read([KEY, JobKey("acme", "other")], with_work=True) == [
-        replace(moved, work=row.work, revision=2),
+        with_spec(replace(moved, revision=2), work=row.spec.work),
         job("other"),
     ]
 

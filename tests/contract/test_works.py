@@ -7,6 +7,7 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, swapped, work
 from timeball.domain.ids import JobKey
+from timeball.domain.job import with_spec
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
@@ -18,17 +19,17 @@ def test_a_swap_from_one_work_to_another_replaces_it_and_one_without_leaves_it(
 ) -> None:
     store, before = subject.store, job(characters=characters_before)
     store.jobs.insert([before], NOW)
-    after = replace(before, work=work(characters), name="other")
+    after = with_spec(before, work=work(characters), name="other")
     if characters == 20:
         subject.lose_answer()
     written = swapped(store.jobs, before, after)
-    assert written == replace(after, work=None, revision=2)
+    assert written == with_spec(replace(after, revision=2), work=None)
     assert store.jobs.read([KEY], with_work=True) == [replace(after, revision=2)]
-    later = swapped(store.jobs, written, replace(written, name="third"))
-    assert store.jobs.read([KEY], with_work=True) == [replace(later, work=work(characters))]
-    stale = replace(before, work=work(7))
+    later = swapped(store.jobs, written, with_spec(written, name="third"))
+    assert store.jobs.read([KEY], with_work=True) == [with_spec(later, work=work(characters))]
+    stale = with_spec(before, work=work(7))
     assert not store.jobs.swap([Swap(before, stale)], NOW)[0].done
-    assert store.jobs.read([KEY], with_work=True) == [replace(later, work=work(characters))]
+    assert store.jobs.read([KEY], with_work=True) == [with_spec(later, work=work(characters))]
 
 
 def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:

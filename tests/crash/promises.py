@@ -65,7 +65,7 @@ def assert_each_instant_has_one_row(rest: Rest, through_at: int) -> None:
     """Promises 2 and 6: each due instant is in the ledger once, as run or as skipped."""
     first_at = rest.job.next_fire_at
     assert first_at is not None
-    instants = list(fires(rest.job.schedule, first_at, through_at))
+    instants = list(fires(rest.job.spec.schedule, first_at, through_at))
     assert instants, "a check of no instants proves nothing"
     for fire_at in instants:
         covering = [row for row in rest.runs if row.covers(fire_at)]
@@ -129,7 +129,7 @@ def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
     An executor that died between the row of an attempt and that of its run has lost the attempt, whatever came of it.
     Whoever asks for a retry by hand has it at once.
     """
-    backoff_ms = rest.row.retry.backoff_ms(
+    backoff_ms = rest.row.spec.retry.backoff_ms(
         attempt.number - (run.budget_from if attempt.number > run.budget_from else 0)
     )
     ended_at = _ended_at_target(rest, attempt)
@@ -138,7 +138,7 @@ def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
     else:
         free_at = attempt.claimed_at + rest.rules.lease_ms + rest.rules.margin_ms
         if attempt.outcome is not Outcome.LOST and attempt.finished_at is not None:
-            assert rest.row.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
+            assert rest.row.spec.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
             free_at = min(free_at, attempt.finished_at + backoff_ms)
     by_hand = run.budget_at is not None and attempt.number <= run.budget_from
     return min(free_at, run.budget_at or 0) if by_hand else free_at
@@ -149,17 +149,19 @@ def _ended_at_target(rest: Rest, attempt: Attempt) -> int | None:
 
     The target said so, or was not heard of until its own lease was out, which no executor's lease has a part in.
     """
-    if rest.row.completion is not Completion.CALLBACK or attempt.started_at is None or attempt.status is not None:
+    if rest.row.spec.completion is not Completion.CALLBACK or attempt.started_at is None or attempt.status is not None:
         return None
     if attempt.outcome is Outcome.FAILED:
         return attempt.finished_at
-    lease_ms = min(rest.row.heartbeat_seconds or rest.row.timeout_seconds, rest.row.timeout_seconds) * SECOND_MS
+    lease_ms = (
+        min(rest.row.spec.heartbeat_seconds or rest.row.spec.timeout_seconds, rest.row.spec.timeout_seconds) * SECOND_MS
+    )
     return max(attempt.started_at + lease_ms, attempt.finished_at or 0) + rest.rules.margin_ms
 
 
 def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
     """From the first call of a guarded run to its end, through all its retries, no other run of its job is called."""
-    if rest.row.overlap is OverlapPolicy.ALLOW:
+    if rest.row.spec.overlap is OverlapPolicy.ALLOW:
         return
     guarded = {row.id: row for row in rest.runs if row.id.origin in GUARDED}
     called = {run: [(at, call.attempt) for at, call in rest.calls if call.run == run] for run in guarded}

@@ -27,7 +27,7 @@ COUNT = 3
 
 def _instants(job: Job) -> list[int]:
     from_at = NOW - 7 * DAY_MS
-    return list(instants(job.schedule, from_at, from_at + COUNT * MINUTE_MS))
+    return list(instants(job.spec.schedule, from_at, from_at + COUNT * MINUTE_MS))
 
 
 def _create(play: Play, overlap: OverlapPolicy = OverlapPolicy.ALLOW, pace: int = 0) -> None:

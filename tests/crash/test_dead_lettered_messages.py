@@ -11,8 +11,7 @@ from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, guarded
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState

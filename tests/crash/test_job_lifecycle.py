@@ -13,8 +13,7 @@ from tests.crash.stage import Memory, Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import RunState

@@ -13,7 +13,7 @@ from tests.engine.service import KEY
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import Origin
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
+from timeball.domain.job import JobStatus, with_spec
 from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule, fires
 from timeball.engine.change import Outcome, pause, resume, revise
@@ -34,8 +34,8 @@ def _resume(play: Play) -> None:
 
 
 def _reschedule(play: Play, points: Points | None = None) -> None:
-    job = replace(play.job(KEY), work=WORK)
-    (changed,) = revise(play.world(points), [(job, replace(spec("job", NEW), catch_up=job.catch_up))])
+    job = with_spec(play.job(KEY), work=WORK)
+    (changed,) = revise(play.world(points), [(job, replace(spec("job", NEW), catch_up=job.spec.catch_up))])
     assert changed.outcome is Outcome.DONE
 
 
@@ -60,8 +60,10 @@ CASES = {
     # The job, two runs queued again, sent, out of the index; the intent.
     "a resume": Case((_pause,), _resume, lambda play: not _is_paused(play), OLD, 16),
     # What is due of the old schedule; the job; rows for late inserts; superseded runs; the intent; what is due now.
-    "a reschedule": Case((), _reschedule, lambda play: play.job(KEY).schedule == NEW, NEW, 22),
-    "a reschedule of a paused job": Case((_pause,), _reschedule, lambda play: play.job(KEY).schedule == NEW, NEW, 6),
+    "a reschedule": Case((), _reschedule, lambda play: play.job(KEY).spec.schedule == NEW, NEW, 22),
+    "a reschedule of a paused job": Case(
+        (_pause,), _reschedule, lambda play: play.job(KEY).spec.schedule == NEW, NEW, 6
+    ),
 }
 
 
@@ -137,7 +139,7 @@ def _rescheduled_under_way(stage: Stage, point: int | None) -> int:
     def meanwhile() -> None:
         with nullcontext() if point is None else pytest.raises(Crash):
             _reschedule(play, points)
-        if play.job(KEY).schedule != NEW:
+        if play.job(KEY).spec.schedule != NEW:
             _reschedule(play)
 
     play.caller.meanwhile = meanwhile

@@ -23,8 +23,7 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
@@ -140,7 +139,7 @@ def test_a_row_that_cannot_be_planned_at_the_head_of_its_bucket_lets_those_behin
     assert isinstance(play.store, MemoryStore)
     for name in broken:
         key = JobKey("acme", name)
-        play.store.jobs[key] = replace(play.store.jobs[key], schedule=Schedule(Cron("not a cron", "UTC")))
+        play.store.jobs[key] = with_spec(play.store.jobs[key], schedule=Schedule(Cron("not a cron", "UTC")))
     service.until(at(30))
     assert [(call.run.job.job_id, called_at) for called_at, call in service.target.calls] == [
         (name, at(6)) for name in sound

@@ -65,7 +65,7 @@ def test_a_scan_stopped_anywhere_and_repeated_leaves_one_row_for_each_due_instan
         assert_each_instant_has_one_row(rest, scanned_through)
         assert_each_run_was_called_once(rest)
         assert_all_is_well(rest)
-        if job.schedule.is_one_off:
+        if job.spec.schedule.is_one_off:
             assert [row.state for row in rest.runs] == [RunState.SUCCEEDED]
             assert rest.row.status is JobStatus.COMPLETED
 

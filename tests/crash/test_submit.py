@@ -16,8 +16,7 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.aws.writes import Write, Writer, Written
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import HttpTarget, JobStatus, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import HttpTarget, JobSpec, JobStatus, Work
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import revise
@@ -121,7 +120,7 @@ def test_a_change_of_a_large_payload_stopped_between_its_rows_leaves_the_old_one
     for left in stage.crashes(play, lambda play: revise(play.world(), [(job, new)]), 2):
         (stands,) = left.store.jobs.read([KEY], with_work=True)
         assert stands is not None
-        assert (stands.work, stands.version) in ((old.work, 1), (new.work, 2))
+        assert (stands.spec.work, stands.version) in ((old.work, 1), (new.work, 2))
         left.run_on(KEY, to_its_end=True)
-        assert [call.work for _, call in left.caller.calls] == [stands.work]
+        assert [call.work for _, call in left.caller.calls] == [stands.spec.work]
         assert_all_is_well(at_rest(left, left.job(KEY)))

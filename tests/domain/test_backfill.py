@@ -20,7 +20,7 @@ from timeball.domain.backfill import (
 )
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, Priority, Work
+from timeball.domain.job import HttpTarget, Job, JobSpec, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
@@ -30,7 +30,12 @@ NOW = parse_instant("2026-11-21T09:30:00Z")
 FIRST = NOW - DAY_MS
 KEY = BackfillKey(JobKey("acme", "job"), "bf1")
 JOB = Job(
-    KEY.job, Schedule(Every(60, NOW), start_at=NOW, end_at=NOW + DAY_MS), Work(HttpTarget("https://x.example")), 3, 0, 0
+    JobSpec(
+        KEY.job, Schedule(Every(60, NOW), start_at=NOW, end_at=NOW + DAY_MS), Work(HttpTarget("https://x.example"))
+    ),
+    shard=3,
+    created_at=0,
+    updated_at=0,
 )
 
 
@@ -218,4 +223,4 @@ def test_a_range_lies_where_one_likes_whatever_the_jobs_own_window() -> None:
     windowed = Schedule(Cron("0 * * * *"), start_at=NOW, end_at=NOW + HOUR_MS, max_runs=2)
     assert unbounded(windowed) == Schedule(Cron("0 * * * *"))
     assert len(list(instants(windowed, NOW - DAY_MS, NOW + DAY_MS))) == 48
-    assert new_backfill(KEY, JOB, [FIRST], 0, OverlapPolicy.ALLOW, NOW).schedule == unbounded(JOB.schedule)
+    assert new_backfill(KEY, JOB, [FIRST], 0, OverlapPolicy.ALLOW, NOW).schedule == unbounded(JOB.spec.schedule)

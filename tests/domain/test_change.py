@@ -10,8 +10,8 @@ from timeball.domain.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_th
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Intent, Job, JobStatus, Priority, Verb, Work, settled
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import HttpTarget, Intent, Job, JobSpec, JobStatus, Priority, Verb, Work, settled, with_spec
+from timeball.domain.new_job import new_job
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import At, Cron, Every, Schedule
@@ -73,19 +73,19 @@ REVISIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", REVISIONS)
 def test_a_change_beside_the_schedule_raises_the_version_and_supersedes_nothing(case: str) -> None:
     row = revised(JOB, replace(SPEC, **REVISIONS[case]), NOW)
-    assert row == replace(JOB, **REVISIONS[case], version=2, updated_at=NOW)
+    assert row == with_spec(replace(JOB, version=2, updated_at=NOW), **REVISIONS[case])
 
 
 def test_no_change_returns_the_same_row() -> None:
     assert revised(JOB, SPEC, NOW) is JOB
-    without_work = replace(JOB, work=None)
+    without_work = with_spec(JOB, work=None)
     assert revised(without_work, SPEC, NOW) is without_work
 
 
 def test_a_new_schedule_counts_from_now_and_remembers_the_old_plan() -> None:
     hourly = Schedule(Cron("0 * * * *"))
     row = revised(replace(JOB, plan_failures=3), replace(SPEC, schedule=hourly), NOW)
-    assert (row.schedule, row.next_fire_at, row.due_at) == (hourly, NOW + 30 * MINUTE_MS, NOW)
+    assert (row.spec.schedule, row.next_fire_at, row.due_at) == (hourly, NOW + 30 * MINUTE_MS, NOW)
     assert (row.plan_failures, row.final_fire_at) == (0, None)
     assert row.intent == Intent(Verb.RESCHEDULE, NOW, NOW + MINUTE_MS, MINUTELY)
     assert (row.status, _versions(row)) == (JobStatus.PENDING, (2, 2))
@@ -135,12 +135,14 @@ COUNTED = {
 @pytest.mark.parametrize("case", COUNTED)
 def test_fires_that_were_planned_ahead_count_back(case: str) -> None:
     one = COUNTED[case]
-    row = replace(
-        JOB,
+    row = with_spec(
+        replace(
+            JOB,
+            next_fire_at=None if one.next_fire is None else NOW + one.next_fire * SECOND_MS,
+            final_fire_at=None if one.final is None else NOW + one.final * SECOND_MS,
+            runs_planned=one.planned,
+        ),
         schedule=EVERY_SECOND,
-        next_fire_at=None if one.next_fire is None else NOW + one.next_fire * SECOND_MS,
-        final_fire_at=None if one.final is None else NOW + one.final * SECOND_MS,
-        runs_planned=one.planned,
     )
     after = revised(row, replace(SPEC, schedule=replace(MINUTELY, max_runs=10)), NOW)
     assert (after.runs_planned, after.final_fire_at) == (one.kept, None)

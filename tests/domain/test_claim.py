@@ -10,7 +10,7 @@ from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim, he
 from timeball.domain.host import Admission
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, JobStatus, Work
+from timeball.domain.job import HttpTarget, Job, JobSpec, JobStatus, Work, with_spec
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
@@ -20,13 +20,15 @@ NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000)
 KEY = JobKey("acme", "job")
 JOB = Job(
-    KEY,
-    Schedule(Every(60, NOW - 600 * MINUTE_MS)),
-    Work(HttpTarget("https://x.example")),
-    0,
-    0,
-    0,
-    retry=RetryPolicy(max_retries=2),
+    JobSpec(
+        KEY,
+        Schedule(Every(60, NOW - 600 * MINUTE_MS)),
+        Work(HttpTarget("https://x.example")),
+        retry=RetryPolicy(max_retries=2),
+    ),
+    shard=0,
+    created_at=0,
+    updated_at=0,
 )
 RUN = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 LEASED = {"state": RunState.RUNNING, "attempt": 1, "owner": "a", "lease_until": NOW - 5_000}
@@ -45,6 +47,10 @@ class Case:
     decision: Decision
     run: dict[str, Any] | None
     job: dict[str, Any] | None
+
+
+def asks(**changes: Any) -> dict[str, Any]:
+    return {"spec": replace(JOB.spec, **changes)}
 
 
 def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
@@ -70,21 +76,21 @@ CASES = {
     "the latest that was missed": Case(CLAIM, fire(-2), {}),
     "late, but not missed": Case(CLAIM, fire(-1), {}),
     "the latest that was missed, but it is too old": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), {"catch_up": CatchUp(max_age_seconds=60)}
+        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), asks(catch_up=CatchUp(max_age_seconds=60))
     ),
     "missed, under a policy that skips": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), {"catch_up": CatchUp(CatchUpPolicy.SKIP)}
+        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), asks(catch_up=CatchUp(CatchUpPolicy.SKIP))
     ),
-    "the oldest of those that are caught up": Case(CLAIM, fire(-3), {"catch_up": CatchUp(CatchUpPolicy.ALL, 2)}),
+    "the oldest of those that are caught up": Case(CLAIM, fire(-3), asks(catch_up=CatchUp(CatchUpPolicy.ALL, 2))),
     "the second of those that are caught up: a second later": Case(
-        Decision(Action.PUT_OFF, wait_until=NOW + 1_000), fire(-2), {"catch_up": CatchUp(CatchUpPolicy.ALL, 2)}
+        Decision(Action.PUT_OFF, wait_until=NOW + 1_000), fire(-2), asks(catch_up=CatchUp(CatchUpPolicy.ALL, 2))
     ),
     "missed, but its start was moved by jitter": Case(
-        CLAIM, {**fire(-3), "not_before": NOW - 60_000}, {"jitter_seconds": 300}
+        CLAIM, {**fire(-3), "not_before": NOW - 60_000}, asks(jitter_seconds=300)
     ),
     "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
     "missed, but it was handed the guard": Case(CLAIM, fire(-3), {"holder": fire(-3)["id"]}),
-    "a one-off is never missed": Case(CLAIM, fire(-600), {"schedule": ONE_OFF}),
+    "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
     "a retry is never missed": Case(CLAIM, {**STARTED, **fire(-3)}, {}),
     "the job is paused": Case(Decision(Action.WAIT, wait_until=NOW + 60_000), {}, {"status": JobStatus.PAUSED}),
@@ -182,7 +188,7 @@ def test_a_run_waits_for_its_host_while_its_patience_and_its_age_allow_and_never
     name: str,
 ) -> None:
     decision, reason, minutes, differs, policy = KEPT[name]
-    job = replace(JOB, retry=RetryPolicy(max_retries=2, max_seconds=300, **policy))
+    job = with_spec(JOB, retry=RetryPolicy(max_retries=2, max_seconds=300, **policy))
     run = replace(RUN, **differs)
     admission = Admission(NOW + int(minutes * MINUTE_MS), reason)
     assert held_back_or_given_up(run, job, NOW, admission) == decision

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import HttpTarget, Job, Work, advanced
+from timeball.domain.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
 from timeball.domain.ledger import closing_row, met, planned_row, skipped_around
 from timeball.domain.planner import SkippedRange, Start
 from timeball.domain.reason import Reason
@@ -15,12 +15,10 @@ from timeball.domain.schedule import At, Every, Schedule
 NOW = 1_000_000
 SECONDLY = Schedule(Every(1, 0))
 JOB = Job(
-    JobKey("acme", "job"),
-    SECONDLY,
-    Work(HttpTarget("https://x.example")),
-    0,
-    0,
-    0,
+    JobSpec(JobKey("acme", "job"), SECONDLY, Work(HttpTarget("https://x.example"))),
+    shard=0,
+    created_at=0,
+    updated_at=0,
     next_fire_at=NOW,
     schedule_version=3,
 )
@@ -114,14 +112,14 @@ STEPS = {
 @pytest.mark.parametrize("name", STEPS)
 def test_a_job_goes_on_behind_the_row_and_the_row_says_whether_it_is_a_run(name: str) -> None:
     case = STEPS[name]
-    job = replace(JOB, schedule=replace(SECONDLY, max_runs=2), runs_planned=case.planned)
+    job = with_spec(replace(JOB, runs_planned=case.planned), schedule=replace(SECONDLY, max_runs=2))
     after = advanced(job, case.row, NOW)
     assert (after.runs_planned, after.next_fire_at, after.final_fire_at) == (case.runs, case.next_at, case.final_at)
 
 
 def test_a_job_at_its_end_is_due_once_more_unless_its_only_run_knows_that_it_is_the_final_one() -> None:
-    recurring = replace(JOB, schedule=replace(SECONDLY, max_runs=1))
-    once = replace(JOB, schedule=Schedule(At(NOW)), final_fire_at=NOW)
+    recurring = with_spec(JOB, schedule=replace(SECONDLY, max_runs=1))
+    once = with_spec(replace(JOB, final_fire_at=NOW), schedule=Schedule(At(NOW)))
     assert advanced(recurring, QUEUED, NOW).due_at == NOW + 60_000
     assert advanced(once, QUEUED, NOW).due_at is None
     assert advanced(once, QUEUED, NOW, is_older=True).due_at == NOW + 60_000

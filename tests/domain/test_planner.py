@@ -9,7 +9,7 @@ import timeball.domain.schedule as schedules
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, Work, advanced, replanned
+from timeball.domain.job import HttpTarget, Job, JobSpec, Work, advanced, replanned, with_spec
 from timeball.domain.ledger import planned_row
 from timeball.domain.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.reason import Reason
@@ -22,7 +22,11 @@ MISFIRE_MS = MINUTE_MS
 
 def job(schedule: Schedule, next_fire_at: int | None) -> Job:
     return Job(
-        JobKey("acme", "job"), schedule, Work(HttpTarget("https://x.example")), 0, 0, 0, next_fire_at=next_fire_at
+        JobSpec(JobKey("acme", "job"), schedule, Work(HttpTarget("https://x.example"))),
+        shard=0,
+        created_at=0,
+        updated_at=0,
+        next_fire_at=next_fire_at,
     )
 
 
@@ -120,7 +124,7 @@ OUTAGES = {
 @pytest.mark.parametrize("name", OUTAGES)
 def test_after_an_outage_runs_what_the_catch_up_policy_allows(name: str) -> None:
     case = OUTAGES[name]
-    row = replace(job(MINUTELY, at(-60 * case.minutes)), catch_up=case.catch_up)
+    row = with_spec(job(MINUTELY, at(-60 * case.minutes)), catch_up=case.catch_up)
     *missed, late, current = plans(row)
     caught_up = [(one.fire_at, one.not_before) for one in missed if isinstance(one, Start)]
     skipped = [planned_row(row, one, NOW, NOW).count for one in missed if isinstance(one, SkippedRange)]
@@ -134,9 +138,9 @@ def test_after_an_outage_runs_what_the_catch_up_policy_allows(name: str) -> None
 def test_the_claim_decides_about_each_fire_as_a_plan_of_the_same_moment_would(
     period: int, policy: CatchUpPolicy
 ) -> None:
-    row = replace(job(Schedule(Every(period, at(-86_400))), at(-400)), catch_up=CatchUp(policy, 3))
+    row = with_spec(job(Schedule(Every(period, at(-86_400))), at(-400)), catch_up=CatchUp(policy, 3))
     starts = {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
-    for fire_at in fires(row.schedule, at(-400), NOW):
+    for fire_at in fires(row.spec.schedule, at(-400), NOW):
         late = may_start_at(row, fire_at, fire_at, NOW, MISFIRE_MS)
         assert (None if late is None else max(late, fire_at)) == (
             None if fire_at not in starts else max(starts[fire_at], fire_at)
@@ -146,14 +150,14 @@ def test_the_claim_decides_about_each_fire_as_a_plan_of_the_same_moment_would(
 
 
 def test_a_run_that_was_put_off_to_be_caught_up_is_late_only_from_then_on() -> None:
-    row = replace(job(Schedule(Every(60, at(-86_400))), at(-600)), catch_up=CatchUp(ALL, 3))
+    row = with_spec(job(Schedule(Every(60, at(-86_400))), at(-600)), catch_up=CatchUp(ALL, 3))
     assert may_start_at(row, at(-180), at(-60), NOW, MISFIRE_MS) == at(-60)
     assert may_start_at(row, at(-180), at(-61), NOW, MISFIRE_MS) == at(1)
     assert may_start_at(row, at(-300), at(-61), NOW, MISFIRE_MS) is None
 
 
 def test_jitter_moves_the_start_and_never_the_fire_and_is_no_lateness() -> None:
-    row = replace(job(MINUTELY, at(-120)), jitter_seconds=600)
+    row = with_spec(job(MINUTELY, at(-120)), jitter_seconds=600)
     starts = {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
     assert list(starts) == [at(-120), at(-60), NOW]
     assert all(0 <= not_before - fire_at < 600_000 for fire_at, not_before in starts.items())
@@ -185,7 +189,7 @@ def test_a_plan_of_a_job_a_hundred_thousand_instants_behind_takes_no_more_steps_
     for behind in (2_000, 100_000):
         steps = 0
         row = job(Schedule(Cron("* * * * *")), at(-60 * behind))
-        planned(replace(row, catch_up=CatchUp(policy, 100, 366 * 86_400)))
+        planned(with_spec(row, catch_up=CatchUp(policy, 100, 366 * 86_400)))
         counts.append(steps)
     assert counts[1] < 1.2 * counts[0]
     assert max(counts) < 10 * MAX_STEPS
@@ -212,5 +216,5 @@ def test_a_one_off_never_misfires() -> None:
 
 def test_a_window_whose_last_fires_were_all_missed_ends_with_the_last_of_them() -> None:
     window = Schedule(Every(60, at(-1200)), end_at=at(-600))
-    row = replace(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP))
+    row = with_spec(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP))
     assert planned(row) == SkippedRange(at(-1200), at(-600), Reason.MISFIRED)

@@ -7,22 +7,24 @@ import pytest
 from timeball.domain.catch_up import CatchUp
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import Intent, Job, Looked, RuleSet, Verb
+from timeball.domain.job import Intent, Job, JobSpec, Looked, RuleSet, Verb, with_spec
 from timeball.domain.reach import earliest_live, first_window, is_noted, looked, next_window, noted, revised_from
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import At, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 JOB = Job(
-    JobKey("acme", "job"),
-    Schedule(Every(60, NOW)),
-    None,
-    0,
-    NOW,
-    NOW,
-    retry=RetryPolicy(max_retries=0),
-    timeout_seconds=3600,
-    catch_up=CatchUp(max_age_seconds=60),
+    JobSpec(
+        JobKey("acme", "job"),
+        Schedule(Every(60, NOW)),
+        None,
+        retry=RetryPolicy(max_retries=0),
+        timeout_seconds=3600,
+        catch_up=CatchUp(max_age_seconds=60),
+    ),
+    shard=0,
+    created_at=NOW,
+    updated_at=NOW,
     rules=RuleSet(),
 )
 BY_POLICY = NOW - HOUR_MS - 10 * MINUTE_MS - MINUTE_MS - DAY_MS
@@ -35,8 +37,8 @@ def _earliest(job: Job, now: int = NOW) -> int:
 
 def test_a_change_looks_back_as_far_as_the_policies_let_a_run_live() -> None:
     assert _earliest(JOB) == BY_POLICY
-    assert _earliest(replace(JOB, timeout_seconds=60)) == BY_POLICY + 59 * MINUTE_MS
-    assert _earliest(replace(JOB, schedule=Schedule(At(NOW)))) == 0
+    assert _earliest(with_spec(JOB, timeout_seconds=60)) == BY_POLICY + 59 * MINUTE_MS
+    assert _earliest(with_spec(JOB, schedule=Schedule(At(NOW)))) == 0
 
 
 def test_it_looks_back_from_where_a_pause_or_a_change_began_that_is_not_settled_yet() -> None:
@@ -60,15 +62,15 @@ def test_a_note_is_made_again_before_it_may_be_dropped() -> None:
     job = noted(JOB, long_ago, NOW)
     assert [is_noted(job, at, NOW + 5 * MINUTE_MS - 1) for at in (long_ago - 1, long_ago, NOW)] == [False, True, True]
     assert not is_noted(job, long_ago, NOW + 5 * MINUTE_MS)
-    assert is_noted(replace(JOB, schedule=Schedule(At(NOW))), 0, NOW), "all of a one-off is looked through anyway"
+    assert is_noted(with_spec(JOB, schedule=Schedule(At(NOW))), 0, NOW), "all of a one-off is looked through anyway"
 
 
 def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() -> None:
-    shorter = replace(JOB, timeout_seconds=60)
+    shorter = with_spec(JOB, timeout_seconds=60)
     after = revised_from(JOB, shorter, NOW, 60 * SECOND_MS)
     assert _earliest(after) == BY_POLICY
     assert revised_from(shorter, JOB, NOW, 60 * SECOND_MS) == JOB
-    recurring = revised_from(replace(JOB, schedule=Schedule(At(NOW))), JOB, NOW, 60 * SECOND_MS)
+    recurring = revised_from(with_spec(JOB, schedule=Schedule(At(NOW))), JOB, NOW, 60 * SECOND_MS)
     assert _earliest(recurring) == 0
 
 
@@ -98,14 +100,14 @@ def test_a_look_goes_back_window_by_window_as_wide_as_time_allows(case: str) -> 
 
 
 def test_the_look_of_a_one_off_is_one_window() -> None:
-    window = first_window(None, _earliest(replace(JOB, schedule=Schedule(At(NOW)))), NOW)
+    window = first_window(None, _earliest(with_spec(JOB, schedule=Schedule(At(NOW)))), NOW)
     assert window is not None
     assert (window.from_at, window.through_at) == (0, LATEST)
     assert next_window(window, 0, 10) is None
 
 
 def test_a_look_by_the_default_policies_is_three_windows_where_each_is_quick() -> None:
-    defaults = replace(JOB, retry=RetryPolicy(), timeout_seconds=300, catch_up=CatchUp())
+    defaults = with_spec(JOB, retry=RetryPolicy(), timeout_seconds=300, catch_up=CatchUp())
     reach_at = _earliest(defaults)
     windows, window = 0, first_window(None, reach_at, NOW)
     while window is not None:

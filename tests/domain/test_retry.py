@@ -8,7 +8,7 @@ import pytest
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS
-from timeball.domain.job import Guarantee, Job
+from timeball.domain.job import Guarantee, Job, JobSpec, with_spec
 from timeball.domain.outcome import after_attempt, lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import Jitter, RetryPolicy, decide_retry, longest_life_ms
@@ -108,7 +108,7 @@ def test_the_timetable_shows_the_longest_waits_and_the_longest_life_holds_them_a
     assert longest_life_ms(replace(PLAIN, max_age_seconds=20), 30) == (20 + 4 * 30) * 1_000 + waiting_for_its_host_ms
 
 
-JOB = Job(KEY, Schedule(At(0)), None, 0, 0, 0, retry=PLAIN)
+JOB = Job(JobSpec(KEY, Schedule(At(0)), None, retry=PLAIN), shard=0, created_at=0, updated_at=0)
 CALLED = Attempt(1, Outcome.FAILED, 0, 0, 5)
 ONCE = {"delivery": Guarantee.AT_MOST_ONCE}
 
@@ -158,7 +158,7 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, RunState, Reaso
 def test_an_attempt_makes_of_its_run_what_its_outcome_says(case: str) -> None:
     run, job, attempt, state, reason = OUTCOMES[case]
     ended = replace(CALLED, **attempt)
-    row = after_attempt(replace(RUN, **run), replace(JOB, **job), ended, 10)
+    row = after_attempt(replace(RUN, **run), with_spec(JOB, **job), ended, 10)
     assert (row.state, row.reason, row.last) == (state, reason, ended)
     assert (row.due_at is not None) == (state is RunState.RETRYING)
 

@@ -7,8 +7,8 @@ import pytest
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import JobKey, shard_of
 from timeball.domain.instants import LATEST
-from timeball.domain.job import HttpTarget, Work
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import HttpTarget, JobSpec, Work
+from timeball.domain.new_job import new_job
 from timeball.domain.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire
 
 # Of each: a schedule, an instant, and the first fire after it.

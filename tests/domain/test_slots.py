@@ -6,8 +6,8 @@ from timeball.domain.backfill import Backfill, BackfillStatus, admitted, new_bac
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import BackfillKey, JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, Work
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import HttpTarget, JobSpec, Work
+from timeball.domain.new_job import new_job
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Every, Schedule
 from timeball.domain.slots import MAX_LINE, Slots, allot

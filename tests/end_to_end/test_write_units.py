@@ -16,10 +16,10 @@ import pytest
 from bench.metering import WRITES, Charges, meter
 from local.emulator import Emulator
 from tests.contract.backends import new_table
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, WORK, Play, spec
 from timeball.aws.store import dynamo_store
 from timeball.domain.instants import HOUR_MS, SECOND_MS
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every
@@ -50,7 +50,7 @@ class Cost:
 
 OFTEN = spec("often", Every(PERIOD_SECONDS, NOW))
 GUARDED = replace(OFTEN, overlap=OverlapPolicy.QUEUE_ONE)
-LARGE = replace(OFTEN.work, payload='"' + 600 * "x" + '"')
+LARGE = replace(WORK, payload='"' + 600 * "x" + '"')
 
 # The budget of the architecture: a fire 6, a one-off 11 with its submission; overlap-guarded 2 more; 1 for each
 # 10 s of running, and 1 for each row of a payload or of an attempt that failed.

@@ -6,8 +6,8 @@ from typing import ParamSpec, TypeVar
 
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, Priority, Work
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.new_job import new_job
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import Run
 from timeball.domain.schedule import Schedule, Timing

@@ -11,8 +11,7 @@ from typing import Self
 from tests.engine.play import NOW, WORK, NotingCaller, Play, inline, spec
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, Priority
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Job, JobSpec, Priority, with_spec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import Schedule, Timing
 from timeball.engine.buckets import Sweeps
@@ -192,7 +191,12 @@ def calls(service: Service) -> list[tuple[float, float]]:
 
 def reschedule(play: Play, timing: Timing | Schedule, points: Points | None = None) -> Changed:
     """Give the job another schedule, and leave the rest of it as it is."""
-    job = replace(play.job(KEY), work=WORK)
-    wanted = replace(spec("job", timing), catch_up=job.catch_up, overlap=job.overlap, jitter_seconds=job.jitter_seconds)
+    job = with_spec(play.job(KEY), work=WORK)
+    wanted = replace(
+        spec("job", timing),
+        catch_up=job.spec.catch_up,
+        overlap=job.spec.overlap,
+        jitter_seconds=job.spec.jitter_seconds,
+    )
     (changed,) = revise(play.world(points), [(job, wanted)])
     return changed

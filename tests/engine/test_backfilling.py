@@ -35,7 +35,7 @@ def begin(service: Service, takes_seconds: float = 0) -> Job:
 
 
 def backfill_of(job: Job, name: str, count: int, pace: int, overlap: OverlapPolicy, now: int = NOW) -> Backfill:
-    fire_times = list(instants(job.schedule, FIRST, FIRST + count * MINUTE_MS))
+    fire_times = list(instants(job.spec.schedule, FIRST, FIRST + count * MINUTE_MS))
     assert len(fire_times) == count
     return new_backfill(BackfillKey(KEY, name), job, fire_times, pace, overlap, now)
 

@@ -10,8 +10,7 @@ from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec, JobStatus
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise

@@ -12,8 +12,7 @@ from tests.engine.service import Service, Target, at
 from timeball.domain.host import Host, HostKey, host_of
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import HttpTarget, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import HttpTarget, JobSpec, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy

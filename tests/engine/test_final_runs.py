@@ -9,8 +9,7 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Completion, JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Completion, JobSpec, JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import Jitter, RetryPolicy
 from timeball.domain.run import RunState

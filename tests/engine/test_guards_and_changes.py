@@ -1,7 +1,5 @@
 """Users meet the overlap guard: triggers, pauses, cancels and new policies while a run is under way, or parked."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.engine.play import NOW, WORK
@@ -18,7 +16,7 @@ from tests.engine.service import (
 )
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
+from timeball.domain.job import JobStatus, with_spec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
@@ -88,9 +86,9 @@ def test_a_run_that_is_parked_runs_after_its_holder_whatever_its_jobs_policy_has
 ) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(5, NOW), max_runs=2), 20)
     service.until(at(11))
-    job = replace(service.play.job(KEY), work=WORK)
+    job = with_spec(service.play.job(KEY), work=WORK)
     assert job.parked is not None
-    revise(service.play.world(), [(job, guarded(overlap, job.schedule))])
+    revise(service.play.world(), [(job, guarded(overlap, job.spec.schedule))])
     service.until(at(100))
     assert states(service) == [RunState.SUCCEEDED] * 2
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -161,7 +159,7 @@ def test_a_parked_run_never_misfires(service: Service) -> None:
 def test_a_reschedule_that_supersedes_the_parked_run_is_settled_at_once(service: Service) -> None:
     job = begin(service, QUEUE_ONE, Every(10, NOW), 30)
     service.until(at(12))
-    read = replace(service.play.job(KEY), work=job.work)
+    read = with_spec(service.play.job(KEY), work=job.spec.work)
     (changed,) = revise(service.play.world(), [(read, guarded(QUEUE_ONE, Every(7, at(14))))])
     assert changed.job is not None
     assert (changed.job.intent, changed.job.parked) == (None, None)
@@ -174,8 +172,8 @@ def test_a_guard_that_comes_with_a_change_of_policy_lets_a_retry_of_before_wait_
     service.target.takes = lambda call: (8 if call.run.fire_at == NOW else 1800) * SECOND_MS
     service.target.statuses = [500]
     service.until(at(2))
-    read = replace(service.play.job(KEY), work=WORK)
-    revise(service.play.world(), [(read, guarded(SKIP, read.schedule))])
+    read = with_spec(service.play.job(KEY), work=WORK)
+    revise(service.play.world(), [(read, guarded(SKIP, read.spec.schedule))])
     service.until(at(14))
     assert states(service) == [RunState.QUEUED, RunState.RUNNING]
     service.until(at(4000))

@@ -7,7 +7,7 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import RunId
-from timeball.domain.job import Completion
+from timeball.domain.job import Completion, with_spec
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At
 from timeball.engine.attempts import INLINE_BYTES
@@ -80,7 +80,7 @@ def test_a_word_that_was_taken_is_taken_again_though_its_job_takes_none_by_now()
     assert _say(play, run_id, "done") is Heard.DONE
     (job,) = play.store.jobs.read([run_id.job])
     assert job is not None
-    answering = replace(job, completion=Completion.ANSWER)
+    answering = with_spec(job, completion=Completion.ANSWER)
     assert play.store.jobs.swap([Swap(job, answering)], NOW)[0].done
     assert _say(play, run_id, "done") is Heard.DONE
     assert _say(play, run_id, "something else") is Heard.NOT_EXPECTED

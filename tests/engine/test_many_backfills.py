@@ -35,7 +35,7 @@ def _hourly(play: Play) -> Job:
 
 
 def _backfills(job: Job, number: int, fires: int, pace: int = 1) -> list[Backfill]:
-    fire_times = list(instants(job.schedule, NOW - 30 * DAY_MS, NOW - 30 * DAY_MS + fires * MINUTE_MS))
+    fire_times = list(instants(job.spec.schedule, NOW - 30 * DAY_MS, NOW - 30 * DAY_MS + fires * MINUTE_MS))
     return [
         new_backfill(BackfillKey(job.key, f"bf{n:04}"), job, fire_times, pace, OverlapPolicy.ALLOW, NOW)
         for n in range(number)

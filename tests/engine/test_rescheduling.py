@@ -10,8 +10,7 @@ from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec, JobStatus, with_spec
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import Outcome, cancel, pause, resume, revise
 
@@ -138,7 +137,7 @@ def test_a_change_of_tags_within_the_look_ahead_supersedes_nothing(service: Serv
     play = service.play
     wanted = begin(play, Every(4, at(4)))
     service.until(at(1))
-    job = replace(play.job(KEY), work=WORK)
+    job = with_spec(play.job(KEY), work=WORK)
     (changed,) = revise(play.world(), [(job, replace(wanted, tags={"a": "b"}))])
     assert changed.job is not None
     assert (changed.job.version, changed.job.schedule_version, changed.job.intent) == (2, 1, None)
@@ -149,7 +148,7 @@ def test_a_change_of_tags_within_the_look_ahead_supersedes_nothing(service: Serv
 def test_a_request_that_changes_nothing_makes_no_new_version(service: Service) -> None:
     wanted = begin(service.play, Every(60, NOW))
     before = service.play.job(KEY)
-    (changed,) = revise(service.play.world(), [(replace(before, work=WORK), wanted)])
+    (changed,) = revise(service.play.world(), [(with_spec(before, work=WORK), wanted)])
     after = service.play.job(KEY)
     assert changed.outcome is Outcome.DONE
     assert (after.version, after.schedule_version, after.updated_at) == (1, 1, before.updated_at)

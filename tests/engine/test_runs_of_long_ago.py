@@ -6,8 +6,7 @@ from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
 from tests.engine.service import KEY, guarded
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS
-from timeball.domain.job import Completion
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Completion, JobSpec, with_spec
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
@@ -71,7 +70,7 @@ def test_a_run_that_began_when_its_job_allowed_a_week() -> None:
     wanted = _daily(spec("job", Every(24 * 3600, NOW)))
     play = _begun(wanted, [202] * 10)
     _work_until(play, 24 * 3.5)
-    revise(play.world(), [(replace(play.job(KEY), work=WORK), replace(wanted, timeout_seconds=60))])
+    revise(play.world(), [(with_spec(play.job(KEY), work=WORK), replace(wanted, timeout_seconds=60))])
     _assert_delete_stops(play, _run(play, 0))
 
 

@@ -9,7 +9,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
+from timeball.domain.job import JobStatus, with_spec
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, retrying
 from timeball.domain.schedule import At, Cron, Every, Schedule
@@ -45,7 +45,7 @@ def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farthe
     play.store_jobs([spec("broken", Every(60, NOW)), spec("sound", Every(60, NOW))])
     assert isinstance(play.store, MemoryStore)
     broken = JobKey("acme", "broken")
-    play.store.jobs[broken] = replace(play.store.jobs[broken], schedule=Schedule(Cron("not a cron", "UTC")))
+    play.store.jobs[broken] = with_spec(play.store.jobs[broken], schedule=Schedule(Cron("not a cron", "UTC")))
     assert play.scan().sent == 1
     waits = []
     for _ in range(4):

@@ -32,7 +32,7 @@ def _store_runs(play: Play, tenant: str, number: int, due_at: int) -> None:
 
 def _store_backfills(play: Play, tenant: str, number: int, due_at: int) -> None:
     job = new_job(replace(spec("job", Every(60, NOW + DAY_MS)), key=JobKey(tenant, "job")), NOW - DAY_MS, 1)
-    fires = list(instants(job.schedule, NOW - DAY_MS, NOW - DAY_MS + 5 * MINUTE_MS))
+    fires = list(instants(job.spec.schedule, NOW - DAY_MS, NOW - DAY_MS + 5 * MINUTE_MS))
     rows = [
         new_backfill(BackfillKey(job.key, f"bf{n}"), job, fires, 1, OverlapPolicy.ALLOW, due_at) for n in range(number)
     ]

@@ -69,7 +69,7 @@ def test_a_retry_of_a_run_with_a_payload_of_its_own_calls_the_target_that_its_jo
     by_hand(service, payload='{"mine": true}', has_payload=True)
     service.until(at(2))
     moved = replace(WORK, target=HttpTarget("https://new.example/hook", "PUT", {"Authorization": "new"}))
-    wanted = replace(spec(KEY.job_id, job.schedule), work=moved)
+    wanted = replace(spec(KEY.job_id, job.spec.schedule), work=moved)
     (read,) = service.play.store.jobs.read([KEY], with_work=True)
     assert read is not None
     revise(service.play.world(), [(read, wanted)])

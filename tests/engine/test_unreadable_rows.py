@@ -1,11 +1,10 @@
 """A row that nobody can make sense of: it is said so, and it stops nothing else."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.instants import MINUTE_MS
+from timeball.domain.job import with_spec
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Cron, Schedule
 from timeball.testing.memory_store import MemoryStore
@@ -18,7 +17,7 @@ def test_one_run_that_cannot_be_decided_about_stops_no_other_of_its_batch(caplog
     (bad,) = play.store_jobs([spec("bad", Cron("* * * * *", "UTC"))])
     play.clock.advance(due_at - NOW)
     play.scan_all()
-    store.jobs[bad.key] = replace(store.jobs[bad.key], schedule=Schedule(Cron("* * * * *", "Mars/Base")))
+    store.jobs[bad.key] = with_spec(store.jobs[bad.key], schedule=Schedule(Cron("* * * * *", "Mars/Base")))
 
     deliveries = play.queue.receive("normal")
     assert len(deliveries) == 10
@@ -35,7 +34,7 @@ def test_a_run_that_cannot_be_decided_about_comes_again_later_and_runs_when_it_c
     play.clock.advance(MINUTE_MS)
     play.scan_all()
     readable = store.jobs[bad.key]
-    store.jobs[bad.key] = replace(readable, schedule=Schedule(Cron("* * * * *", "Mars/Base")))
+    store.jobs[bad.key] = with_spec(readable, schedule=Schedule(Cron("* * * * *", "Mars/Base")))
     play.execute(play.queue.receive("normal"))
     ((_, comes_at),) = play.queue.waiting("normal")
     assert comes_at - play.clock.now() == play.rules.misfire_ms

@@ -132,7 +132,7 @@ def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
     history = story.store.history
     for run_id, arrivals in story.receiver.calls().items():
         jobs = [write.after for write in history.of_job(run_id.job)]
-        if any(job.delivery is Guarantee.AT_LEAST_ONCE for job in jobs):
+        if any(job.spec.delivery is Guarantee.AT_LEAST_ONCE for job in jobs):
             continue
         writes = history.of_run(run_id)
         by_hand = sum(one.before is not None and one.after.budget_at != one.before.budget_at for one in writes)

@@ -100,11 +100,11 @@ class History:
         """Yield each schedule of a job, but for one that had nothing to plan; the last one reigns until `ends_at`."""
         begun, *versions = (write.after for write in self._jobs[key])
         for job in [*versions, None]:
-            if job is None or job.schedule != begun.schedule or job.status is JobStatus.CANCELLED:
-                first_at = first_fire(begun.schedule, begun.updated_at)
+            if job is None or job.spec.schedule != begun.spec.schedule or job.status is JobStatus.CANCELLED:
+                first_at = first_fire(begun.spec.schedule, begun.updated_at)
                 if first_at is not None:
                     ended_at = ends_at if job is None else job.updated_at
-                    yield Reign(begun.schedule, begun.updated_at, first_at, ended_at)
+                    yield Reign(begun.spec.schedule, begun.updated_at, first_at, ended_at)
                 if job is None or job.status is JobStatus.CANCELLED:
                     return
                 begun = job

@@ -16,8 +16,7 @@ from tests.simulation.workers import execute_messages, judge_dead_letters, scan_
 from tests.simulation.world import SimulatedCaller
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, JobStatus, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import HttpTarget, JobSpec, JobStatus, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.buckets import Sweeps

@@ -142,7 +142,7 @@ def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
     for write, before in history.claims():
         start_at = (write.after.claimed_at or 0) if before.state is RunState.RUNNING else before.not_before
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
-        if before.attempts_spent > 0 and not any(_allows(job.retry, before, start_at) for job in jobs):
+        if before.attempts_spent > 0 and not any(_allows(job.spec.retry, before, start_at) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
 
 
@@ -164,7 +164,7 @@ def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
         if run.work_digest is not None:
             works: list[Work | None] = [story.store.works[key, run.work_digest]]
         else:
-            works = [job.work for job in history.jobs_between(key, (run.claimed_at or 0) - MOST_SKEW_MS, write.at)]
+            works = [job.spec.work for job in history.jobs_between(key, (run.claimed_at or 0) - MOST_SKEW_MS, write.at)]
         payloads = [work.payload for work in works if work is not None]
         if arrival.payload not in payloads:
             yield f"{arrival}, asked for: {payloads}"
@@ -181,7 +181,7 @@ def _cancelled_stays_cancelled(story: Story) -> Iterator[str]:
 def _guarded_runs_come_one_by_one(story: Story) -> Iterator[str]:
     """While a run of a job is under way, or waits for its retry, no other starts, unless the job ever allowed it."""
     history = story.store.history
-    allowed = {write.after.key for write in history.jobs if write.after.overlap is OverlapPolicy.ALLOW}
+    allowed = {write.after.key for write in history.jobs if write.after.spec.overlap is OverlapPolicy.ALLOW}
     under_way: dict[JobKey, dict[RunId, Run]] = defaultdict(dict)
     for write in history.runs:
         before, after = write.before, write.after
@@ -249,21 +249,21 @@ def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]
         if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited:
             continue
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
-        if any(job.overlap is not OverlapPolicy.ALLOW or job.schedule.is_one_off for job in jobs):
+        if any(job.spec.overlap is not OverlapPolicy.ALLOW or job.spec.schedule.is_one_off for job in jobs):
             continue
         if not any(_may_be_late(story, job, before, write.after.claimed_at or write.at) for job in jobs):
             yield f"{write} is too late for {jobs[-1]}"
 
 
 def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
-    regular_at = run.id.fire_at + job.jitter_seconds * SECOND_MS
+    regular_at = run.id.fire_at + job.spec.jitter_seconds * SECOND_MS
     was_put_off = run.not_before > regular_at
     if not was_put_off and claimed_at <= regular_at + story.rules.misfire_ms:
         return True
-    allowed = job.catch_up.limit
+    allowed = job.spec.catch_up.limit
     decided_at = run.not_before - max(allowed - 1, 0) * PACE_MS if was_put_off else claimed_at
-    missed_before = decided_at - story.rules.misfire_ms - job.jitter_seconds * SECOND_MS
-    missed = islice(fires(job.schedule, run.id.fire_at, missed_before - 1), allowed + 1)
+    missed_before = decided_at - story.rules.misfire_ms - job.spec.jitter_seconds * SECOND_MS
+    missed = islice(fires(job.spec.schedule, run.id.fire_at, missed_before - 1), allowed + 1)
     return sum(1 for _ in missed) <= allowed
 
 

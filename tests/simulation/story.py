@@ -180,7 +180,9 @@ class Story:
             if job.final_fire_at is None or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
                 continue
             final = self.store.runs.get(RunId(key, job.final_fire_at, Origin.SCHEDULE))
-            waits = job.next_fire_at is not None or (job.status is JobStatus.PAUSED and not job.schedule.is_one_off)
+            waits = job.next_fire_at is not None or (
+                job.status is JobStatus.PAUSED and not job.spec.schedule.is_one_off
+            )
             if final is not None and final.is_terminal and not waits:
                 found.append((job, final))
         return found

@@ -9,8 +9,7 @@ from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import BackfillKey, JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
@@ -140,10 +139,10 @@ class _User(Client):
             job = await self._read(key)
             spec = wanted
             if change == "tags":
-                spec = replace(spec, schedule=job.schedule, overlap=job.overlap)
-            elif change == "instant" and isinstance(job.schedule.timing, At):
+                spec = replace(spec, schedule=job.spec.schedule, overlap=job.spec.overlap)
+            elif change == "instant" and isinstance(job.spec.schedule.timing, At):
                 later = At(self.process.now() + story.random.randrange(60_000))
-                spec = replace(spec, schedule=replace(job.schedule, timing=later), overlap=job.overlap)
+                spec = replace(spec, schedule=replace(job.spec.schedule, timing=later), overlap=job.spec.overlap)
             try:
                 answer = await self.request("revise", key, revise, [(job, spec)])
             except ValueError:
@@ -166,7 +165,7 @@ class _User(Client):
         story, draw = self.story, self.story.random
         job = await self._read(key)
         now = self.process.now()
-        fire_times = list(instants(job.schedule, now - draw.choice((10_000, 60_000)), now))[:8]
+        fire_times = list(instants(job.spec.schedule, now - draw.choice((10_000, 60_000)), now))[:8]
         if not fire_times or not job.is_open:
             return
         name, policy = f"bf{next(story.names)}", draw.choice(tuple(OverlapPolicy))

@@ -33,7 +33,7 @@ def create_backfill(edge: Edge, request: Request) -> Reply:
 def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Reply:
     if job.status is JobStatus.CANCELLED:
         raise job_cancelled()
-    found, errors = fire_times(job.schedule, wanted)
+    found, errors = fire_times(job.spec.schedule, wanted)
     if errors:
         raise invalid(errors)
     if wanted.is_dry:

@@ -111,30 +111,30 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
     following = [format_instant(at) for at in upcoming(job, now)]
     return JobAnswer(
         job_id=job.key.job_id,
-        name=job.name,
+        name=job.spec.name,
         status=job.status,
         next_run_at=following[0] if following else None,
         next_runs=following,
         **_work_fields(job),
         **_schedule_fields(job),
-        priority=job.priority,
-        max_retries=job.retry.max_retries,
+        priority=job.spec.priority,
+        max_retries=job.spec.retry.max_retries,
         retry_policy=RetryPolicyAnswer(
-            base_seconds=job.retry.base_seconds,
-            factor=job.retry.factor,
-            max_seconds=job.retry.max_seconds,
-            jitter=job.retry.jitter,
-            max_age_seconds=job.retry.max_age_seconds,
-            retry_on=[str(cause) for cause in job.retry.retry_on],
+            base_seconds=job.spec.retry.base_seconds,
+            factor=job.spec.retry.factor,
+            max_seconds=job.spec.retry.max_seconds,
+            jitter=job.spec.retry.jitter,
+            max_age_seconds=job.spec.retry.max_age_seconds,
+            retry_on=[str(cause) for cause in job.spec.retry.retry_on],
         ),
-        retry_timetable=[_seconds(wait_ms) for wait_ms in job.retry.timetable()],
-        timeout_seconds=job.timeout_seconds,
-        completion=job.completion,
-        heartbeat_seconds=job.heartbeat_seconds,
-        delivery=job.delivery,
+        retry_timetable=[_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
+        timeout_seconds=job.spec.timeout_seconds,
+        completion=job.spec.completion,
+        heartbeat_seconds=job.spec.heartbeat_seconds,
+        delivery=job.spec.delivery,
         **_recurring_fields(job),
-        overlap_policy=job.overlap,
-        tags=job.tags,
+        overlap_policy=job.spec.overlap,
+        tags=job.spec.tags,
         schedule_rules=rules_answer(job.rules),
         paused_at=time_of(job.paused_at),
         created_at=format_instant(job.created_at),
@@ -168,29 +168,29 @@ def upcoming(job: Job, now: int, count: int = SHOWN) -> tuple[int, ...]:
 
 def _recurring_fields(job: Job) -> dict[str, Any]:
     """Return what only a recurring job has."""
-    if job.schedule.is_one_off:
+    if job.spec.schedule.is_one_off:
         return {"catch_up": None, "jitter_seconds": None}
-    counted = job.catch_up.policy is CatchUpPolicy.ALL
+    counted = job.spec.catch_up.policy is CatchUpPolicy.ALL
     catch_up = CatchUpAnswer(
-        policy=job.catch_up.policy,
-        max_runs=job.catch_up.max_runs if counted else None,
-        max_age_seconds=job.catch_up.max_age_seconds,
+        policy=job.spec.catch_up.policy,
+        max_runs=job.spec.catch_up.max_runs if counted else None,
+        max_age_seconds=job.spec.catch_up.max_age_seconds,
     )
-    return {"catch_up": catch_up, "jitter_seconds": job.jitter_seconds}
+    return {"catch_up": catch_up, "jitter_seconds": job.spec.jitter_seconds}
 
 
 def _work_fields(job: Job) -> dict[str, Any]:
-    if job.work is None:
+    if job.spec.work is None:
         return {"target": None, "payload": None}
-    target = job.work.target
+    target = job.spec.work.target
     return {
         "target": TargetAnswer(type="http", url=target.url, method=target.method, headers=target.headers),
-        "payload": None if job.work.payload is None else json.loads(job.work.payload),
+        "payload": None if job.spec.work.payload is None else json.loads(job.spec.work.payload),
     }
 
 
 def _schedule_fields(job: Job) -> dict[str, Any]:
-    schedule = job.schedule
+    schedule = job.spec.schedule
     fields: dict[str, Any] = dict.fromkeys(_WHEN)
     match schedule.timing:
         case At(at):
@@ -219,11 +219,11 @@ def _seconds(milliseconds: int) -> int | float:
 def _dispatched(job: Job, now: int) -> Iterator[int]:
     """Yield the fires to come whose runs wait in the queue already."""
     last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
-    return iter(()) if last_at is None else fires(job.schedule, now, last_at)
+    return iter(()) if last_at is None else fires(job.spec.schedule, now, last_at)
 
 
 def _planned(job: Job) -> Iterator[int]:
     if job.next_fire_at is None:
         return iter(())
-    left = None if job.schedule.max_runs is None else max(0, job.schedule.max_runs - job.runs_planned)
-    return islice(fires(job.schedule, job.next_fire_at, LATEST), left)
+    left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
+    return islice(fires(job.spec.schedule, job.next_fire_at, LATEST), left)

@@ -1,7 +1,6 @@
 """What a user changes about a job: cancel, pause, resume, patch. Each answers with the job, and the runs under way."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
@@ -12,8 +11,7 @@ from functions.api.jobs.answers import job_answer
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.spec import closed_target, never_fires, spec_of
 from timeball.domain.errors import InvalidSchedule
-from timeball.domain.job import Job
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Job, JobSpec, with_spec
 from timeball.domain.schedule import first_fire
 from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
 from timeball.engine.change import Request as Change
@@ -56,7 +54,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         spec = _spec(edge, job, patch)
         done = _revise(edge.world, job, spec)
         if done.outcome is not Outcome.STALE or version is not None:
-            changed = replace(_changed(done, "change"), work=spec.work)
+            changed = with_spec(_changed(done, "change"), work=spec.work)
             return _answer(edge, changed, done)
     raise ContendedError(f"job {key.job_id} kept changing")
 
@@ -65,7 +63,7 @@ def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.world, [(key, version)])[0]
     changed = _changed(done, name)
-    return _answer(edge, replace(changed, work=read_job_row(edge, key, with_work=True).work), done)
+    return _answer(edge, with_spec(changed, work=read_job_row(edge, key, with_work=True).spec.work), done)
 
 
 def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
@@ -74,9 +72,10 @@ def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     wanted, errors = read_patch(job, patch, now)
     if errors:
         raise invalid(errors)
-    spec = spec_of(wanted, job.key, job.fingerprint or "", now)
-    unfit = never_fires(wanted, spec.schedule, now) if spec.schedule != job.schedule else []
-    if job.work is None or spec.work.target != job.work.target:
+    spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
+    unfit = never_fires(wanted, spec.schedule, now) if spec.schedule != job.spec.schedule else []
+    before, after = job.spec.work, spec.work
+    if before is None or after is None or before.target != after.target:
         unfit += closed_target(wanted, edge.addresses)
     if unfit:
         raise invalid(unfit)

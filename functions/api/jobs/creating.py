@@ -10,8 +10,8 @@ from functions.api.jobs.answers import job_answer
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import closed_target, never_fires, spec_of
 from timeball.domain.ids import JobKey
-from timeball.domain.job import Job
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import Job, JobSpec
+from timeball.domain.new_job import new_job
 from timeball.engine.submit import Submission, submit
 
 
@@ -40,7 +40,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
 
 def _repeated(wanted: JobRequest, spec: JobSpec, standing: Job) -> Reply:
     """Repeat the answer that was given at the job's creation, whatever has become of the job since."""
-    if standing.fingerprint != spec.fingerprint:
+    if standing.spec.fingerprint != spec.fingerprint:
         raise key_conflict()
     first_spec = spec_of(wanted, spec.key, spec.fingerprint, standing.created_at)
     return _created(new_job(first_spec, standing.created_at, shards=1), is_repeated=True)

@@ -24,33 +24,33 @@ _TO_CALL: Final = ("handler", "target")
 
 def document_of(job: Job) -> dict[str, Any]:
     """Return a job that was read with its work as a request body. What need not be said is left out."""
-    if job.work is None:
+    if job.spec.work is None:
         raise ValueError(f"job {job.key.job_id} was read without its work")
     document = {
-        "name": job.name,
-        "target": _target(job.work),
-        **_schedule(job.schedule),
-        "priority": job.priority.value,
-        "overlapPolicy": job.overlap.value,
-        "maxRetries": job.retry.max_retries,
+        "name": job.spec.name,
+        "target": _target(job.spec.work),
+        **_schedule(job.spec.schedule),
+        "priority": job.spec.priority.value,
+        "overlapPolicy": job.spec.overlap.value,
+        "maxRetries": job.spec.retry.max_retries,
         "retryPolicy": {
-            "baseSeconds": job.retry.base_seconds,
-            "factor": job.retry.factor,
-            "maxSeconds": job.retry.max_seconds,
-            "jitter": job.retry.jitter.value,
-            "maxAgeSeconds": job.retry.max_age_seconds,
-            "retryOn": [str(cause) for cause in job.retry.retry_on],
+            "baseSeconds": job.spec.retry.base_seconds,
+            "factor": job.spec.retry.factor,
+            "maxSeconds": job.spec.retry.max_seconds,
+            "jitter": job.spec.retry.jitter.value,
+            "maxAgeSeconds": job.spec.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in job.spec.retry.retry_on],
         },
-        "timeoutSeconds": job.timeout_seconds,
-        "completion": job.completion.value,
-        "heartbeatSeconds": job.heartbeat_seconds,
-        "delivery": job.delivery.value,
-        "tags": dict(job.tags),
+        "timeoutSeconds": job.spec.timeout_seconds,
+        "completion": job.spec.completion.value,
+        "heartbeatSeconds": job.spec.heartbeat_seconds,
+        "delivery": job.spec.delivery.value,
+        "tags": dict(job.spec.tags),
     }
-    if not job.schedule.is_one_off:
-        document |= {"catchUp": _catch_up(job.catch_up), "jitterSeconds": job.jitter_seconds}
+    if not job.spec.schedule.is_one_off:
+        document |= {"catchUp": _catch_up(job.spec.catch_up), "jitterSeconds": job.spec.jitter_seconds}
     said = {name: value for name, value in document.items() if value is not None}
-    return said if job.work.payload is None else {**said, "payload": json.loads(job.work.payload)}
+    return said if job.spec.work.payload is None else {**said, "payload": json.loads(job.spec.work.payload)}
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
@@ -127,9 +127,9 @@ def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iter
 
 def _kept_times(job: Job, request: JobRequest) -> set[str]:
     kept = set()
-    if request.end_at == job.schedule.end_at:
+    if request.end_at == job.spec.schedule.end_at:
         kept.add("endAt")
-    if request.schedule_at is not None and job.schedule.timing == At(request.schedule_at):
+    if request.schedule_at is not None and job.spec.schedule.timing == At(request.schedule_at):
         kept.add("scheduleAt")
     return kept
 

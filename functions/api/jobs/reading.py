@@ -25,7 +25,7 @@ def _own_run(edge: Edge, job: Job, latest: Run | None) -> Run | None:
 
     It may have newer ones beside it that were triggered.
     """
-    timing = job.schedule.timing
+    timing = job.spec.schedule.timing
     if not isinstance(timing, At) or job.status not in (JobStatus.PENDING, JobStatus.FAILED) or latest is None:
         return None
     own = RunId(job.key, timing.at, Origin.SCHEDULE)

@@ -17,7 +17,7 @@ from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFiel
 from timeball.domain.callback import LONGEST_SECONDS
 from timeball.domain.catch_up import MAX_CAUGHT_UP
 from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import JobSpec
 from timeball.domain.retry import RETRIED_BY_DEFAULT
 from timeball.engine.invocation import LONGEST_CALL_SECONDS
 

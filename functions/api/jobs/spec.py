@@ -11,8 +11,7 @@ from timeball.aws.addresses import AddressRules
 from timeball.domain import catch_up, retry
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, Guarantee, HttpTarget, Priority, Work
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Schedule, first_fire
 
@@ -23,7 +22,7 @@ def schedule_of(request: JobRequest, now: int) -> Schedule:
     return Schedule(timing, request.start_at, request.end_at, request.max_runs)
 
 
-def spec_of(request: JobRequest, key: JobKey, fingerprint: str, now: int) -> JobSpec:
+def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int) -> JobSpec:
     """Return what a faultless request asks of the engine. What is not given takes its default."""
     return JobSpec(
         key=key,

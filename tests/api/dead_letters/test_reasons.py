@@ -11,7 +11,7 @@ from tests.api.runs.rows import called, dead
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.claim import held_back_or_given_up
 from timeball.domain.host import Admission
-from timeball.domain.job import Guarantee, Job
+from timeball.domain.job import Guarantee, Job, with_spec
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import FAILURES, Reason
 from timeball.domain.retry import RetryPolicy
@@ -24,7 +24,9 @@ PATH = "/v1/dead-letters"
 def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once: bool = False) -> Run:
     """Return a run whose target has answered its first attempt with a status."""
     run, job = called_of(api)
-    job = replace(job, retry=retry or job.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.delivery)
+    job = with_spec(
+        job, retry=retry or job.spec.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.spec.delivery
+    )
     return after_attempt(run, job, Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), NOW)
 
 

@@ -10,7 +10,7 @@ from tests.api.client import NOW, Api
 from tests.api.jobs.changes import CHANGES, IDS, PATCH, PAUSE, RESUME, Change, ask, patch, put_status, row
 from tests.api.jobs.patches import BERLIN
 from timeball.domain.instants import DAY_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import Job, JobStatus, with_spec
 from timeball.domain.run import RunState, claimed
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
@@ -143,11 +143,7 @@ class TestRaces:
             if len(done) < times:
                 standing = api.store.jobs[swaps[0].before.key]
                 done.append(1)
-                other = replace(
-                    standing,
-                    tags={"by": f"another {len(done)}"},
-                    version=standing.version + 1,
-                )
+                other = with_spec(replace(standing, version=standing.version + 1), tags={"by": f"another {len(done)}"})
                 swap_jobs([Swap(standing, other)], now)
             return swap_jobs(swaps, now)
 
@@ -170,14 +166,14 @@ class TestRaces:
         self.meanwhile(api, 100, monkeypatch)
         answer = patch(api, job, name="n")
         assert (answer.status, answer.body["type"]) == (503, "urn:timeball:problem:unavailable")
-        assert row(api, job).name is None
+        assert row(api, job).spec.name is None
 
     def test_with_a_condition_it_is_refused(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         job = api.create(**BERLIN)
         self.meanwhile(api, 1, monkeypatch)
         answer = ask(api, job, PATCH, If_Match='"1"')
         assert (answer.status, answer.headers["ETag"]) == (412, '"2"')
-        assert row(api, job).name is None
+        assert row(api, job).spec.name is None
 
     @every_change
     def test_a_change_whose_answer_was_lost_is_done_once(self, api: Api, change: Change) -> None:

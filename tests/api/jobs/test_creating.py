@@ -213,10 +213,10 @@ def test_the_engine_gets_values_of_its_own(api: Api) -> None:
         handler=None,
     )
     every, cron, at = api.store.jobs.values()
-    assert isinstance(every.schedule.timing, Every)
+    assert isinstance(every.spec.schedule.timing, Every)
     assert api.work_of(every.key.job_id).payload == '[1,"ü"]'
-    assert cron.schedule.timing == Cron("@daily", "Asia/Tokyo")
-    assert isinstance(at.schedule.timing, At)
+    assert cron.spec.schedule.timing == Cron("@daily", "Asia/Tokyo")
+    assert isinstance(at.spec.schedule.timing, At)
     assert api.work_of(at.key.job_id).target == HttpTarget("http://h/x", "GET")
 
 

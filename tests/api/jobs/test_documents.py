@@ -13,7 +13,8 @@ from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import JobSpec
+from timeball.domain.new_job import new_job
 
 KEY = JobKey("acme", "job")
 

@@ -9,7 +9,8 @@ import timeball.engine.trigger as triggering
 from tests.simulation import targets, users
 from tests.simulation.faults.patching import Fault, Patch
 from timeball.domain.callback import heard_of
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import JobSpec
+from timeball.domain.new_job import new_job
 from timeball.domain.run import Run, RunState
 from timeball.engine import by_hand, dead_letters
 from timeball.engine.callback import Answered, Heard, Word

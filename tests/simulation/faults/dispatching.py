@@ -10,7 +10,7 @@ import timeball.engine.scan as scanning
 import timeball.engine.trigger as triggering
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, advanced, looked_at
+from timeball.domain.job import Job, advanced, looked_at, with_spec
 from timeball.domain.ledger import met, planned_row
 from timeball.domain.planner import SkippedRange
 from timeball.domain.run import Run, RunState
@@ -63,7 +63,7 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
 
                 row = overwrite_job(world, read.key, after, now)
                 writing.has_moved = row is not None
-                writing.job = read if row is None else replace(row, work=read.work)
+                writing.job = read if row is None else with_spec(row, work=read.spec.work)
 
         patch.setattr(dispatching, "_advance", advance)
 

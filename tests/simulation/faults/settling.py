@@ -56,7 +56,7 @@ def _no_closing_row_where_the_new_schedule_has_the_fire(patch: Patch) -> None:
     close = settling._close
 
     def sparing(world: World, job: Job, intent: Intent, now: int) -> None:
-        if intent.next_fire_at is None or not is_occurrence(job.schedule, intent.next_fire_at):
+        if intent.next_fire_at is None or not is_occurrence(job.spec.schedule, intent.next_fire_at):
             close(world, job, intent, now)
 
     patch.setattr(settling, "_close", sparing)

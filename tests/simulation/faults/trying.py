@@ -10,7 +10,7 @@ import timeball.engine.claim as claims
 from tests.simulation.faults.patching import Fault, Patch
 from timeball.domain.attempt import Outcome
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.job import Guarantee, Job
+from timeball.domain.job import Guarantee, Job, with_spec
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy, exhausted
@@ -76,7 +76,7 @@ def _once_more(patch: Patch) -> None:
     decide = outcomes._decide
 
     def deciding_anyway(run: Run, job: Job, *args: object) -> object:
-        return decide(run, replace(job, delivery=Guarantee.AT_LEAST_ONCE), *args)  # type: ignore[arg-type]
+        return decide(run, with_spec(job, delivery=Guarantee.AT_LEAST_ONCE), *args)  # type: ignore[arg-type]
 
     patch.setattr(outcomes, "_decide", deciding_anyway)
 

@@ -8,9 +8,8 @@ from timeball.aws.conclusions import Conclusions
 from timeball.aws.keys import job_key
 from timeball.aws.rows import to_job, work_fields
 from timeball.aws.works import DynamoWorks
-from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey
-from timeball.domain.job import Job
+from timeball.domain.job import Job, with_spec
 from timeball.ports.jobs import Conclusion
 from timeball.ports.rows import Swap, Swapped
 
@@ -35,7 +34,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
         works = dict(zip(named, self._works.read(list(named.items())), strict=True))
         jobs = [to_job(row) if row else None for row in found]
-        return [evolve(job, work=works[job.key]) if job and job.key in works else job for job in jobs]
+        return [with_spec(job, work=works[job.key]) if job and job.key in works else job for job in jobs]
 
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Change each job's row if it has the revision that was read; a new work stands before the row names it."""
@@ -46,8 +45,8 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
             (swap.before.key, str(before["work_digest"]))
             for swap, answer in zip(swaps, answers, strict=True)
             if answer.done
-            and "work_digest" in (before := work_fields(swap.before.work))
-            and before != work_fields(swap.after.work)
+            and "work_digest" in (before := work_fields(swap.before.spec.work))
+            and before != work_fields(swap.after.spec.work)
         ]
         if unnamed:
             self._works.forget(unnamed, now)
@@ -59,7 +58,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
 
 
 def _brings_work(swap: Swap[Job]) -> bool:
-    return swap.before.work is not None and swap.after.work not in (None, swap.before.work)
+    return swap.before.spec.work is not None and swap.after.spec.work not in (None, swap.before.spec.work)
 
 
 def _bare(row: dict[str, Any]) -> Job:
@@ -67,4 +66,4 @@ def _bare(row: dict[str, Any]) -> Job:
 
 
 def _without(job: Job) -> Job:
-    return evolve(job, work=None)
+    return with_spec(job, work=None)

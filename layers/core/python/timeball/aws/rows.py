@@ -45,7 +45,7 @@ from timeball.domain.catch_up import CatchUp
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, RunId
 from timeball.domain.instants import DAY_MS, SECOND_MS
-from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority, Work
+from timeball.domain.job import Completion, Guarantee, Job, JobSpec, JobStatus, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
@@ -67,26 +67,27 @@ class Mapper:
 
     def of_job(self, job: Job, now: int) -> Item:
         """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""
+        spec = job.spec
         row: dict[str, Any] = {
             **job_key(job.key),
-            **work_fields(job.work),
+            **work_fields(spec.work),
             "v": SCHEMA_VERSION,
-            "schedule": schedule_text(job.schedule),
+            "schedule": schedule_text(spec.schedule),
             "shard": job.shard,
             "created_at": job.created_at,
             "listed_at": job.created_at,
             "updated_at": job.updated_at,
-            "name": job.name,
-            "tags": encode(dict(job.tags)) if job.tags else None,
-            "priority": job.priority.value,
-            "retry": encode(asdict(job.retry)) if job.retry != RetryPolicy() else None,
-            "timeout_seconds": job.timeout_seconds,
-            "completion": job.completion.value if job.completion is not Completion.ANSWER else None,
-            "heartbeat_seconds": job.heartbeat_seconds,
-            "delivery": job.delivery.value if job.delivery is not Guarantee.AT_LEAST_ONCE else None,
-            "catch_up": encode(asdict(job.catch_up)) if job.catch_up != CatchUp() else None,
-            "overlap": job.overlap.value if job.overlap is not OverlapPolicy.ALLOW else None,
-            "jitter_seconds": job.jitter_seconds or None,
+            "name": spec.name,
+            "tags": encode(dict(spec.tags)) if spec.tags else None,
+            "priority": spec.priority.value,
+            "retry": encode(asdict(spec.retry)) if spec.retry != RetryPolicy() else None,
+            "timeout_seconds": spec.timeout_seconds,
+            "completion": spec.completion.value if spec.completion is not Completion.ANSWER else None,
+            "heartbeat_seconds": spec.heartbeat_seconds,
+            "delivery": spec.delivery.value if spec.delivery is not Guarantee.AT_LEAST_ONCE else None,
+            "catch_up": encode(asdict(spec.catch_up)) if spec.catch_up != CatchUp() else None,
+            "overlap": spec.overlap.value if spec.overlap is not OverlapPolicy.ALLOW else None,
+            "jitter_seconds": spec.jitter_seconds or None,
             "status": job.status.value,
             "list_key": list_key(job.key, job.status, self.list_shards),
             "paused_at": job.paused_at,
@@ -102,7 +103,7 @@ class Mapper:
             "rules": rules_text(job.rules),
             "live_from": job.live_from,
             "live_noted_at": job.live_noted_at,
-            "fingerprint": job.fingerprint,
+            "fingerprint": spec.fingerprint,
             "version": job.version,
             "schedule_version": job.schedule_version,
             "revision": job.revision,
@@ -221,13 +222,10 @@ def work_fields(work: Work | None) -> Item:
 def to_job(row: dict[str, Any]) -> Job:
     """Return the job that a row holds, with its work if that stands in the row too."""
     key = job_of(row["pk"])
-    return Job(
+    spec = JobSpec(
         key=key,
         schedule=to_schedule(json.loads(row["schedule"])),
         work=to_work(row["work"]) if "work" in row else None,
-        shard=row["shard"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
         name=row.get("name"),
         tags=json.loads(row["tags"]) if "tags" in row else {},
         priority=Priority(row["priority"]),
@@ -239,6 +237,13 @@ def to_job(row: dict[str, Any]) -> Job:
         catch_up=to_catch_up(json.loads(row["catch_up"])) if "catch_up" in row else CatchUp(),
         overlap=OverlapPolicy(row.get("overlap", OverlapPolicy.ALLOW)),
         jitter_seconds=row.get("jitter_seconds", 0),
+        fingerprint=row.get("fingerprint"),
+    )
+    return Job(
+        spec,
+        shard=row["shard"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
         status=JobStatus(row["status"]),
         paused_at=row.get("paused_at"),
         next_fire_at=row.get("next_fire_at"),
@@ -253,7 +258,6 @@ def to_job(row: dict[str, Any]) -> Job:
         live_from=row.get("live_from"),
         live_noted_at=row.get("live_noted_at"),
         rules=to_rules(row),
-        fingerprint=row.get("fingerprint"),
         version=row["version"],
         schedule_version=row["schedule_version"],
         revision=row["revision"],

@@ -37,7 +37,11 @@ class DynamoWorks:
 
     def place(self, jobs: Sequence[Job]) -> None:
         """Write the rows of those jobs' works that are too large for their own."""
-        large = [(job.key, work_text(job.work)) for job in jobs if job.work and "work_digest" in work_fields(job.work)]
+        large = [
+            (job.key, work_text(job.spec.work))
+            for job in jobs
+            if job.spec.work and "work_digest" in work_fields(job.spec.work)
+        ]
         self._write([_row(key, text) for key, text in large], _NEVER)
 
     def forget(self, names: Sequence[tuple[JobKey, str]], now: int) -> None:

@@ -125,7 +125,7 @@ def new_backfill(
     """Return the row of a backfill of these fires (at least one, in order)."""
     return Backfill(
         key=key,
-        schedule=unbounded(job.schedule),
+        schedule=unbounded(job.spec.schedule),
         first_at=fire_times[0],
         last_at=fire_times[-1],
         total=len(fire_times),

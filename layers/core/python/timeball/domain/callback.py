@@ -19,13 +19,13 @@ LONGEST_SECONDS = 7 * 24 * 3600
 
 def is_handed_over(job: Job, status: int | None) -> bool:
     """Say whether an answer leaves its run running until the target's word."""
-    return job.completion is Completion.CALLBACK and status == ACCEPTED
+    return job.spec.completion is Completion.CALLBACK and status == ACCEPTED
 
 
 def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) -> Run:
     """Return the running run as one that waits for its target's word, due when its lease is out."""
-    until = called_at + job.timeout_seconds * SECOND_MS
-    heartbeat_ms = None if job.heartbeat_seconds is None else job.heartbeat_seconds * SECOND_MS
+    until = called_at + job.spec.timeout_seconds * SECOND_MS
+    heartbeat_ms = None if job.spec.heartbeat_seconds is None else job.spec.heartbeat_seconds * SECOND_MS
     callback = Callback(called_at, until, heartbeat_ms)
     lease_until = _lease_until(callback, now)
     return evolve(
@@ -44,7 +44,7 @@ def awaits_word(run: Run, attempt: int) -> bool:
 
 def takes_word(run: Run, job: Job) -> bool:
     """Say whether a target may report on the run: it answered 202, or is just being called and may."""
-    return run.callback is not None or job.completion is Completion.CALLBACK
+    return run.callback is not None or job.spec.completion is Completion.CALLBACK
 
 
 def heard_of(run: Run, now: int) -> Run | None:

@@ -6,8 +6,7 @@ While an intent stands the job stays in the due index, so that a scan finishes w
 from timeball.domain.errors import InvalidSchedule
 from timeball.domain.evolve import evolve
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Intent, Job, JobStatus, Verb
-from timeball.domain.new_job import JobSpec, chosen
+from timeball.domain.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.schedule import Schedule, fires, first_fire
 
 LONGEST_REQUEST_SECONDS = 29
@@ -65,12 +64,13 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
     InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
-    wanted = evolve(job, work=None if job.work is None else spec.work, **chosen(spec))
-    if spec.schedule == job.schedule:
+    work = None if job.spec.work is None else spec.work
+    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint))
+    if spec.schedule == job.spec.schedule:
         if wanted == job:
             return job
         return evolve(wanted, version=job.version + 1, updated_at=now)
-    return _rescheduled(wanted, spec, now)
+    return _rescheduled(job, wanted.spec, now)
 
 
 def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
@@ -81,9 +81,9 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
     return evolve(
-        _asked(job, Verb.RESCHEDULE, now, job.schedule),
+        _asked(job, Verb.RESCHEDULE, now, job.spec.schedule),
         schedule_version=job.schedule_version + 1,
-        schedule=spec.schedule,
+        spec=spec,
         next_fire_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
@@ -94,4 +94,4 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
 def _planned_ahead(job: Job, now: int) -> int:
     """Count the fires from now on that have runs already: they are planned anew, or superseded."""
     written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
-    return sum(1 for _ in fires(job.schedule, now, written_to - 1))
+    return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))

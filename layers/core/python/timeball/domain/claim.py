@@ -97,9 +97,9 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested or job.status is JobStatus.CANCELLED:
         return _cancelled(run)
-    if job.delivery is Guarantee.AT_MOST_ONCE:
+    if job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
-    reason = exhausted(job.retry, run, now)
+    reason = exhausted(job.spec.retry, run, now)
     return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
 
 
@@ -111,14 +111,14 @@ def held_back_or_given_up(run: Run, job: Job, now: int, admission: Admission) ->
     at = max(now, run.not_before)
     until = max(at, admission.until or at)
     if admission.reason is Reason.CIRCUIT_OPEN:
-        patience_left_ms = patience_ms(job.retry) - run.waited_for_host_ms
+        patience_left_ms = patience_ms(job.spec.retry) - run.waited_for_host_ms
         if patience_left_ms <= 0:
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
         until = min(until, at + patience_left_ms)
-        oldest_at = last_begin_at(job.retry, run)
+        oldest_at = last_begin_at(job.spec.retry, run)
         if run.attempt and oldest_at > at:  # the age of a first attempt does not matter
             until = min(until, oldest_at)
-    too_old = exhausted(job.retry, run, until) if run.attempt else None
+    too_old = exhausted(job.spec.retry, run, until) if run.attempt else None
     if too_old is not None:
         return Decision(Action.END, RunState.FAILED, too_old)
     return Decision(Action.HOLD_BACK, reason=admission.reason, wait_until=until)
@@ -130,7 +130,7 @@ def _cancelled(run: Run) -> Decision:
 
 
 def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
-    if not is_occurrence(job.schedule, run.id.fire_at):
+    if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
     waits_for_guard = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
     start_at = run.not_before

@@ -7,6 +7,7 @@ ledger is written. `due_at` is only where the job waits in the due index.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from timeball.domain.catch_up import PACE_MS, CatchUp
 from timeball.domain.evolve import evolve
@@ -121,23 +122,18 @@ class RuleSet:
 
 
 @dataclass(frozen=True)
-class Job:
-    """One row. `work` is None where it was not read: it may stand in a row of its own.
+class JobSpec:
+    """What a user asks for: which job, what it does, when, and under which policies.
 
-    `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
-    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` are the overlap guard
-    (overlap.py). `heartbeat_seconds` is how often a target that answers later must be heard of. `rules`
-    are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a run may be live although
-    the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version` counts users' changes,
-    `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
+    `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
+    the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
+    heard of.
     """
 
     key: JobKey
     schedule: Schedule
     work: Work | None
-    shard: int
-    created_at: int
-    updated_at: int
+    fingerprint: str | None = None
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     priority: Priority = Priority.NORMAL
@@ -149,6 +145,23 @@ class Job:
     catch_up: CatchUp = field(default_factory=CatchUp)
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     jitter_seconds: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row: what its user asked for, and where it stands.
+
+    `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` are the overlap guard
+    (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a
+    run may be live although the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version`
+    counts users' changes, `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
+    """
+
+    spec: JobSpec
+    shard: int
+    created_at: int
+    updated_at: int
     status: JobStatus = JobStatus.PENDING
     paused_at: int | None = None
     next_fire_at: int | None = None
@@ -162,16 +175,25 @@ class Job:
     intent: Intent | None = None
     live_from: int | None = None
     live_noted_at: int | None = None
-    fingerprint: str | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
     schedule_version: int = 1
     revision: int = 1
 
     @property
+    def key(self) -> JobKey:
+        """Which job this is."""
+        return self.spec.key
+
+    @property
     def is_open(self) -> bool:
         """Whether the job may still run."""
         return self.status in OPEN
+
+
+def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
+    """Return the job with other values of its spec, and nothing else changed."""
+    return evolve(job, spec=evolve(job.spec, **changes))
 
 
 def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
@@ -181,10 +203,10 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     against `max_runs`.
     """
     through_at = row.last_fire_at or row.id.fire_at
-    is_caught_up = row.not_before > row.id.fire_at + job.jitter_seconds * SECOND_MS
+    is_caught_up = row.not_before > row.id.fire_at + job.spec.jitter_seconds * SECOND_MS
     runs_planned = job.runs_planned + (row.last_fire_at is None)
-    has_all = job.schedule.max_runs is not None and runs_planned >= job.schedule.max_runs
-    following_at = None if has_all else next_fire(job.schedule, through_at)
+    has_all = job.spec.schedule.max_runs is not None and runs_planned >= job.spec.schedule.max_runs
+    following_at = None if has_all else next_fire(job.spec.schedule, through_at)
     after = evolve(
         job,
         next_fire_at=following_at,
@@ -203,7 +225,7 @@ def _at_its_end(job: Job, final_fire_at: int, now: int, *, is_older: bool) -> Jo
     The executor of a run that was claimed before this write, or under an older schedule, does not know that the run is
     the final one. That of a one-off's run does, unless the run is older than the schedule.
     """
-    due_at = None if job.schedule.is_one_off and not is_older else _look_at(final_fire_at, now)
+    due_at = None if job.spec.schedule.is_one_off and not is_older else _look_at(final_fire_at, now)
     return evolve(job, final_fire_at=final_fire_at, due_at=due_at)
 
 
@@ -255,7 +277,7 @@ def conclusion(job: Job, run: Run) -> JobStatus | None:
         return None
     if job.final_fire_at is None or not run.covers(job.final_fire_at):
         return None
-    if not job.schedule.is_one_off:
+    if not job.spec.schedule.is_one_off:
         return JobStatus.COMPLETED
     if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED

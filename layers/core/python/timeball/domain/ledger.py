@@ -18,7 +18,7 @@ from timeball.domain.schedule import fires
 def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int) -> Run:
     """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range."""
     if isinstance(plan, SkippedRange):
-        return _range_row(job, list(fires(job.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
+        return _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
     due_at = plan.not_before if plan.not_before > horizon_at else None
     return evolve(_row(job, plan.fire_at, now, RunState.QUEUED), not_before=plan.not_before, due_at=due_at)
 
@@ -61,7 +61,7 @@ def _row(job: Job, fire_at: int, now: int, state: RunState, reason: Reason | Non
         id=RunId(job.key, fire_at, Origin.SCHEDULE),
         state=state,
         stamp=job.schedule_version,
-        priority=job.priority,
+        priority=job.spec.priority,
         shard=job.shard,
         not_before=fire_at,
         created_at=now,

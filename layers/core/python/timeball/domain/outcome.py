@@ -40,9 +40,9 @@ def _decide(
     run: Run, job: Job, attempt: Attempt, cause: str, now: int, retry_after_seconds: float | None
 ) -> RetryDecision:
     left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
-    if left and job.delivery is Guarantee.AT_MOST_ONCE:
+    if left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return RetryDecision(None, Reason.AT_MOST_ONCE)
-    return decide_retry(job.retry, run, cause, now, retry_after_seconds)
+    return decide_retry(job.spec.retry, run, cause, now, retry_after_seconds)
 
 
 def _cause(attempt: Attempt) -> str:

@@ -47,23 +47,23 @@ Plan = Start | SkippedRange | Wait
 
 def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
     """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead."""
-    fire_at = None if job.next_fire_at is None else next_fire(job.schedule, job.next_fire_at - 1)
+    fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
-    not_before = jittered(job.key, fire_at, job.jitter_seconds)
+    not_before = jittered(job.key, fire_at, job.spec.jitter_seconds)
     missed = backlog_of(job, now, misfire_ms)
     if fire_at >= missed.missed_before:
         return Start(fire_at, not_before)
     if fire_at in missed.kept:
         return Start(fire_at, max(not_before, now, job.paced_until))
     kept_from = next((at for at in missed.kept if at > fire_at), missed.missed_before)
-    *_, last_at = islice(fires(job.schedule, fire_at, kept_from - 1), MAX_STEPS)
+    *_, last_at = islice(fires(job.spec.schedule, fire_at, kept_from - 1), MAX_STEPS)
     return SkippedRange(fire_at, last_at, Reason.MISFIRED)
 
 
 def backlog_of(job: Job, now: int, misfire_ms: int) -> Backlog:
     """Return what a job has missed at `now`."""
-    return backlog(job.schedule, job.catch_up, job.jitter_seconds, now, misfire_ms)
+    return backlog(job.spec.schedule, job.spec.catch_up, job.spec.jitter_seconds, now, misfire_ms)
 
 
 def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int) -> int | None:
@@ -71,6 +71,6 @@ def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: 
 
     Once it is skipped it stays so, and a claim never runs what an earlier plan skipped.
     """
-    if max(fire_at + job.jitter_seconds * SECOND_MS, not_before) >= now - misfire_ms:
+    if max(fire_at + job.spec.jitter_seconds * SECOND_MS, not_before) >= now - misfire_ms:
         return not_before
     return backlog_of(job, now, misfire_ms).start_at(fire_at, not_before)

@@ -40,7 +40,7 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 
     The holder of the overlap guard, and who is parked behind it, may have an earlier one.
     """
-    if job.schedule.is_one_off:
+    if job.spec.schedule.is_one_off:
         return 0
     by_policy = _by_policy(job, now, misfire_ms)
     return by_policy if job.live_from is None else min(by_policy, job.live_from)
@@ -48,7 +48,7 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 
 def starts_out_of_reach(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
     """Say whether a run of a fire time that starts only now may be live when no look by policies goes back to it."""
-    return not job.schedule.is_one_off and fire_at < now - _latest_start_ms(job, misfire_ms)
+    return not job.spec.schedule.is_one_off and fire_at < now - _latest_start_ms(job, misfire_ms)
 
 
 def first_window(looked: Looked | None, reach_at: int, now: int) -> Window | None:
@@ -87,13 +87,13 @@ def noted(job: Job, fire_at: int, now: int) -> Job:
 def is_noted(job: Job, fire_at: int, now: int) -> bool:
     """Say whether a look would find a run of a fire time, and will for as long as its writer may need."""
     fresh = job.live_noted_at is not None and now < job.live_noted_at + _NOTE_HOLDS_MS // 2
-    return job.schedule.is_one_off or (job.live_from is not None and job.live_from <= fire_at and fresh)
+    return job.spec.schedule.is_one_off or (job.live_from is not None and job.live_from <= fire_at and fresh)
 
 
 def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
     """Return the job after a change of its policies, with a note of how long its runs might live before."""
     reach_at = earliest_live(before, now, misfire_ms)
-    if after.schedule.is_one_off or reach_at >= earliest_live(after, now, misfire_ms):
+    if after.spec.schedule.is_one_off or reach_at >= earliest_live(after, now, misfire_ms):
         return after
     return noted(after, reach_at, now)
 
@@ -110,9 +110,9 @@ def looked(job: Job, earliest: int | None, now: int) -> Job:
 
 def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
     begun_at = min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
-    life_ms = longest_life_ms(job.retry, job.timeout_seconds)
+    life_ms = longest_life_ms(job.spec.retry, job.spec.timeout_seconds)
     return max(begun_at - life_ms - _latest_start_ms(job, misfire_ms), 0)
 
 
 def _latest_start_ms(job: Job, misfire_ms: int) -> int:
-    return max(job.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS
+    return max(job.spec.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS

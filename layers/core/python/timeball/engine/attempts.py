@@ -54,7 +54,7 @@ def keep_last_attempts(world: World, runs: Sequence[tuple[Run, Job | None]], now
 def _may_have_no_row(run: Run, job: Job | None) -> bool:
     if run.last is None or run.last.outcome is Outcome.LOST:
         return run.last is not None
-    return job is not None and job.completion is Completion.CALLBACK and run.last.outcome is not Outcome.SUCCEEDED
+    return job is not None and job.spec.completion is Completion.CALLBACK and run.last.outcome is not Outcome.SUCCEEDED
 
 
 def _cut(text: str | None) -> str | None:

@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from timeball.domain.change import cancelled, paused, resumed, revised
 from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.new_job import JobSpec
+from timeball.domain.job import Job, JobSpec, JobStatus
 from timeball.domain.reach import revised_from
 from timeball.engine.dispatch import dispatch
 from timeball.engine.settle import settle
@@ -90,7 +89,12 @@ def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
 
     # What was due under the old schedule is written before it goes: the new one takes nothing of it away.
     return _change(
-        world, job.key, job.version, verb, with_work=spec.work != job.work, after_due=spec.schedule != job.schedule
+        world,
+        job.key,
+        job.version,
+        verb,
+        with_work=spec.work != job.spec.work,
+        after_due=spec.schedule != job.spec.schedule,
     )
 
 

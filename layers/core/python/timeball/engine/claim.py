@@ -13,7 +13,7 @@ from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_g
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import Job, Work
+from timeball.domain.job import Job, Work, with_spec
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.overlap import OverlapPolicy, Step
 from timeball.domain.reach import starts_out_of_reach
@@ -109,9 +109,9 @@ def _read_and_decide(world: World, ids: Sequence[RunId], owner: str, now: int) -
 
 def _with_payload_of(job: Job, work: Work | None) -> Job:
     """Return a job with another payload. Its target stays its own: it may have been changed since, for good reason."""
-    if job.work is None or work is None:
-        return evolve(job, work=None)
-    return evolve(job, work=evolve(job.work, payload=work.payload))
+    if job.spec.work is None or work is None:
+        return with_spec(job, work=None)
+    return with_spec(job, work=evolve(job.spec.work, payload=work.payload))
 
 
 def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decision:
@@ -126,7 +126,7 @@ def _decide(world: World, run: Run | None, job: Job | None, now: int) -> Decisio
 def _give_back_what_does_not_fit(world: World, judged: Sequence[_Judged], now: int, last_call_at: int) -> None:
     for one in judged:
         if one.wants_to_start and one.run is not None and one.job is not None:
-            call_ms = int(call_seconds(one.job.timeout_seconds) * SECOND_MS)
+            call_ms = int(call_seconds(one.job.spec.timeout_seconds) * SECOND_MS)
             if max(now, one.run.not_before) + call_ms > last_call_at:
                 log.warning("run does not fit into this executor's time", extra={"run_id": str(one.id)})
                 one.decision = Decision(Action.WAIT, wait_until=now + world.rules.margin_ms)
@@ -182,7 +182,7 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
             case Step.START:
                 continue
             case Step.SKIP:
-                reason = Reason.REPLACED if job.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
+                reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
                 one.decision = Decision(Action.END, state, reason)
             case Step.STAY:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus, advanced, conclusion, looked_at, pushed_back, replanned
+from timeball.domain.job import Job, JobStatus, advanced, conclusion, looked_at, pushed_back, replanned, with_spec
 from timeball.domain.ledger import met, planned_row
 from timeball.domain.planner import Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.run import Run, RunState
@@ -102,7 +102,7 @@ def _look_again(world: World, waiting: Sequence[tuple[Job, int | None]], now: in
     rows = dict(zip(finals, world.store.runs.read(list(finals)), strict=True)) if finals else {}
     over = [(row, finals[name]) for name, row in rows.items() if row is not None and conclusion(finals[name], row)]
     follow_up(world, over)
-    in_ranges = [name for name, row in rows.items() if row is None and not finals[name].schedule.is_one_off]
+    in_ranges = [name for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off]
     if in_ranges:
         conclude(world, [Conclusion(name.job, name.fire_at, JobStatus.COMPLETED, now) for name in in_ranges])
     ended = {*(job.key for _, job in over), *(name.job for name in in_ranges)}
@@ -176,7 +176,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     swapped = world.store.jobs.swap([swap for _, swap in swaps], now) if swaps else []
     for (writing, _), outcome in zip(swaps, swapped, strict=True):
         if outcome.done and outcome.row is not None:
-            writing.job, writing.has_moved = evolve(outcome.row, work=writing.job.work), True
+            writing.job, writing.has_moved = with_spec(outcome.row, work=writing.job.spec.work), True
     over = [(writing.row, writing.job) for writing in writings if writing.has_moved and writing.row is not None]
     follow_up(world, [(row, job) for row, job in over if conclusion(job, row) is not None])
 

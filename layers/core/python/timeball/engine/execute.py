@@ -159,11 +159,11 @@ class _Batch:
             return self._instead(held)
         if held.run.cancel_requested:
             return Answer(None, now, error="It was asked to stop before the call.", was_cut=True)
-        if held.job.work is None:
+        if held.job.spec.work is None:
             raise ValueError(f"job {held.job.key.job_id} was read without its work")
         held.called_at = now
-        timeout_seconds = call_seconds(held.job.timeout_seconds)
-        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.work, timeout_seconds))
+        timeout_seconds = call_seconds(held.job.spec.timeout_seconds)
+        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.spec.work, timeout_seconds))
 
     async def _cut_in_time(self, held: Held) -> None:
         """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""

@@ -47,7 +47,7 @@ def conclude(world: World, conclusions: Sequence[Conclusion]) -> None:
 
 def _conclusion(job: Job, fire_at: int, status: JobStatus, now: int) -> Conclusion:
     """Return what a job is to become. A one-off that failed may be completed after all: its run was tried by hand."""
-    if not job.schedule.is_one_off:
+    if not job.spec.schedule.is_one_off:
         return Conclusion(job.key, fire_at, status, now)
     failed = (JobStatus.FAILED,) if status is JobStatus.COMPLETED else ()
     return Conclusion(job.key, fire_at, status, now, (JobStatus.PENDING, JobStatus.PAUSED, *failed))

@@ -27,7 +27,7 @@ GUARDED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.E
 
 def needs_guard(run: Run, job: Job) -> bool:
     """Say whether a run may start only while it holds its job's guard."""
-    return job.overlap is not OverlapPolicy.ALLOW and run.id.origin in GUARDED
+    return job.spec.overlap is not OverlapPolicy.ALLOW and run.id.origin in GUARDED
 
 
 def admit(world: World, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
@@ -63,7 +63,7 @@ def _admit_one_each(
     for key, position in turn.items():
         run, job = wanting[position][0], jobs[key]
         holder, parked = _row(rows, job.holder), _row(rows, job.parked)
-        overlap = decide_overlap(job.overlap, run, holder, parked)
+        overlap = decide_overlap(job.spec.overlap, run, holder, parked)
         if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
             answers[position] = Step.WAIT  # at its instant nothing of this may be needed
             continue

@@ -76,7 +76,7 @@ def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now
 
 
 def _key(job: Job) -> HostKey | None:
-    host = host_of(job.work)
+    host = host_of(job.spec.work)
     return None if host is None else HostKey(job.key.tenant, host)
 
 

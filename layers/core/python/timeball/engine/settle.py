@@ -13,7 +13,7 @@ from typing import NoReturn
 from timeball.domain.change import fenced_through
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import Origin, RunId
-from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled
+from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled, with_spec
 from timeball.domain.ledger import closing_row, skipped_around
 from timeball.domain.overlap import holds_nothing
 from timeball.domain.planner import MAX_STEPS, may_start_at
@@ -79,7 +79,7 @@ def _without_intent(world: World, job: Job, intent: Intent, earliest: int | None
         swapped = world.store.jobs.swap([Swap(standing, looked(settled(standing), earliest, begun_at))], now)[0]
         if swapped.row is None:
             return settled(job)
-        standing = evolve(swapped.row, work=job.work)
+        standing = with_spec(swapped.row, work=job.spec.work)
         if swapped.done or standing.intent is None:
             return standing
         if _without_place(standing.intent) != _without_place(intent) or standing.version != job.version:
@@ -93,12 +93,12 @@ def _close(world: World, job: Job, intent: Intent, now: int) -> None:
     Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the rows
     that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
     """
-    old = evolve(job, schedule=intent.schedule or job.schedule)
-    first_at = None if intent.next_fire_at is None else next_fire(old.schedule, intent.next_fire_at - 1)
+    old = with_spec(job, schedule=intent.schedule or job.spec.schedule)
+    first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
     if first_at is None or first_at > fenced_through(intent, world.rules.lookahead_ms, world.rules.margin_ms):
         return
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
-    missed = fires(old.schedule, first_at, intent.asked_at - 1)
+    missed = fires(old.spec.schedule, first_at, intent.asked_at - 1)
     closing = closing_row(old, first_at, reason, now)
     if first_at >= intent.asked_at:
         _insert_skipped(world, job, [closing], now)
@@ -231,7 +231,7 @@ def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:
         return None
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
-    if not is_occurrence(job.schedule, run.id.fire_at):
+    if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return superseded(run, job.schedule_version, now)
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
@@ -292,4 +292,4 @@ def _has_lost_its_reason(job: Job, run: Run) -> bool:
         return True
     if run.id.origin is not Origin.SCHEDULE:
         return False
-    return job.status is JobStatus.PAUSED or not is_occurrence(job.schedule, run.id.fire_at)
+    return job.status is JobStatus.PAUSED or not is_occurrence(job.spec.schedule, run.id.fire_at)

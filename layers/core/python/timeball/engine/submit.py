@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.job import Job
-from timeball.domain.new_job import JobSpec, new_job
+from timeball.domain.job import Job, JobSpec
+from timeball.domain.new_job import new_job
 from timeball.engine.dispatch import dispatch
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
@@ -52,5 +52,5 @@ def submit(world: World, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
 def _submitted(job: Job, standing: Job | None) -> Submitted:
     if standing is None:
         return Submitted(Submission.CREATED, job)
-    same = standing.fingerprint == job.fingerprint
+    same = standing.spec.fingerprint == job.spec.fingerprint
     return Submitted(Submission.REPEATED if same else Submission.CONFLICT, standing)

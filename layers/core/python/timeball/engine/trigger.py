@@ -108,9 +108,9 @@ def _send(world: World, run: Run) -> None:
 
 
 def _save_payload(world: World, job: Job, one: Trigger, now: int) -> str | None:
-    if not one.has_payload or job.work is None:
+    if not one.has_payload or job.spec.work is None:
         return None
-    return world.store.works.save([(job.key, evolve(job.work, payload=one.payload))], now)[0]
+    return world.store.works.save([(job.key, evolve(job.spec.work, payload=one.payload))], now)[0]
 
 
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
@@ -118,7 +118,7 @@ def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | No
         id=RunId(job.key, fire_at, Origin.MANUAL),
         state=RunState.QUEUED,
         stamp=job.schedule_version,
-        priority=job.priority,
+        priority=job.spec.priority,
         shard=job.shard,
         not_before=fire_at,
         created_at=now,

@@ -8,7 +8,7 @@ from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST
-from timeball.domain.job import Job, Work
+from timeball.domain.job import Job, Work, with_spec
 from timeball.domain.run import Run
 from timeball.domain.slots import Slots
 from timeball.ports.due_index import Owned
@@ -51,8 +51,8 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
 
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
-        if standing is None or swap.before.work is None or swap.after.work in (None, swap.before.work):
-            swap = Swap(swap.before, _with_work(swap.after, standing.work if standing else None))
+        if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
+            swap = Swap(swap.before, _with_work(swap.after, standing.spec.work if standing else None))
         return super()._swap(swap, now)
 
     def _conclude(self, conclusion: Conclusion) -> bool:
@@ -203,4 +203,4 @@ def _position(run: RunId) -> tuple[int, str, str]:
 
 
 def _with_work(job: Job, work: Work | None) -> Job:
-    return job if job.work is work else evolve(job, work=work)
+    return job if job.spec.work is work else with_spec(job, work=work)
