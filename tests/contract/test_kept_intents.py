@@ -1,10 +1,8 @@
 """An intent as its job's row keeps it: whoever goes on with it reads what was written."""
 
-import json
-
 import pytest
 
-from timeball.aws.encoding import intent_text, to_intent
+from timeball.aws.codec import from_text, to_text
 from timeball.domain.job import Intent, Looked, Verb
 from timeball.domain.schedule import Every, Schedule
 
@@ -19,4 +17,4 @@ INTENTS = {
 
 @pytest.mark.parametrize("case", INTENTS)
 def test_an_intent_is_read_as_it_was_written(case: str) -> None:
-    assert to_intent(json.loads(intent_text(INTENTS[case]))) == INTENTS[case]
+    assert from_text(Intent, to_text(INTENTS[case])) == INTENTS[case]

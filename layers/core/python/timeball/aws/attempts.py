@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
+from timeball.aws.codec import Item, from_text, to_text
 from timeball.aws.collection import Table
-from timeball.aws.encoding import attempt_text, to_attempt
 from timeball.aws.keys import LAST, attempt_key, attempts_prefix, run_key
-from timeball.aws.rows import Item
 from timeball.aws.writes import Insert, Update
 from timeball.domain.attempt import Attempt
 from timeball.domain.ids import RunId
@@ -22,7 +21,7 @@ class DynamoAttempts:
         written = self._table.writer.write(
             [Insert({**attempt_key(run, attempt.number), **self._fields(attempt, now)}) for run, attempt in attempts]
         )
-        standing = [None if answer.row is None else to_attempt(answer.row["attempt"]) for answer in written]
+        standing = [None if answer.row is None else from_text(Attempt, answer.row["attempt"]) for answer in written]
         return [None if found == attempt else found for (_, attempt), found in zip(attempts, standing, strict=True)]
 
     def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
@@ -35,7 +34,7 @@ class DynamoAttempts:
         """Return what was kept of a run's attempts, by number."""
         prefix = attempts_prefix(run)
         rows = self._table.reader.between(run_key(run)["pk"], prefix, prefix + LAST)
-        return [to_attempt(row["attempt"]) for row in rows]
+        return [from_text(Attempt, row["attempt"]) for row in rows]
 
     def _fields(self, attempt: Attempt, now: int) -> Item:
-        return {"attempt": attempt_text(attempt), "expires_at": self._table.mapper.expiry(now)}
+        return {"attempt": to_text(attempt), "expires_at": self._table.mapper.expiry(now)}

@@ -8,9 +8,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from timeball.aws.codec import Item
 from timeball.aws.keys import Key
 from timeball.aws.queries import Reader
-from timeball.aws.rows import Item, Mapper
+from timeball.aws.rows import Mapper
 from timeball.aws.writes import Insert, Update, Writer
 from timeball.ports.rows import Row, Swap, Swapped
 

@@ -1,8 +1,8 @@
 """When clients' requests took effect, over DynamoDB: the first note stands."""
 
+from timeball.aws.codec import Item
 from timeball.aws.collection import Table
 from timeball.aws.keys import request_key
-from timeball.aws.rows import Item
 from timeball.aws.writes import Insert
 from timeball.domain.ids import JobKey
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from timeball.aws.codec import Item, from_text, to_text
 from timeball.aws.collection import Table
-from timeball.aws.encoding import to_work, work_digest, work_text
 from timeball.aws.keys import Key, work_key
-from timeball.aws.rows import Item, work_fields
+from timeball.aws.rows import work_digest, work_fields
 from timeball.aws.writes import Insert, Update
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import DAY_MS, LATEST, SECOND_MS
@@ -24,7 +24,7 @@ class DynamoWorks:
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
         """Store each work beside its job, for twice as long as a run that is over: until then it may be retried."""
-        texts = [work_text(work) for _, work in works]
+        texts = [to_text(work) for _, work in works]
         expires_at = self._mapper.expiry(now + self._mapper.retention_days * DAY_MS)
         rows = [_row(key, text) for (key, _), text in zip(works, texts, strict=True)]
         self._write([Insert({**row.item, "expires_at": expires_at}) for row in rows], expires_at)
@@ -33,12 +33,12 @@ class DynamoWorks:
     def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
         """Return each work."""
         rows = self._reader.get([work_key(key, digest) for key, digest in names])
-        return [to_work(row["work"]) if row else None for row in rows]
+        return [from_text(Work, row["work"]) if row else None for row in rows]
 
     def place(self, jobs: Sequence[Job]) -> None:
         """Write the rows of those jobs' works that are too large for their own."""
         large = [
-            (job.key, work_text(job.spec.work))
+            (job.key, to_text(job.spec.work))
             for job in jobs
             if job.spec.work and "work_digest" in work_fields(job.spec.work)
         ]

@@ -10,9 +10,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from timeball.aws.codec import Item
 from timeball.aws.keys import Key
 from timeball.aws.patience import Asker, Asking
-from timeball.aws.rows import Item
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
