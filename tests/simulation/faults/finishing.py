@@ -163,7 +163,7 @@ FAULTS = {
     "a job's end is refused while it is paused": Fault(
         _concluding(_not_while_it_is_paused), "a job ends with its final run", 36
     ),
-    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, "cancelled stays cancelled", 6),
+    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, "cancelled stays cancelled", 203),
     "a live run is failed by the judge of dead letters": Fault(
         _the_judge_fails_what_is_running, "nobody cuts a lease short", 17
     ),
