@@ -1,5 +1,6 @@
 """Replay and discard: by name or by filter, page by page."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ class TestByName:
         swap_runs = api.store.runs.swap
 
         def meanwhile(swaps: list[Swap[Run]], now: int) -> list[Swapped[Run]]:
-            api.put(renewed_by_hand(slow, now + 1))
+            api.put(replace(renewed_by_hand(slow, now + 1), revision=slow.revision + 1))
             return swap_runs(swaps, now)
 
         monkeypatch.setattr(api.store.runs, "swap", meanwhile)

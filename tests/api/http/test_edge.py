@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NoReturn
 
 import pytest
@@ -20,6 +20,7 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from tests.api.client import Api, event_of
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
+from timeball.ports.store import Store
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
@@ -114,7 +115,7 @@ def test_every_answer_carries_its_request_id_and_is_not_to_be_stored(api: Api, r
 
 
 class _Broken:
-    """A store of which every call raises."""
+    """A collection of which every call raises."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -129,7 +130,8 @@ class _Broken:
 def broken_api(error: Exception) -> Api:
     api = Api()
     broken: Any = _Broken(error)
-    api.handle = build_api(replace(api.edge, world=World(broken, api.queue, api.clock)))
+    store = Store(*(broken for _ in fields(Store)))
+    api.handle = build_api(replace(api.edge, world=World(store, api.queue, api.clock)))
     return api
 
 

@@ -38,15 +38,13 @@ class TestReading:
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
         assert (read["status"], read["latestRun"]["status"]) == ("pending", "running")
 
-    def test_fires_that_wait_in_the_queue_are_still_to_come(self, api: Api) -> None:
+    def test_a_fire_that_waits_in_the_queue_is_still_to_come(self, api: Api) -> None:
         job = api.create(everySeconds=2, maxRuns=4)
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
-        assert len(api.store.runs) == 3
+        assert len(api.store.runs) == 1
         assert read["nextRuns"] == job["nextRuns"] == [f"2026-11-21T09:30:0{second}.000Z" for second in (1, 3, 5, 7)]
         api.clock.advance(2_000)
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRuns"] == job["nextRuns"][1:]
-        api.clock.advance(20_000)
-        assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRuns"] == job["nextRuns"][3:]
 
     def test_a_one_off_that_was_sent_ahead_is_still_to_come(self, api: Api) -> None:
         job = api.create(delaySeconds=3)
