@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message, parse_watch
 from timeball.aws.wiring import unreadable_queue, world
-from timeball.engine.judge import judge
+from timeball.engine.reconcile_messages import reconcile_messages
 from timeball.engine.watch import look_again
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
@@ -36,7 +36,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
         except UnreadableMessageError as unreadable:
             log.warning("%s", unreadable)
             settled[record["messageId"]] = unreadable_queue().keep(record)
-    settled |= _dealt_with(watches, look_again) | _dealt_with(given_up, judge)
+    settled |= _dealt_with(watches, look_again) | _dealt_with(given_up, reconcile_messages)
     failed = [message_id for message_id, is_settled in settled.items() if not is_settled]
     log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

@@ -9,6 +9,7 @@ from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill, waiting, woken
 from timeball.domain.callback import handed_over
 from timeball.domain.change import cancelled, paused, resumed, revised
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin
 from timeball.domain.job import Job, advanced, guarded, looked_at, pushed_back, replanned, settled, with_spec
@@ -34,10 +35,11 @@ from timeball.domain.schedule import At, Schedule
 from timeball.domain.slots import Slots
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
+ANSWERED = replace(FAILED, status=200)
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
 HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
-DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)
+DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)
 
 JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "advanced": lambda row: advanced(row, run(), NOW),
@@ -62,8 +64,8 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "claimed from the due index": (run(due_at=NOW), claimed(run(due_at=NOW), "owner", NOW, 30_000)),
     "renewed": (RUNNING, renewed(RUNNING, NOW + 10_000, 30_000)),
     "asked to stop": (RUNNING, asked_to_stop(RUNNING, Reason.JOB_CANCELLED)),
-    "succeeded": (RUNNING, ended(RUNNING, RunState.SUCCEEDED, NOW + 9, last=replace(FAILED, status=200))),
-    "failed": (RUNNING, ended(RUNNING, RunState.FAILED, NOW + 9, Reason.NOT_RETRIABLE, FAILED)),
+    "succeeded": (RUNNING, ended(RUNNING, RunState.SUCCEEDED, NOW + 9, Guarantor.MESSAGE, last=ANSWERED)),
+    "failed": (RUNNING, ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)),
     "retrying": (RUNNING, retrying(RUNNING, NOW + 5_000, FAILED)),
     "queued again": (retrying(RUNNING, NOW, FAILED), requeued(retrying(RUNNING, NOW, FAILED))),
     "withdrawn": (run(due_at=NOW), withdrawn(run(due_at=NOW))),
@@ -73,7 +75,7 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "held back": (run(), held_back(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
-    "ended by its target's word": (HANDED_OVER, due_again(ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9), NOW + 9)),
+    "ended by its target's word": (HANDED_OVER, ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9, Guarantor.SCAN)),
     "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 99)),
     "discarded": (DEAD, discarded(DEAD, NOW + 9)),
 }

@@ -7,8 +7,8 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, one_off, run
 from timeball.domain.change import paused
+from timeball.domain.effects import Conclusion
 from timeball.domain.job import JobStatus, advanced, settled, with_spec
-from timeball.ports.jobs import Conclusion
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

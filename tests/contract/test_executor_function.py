@@ -19,7 +19,7 @@ from timeball.domain.new_job import new_job
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Schedule
 from timeball.engine.buckets import Sweeps
-from timeball.engine.judge import judge
+from timeball.engine.reconcile_messages import reconcile_messages
 from timeball.engine.scan import scan
 from timeball.engine.world import World
 from timeball.ports.partitions import Owner
@@ -146,9 +146,9 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
     def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
         if any(run.job.job_id == "odd" for run in ids):
             raise KeyError("state")
-        return judge(world, ids)
+        return reconcile_messages(world, ids)
 
-    monkeypatch.setattr(watch, "judge", judging)
+    monkeypatch.setattr(watch, "reconcile_messages", judging)
     assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])
 
@@ -164,9 +164,9 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
 
     def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
         judged.extend(ids)
-        return judge(world, ids)
+        return reconcile_messages(world, ids)
 
-    monkeypatch.setattr(watch, "judge", judging)
+    monkeypatch.setattr(watch, "reconcile_messages", judging)
     assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert [run.job.tenant for run in judged] == [tenant]
     assert _kept(sqs) == []

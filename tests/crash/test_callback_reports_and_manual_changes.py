@@ -15,10 +15,10 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, JobStatus
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.by_hand import cancel_runs, retry_runs
 from timeball.engine.callback import Word, heartbeat, report
 from timeball.engine.claim import claim
 from timeball.engine.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
+from timeball.engine.manual import cancel_runs, retry_runs
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 HEARTBEAT_SECONDS = 40

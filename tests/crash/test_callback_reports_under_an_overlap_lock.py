@@ -19,8 +19,8 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
-from timeball.engine.by_hand import cancel_runs, retry_runs
 from timeball.engine.callback import Word, report
+from timeball.engine.manual import cancel_runs, retry_runs
 
 TWO = Schedule(Every(2, NOW), end_at=NOW + 2_000)
 HEARTBEAT_SECONDS = 20

@@ -18,7 +18,7 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim
-from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
+from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.ports.rows import Swap
 
@@ -53,7 +53,7 @@ def _waiting_for_its_retry(play: Play, deliveries: list[Delivery]) -> None:
     play.execute(deliveries)
 
 
-def _ended_by_one_who_died_before_the_follow_ups(play: Play, deliveries: list[Delivery]) -> None:
+def _ended_by_one_who_died_before_the_effects(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
     stop_when(play, partial(Play.execute, deliveries=deliveries), _first_has_ended)
     assert play.job(KEY).status is JobStatus.PENDING
@@ -94,7 +94,7 @@ CASES = {
     "it waits, and its job is paused": Case(_taken_back_by_a_pause_that_was_stopped, 2, WELL, ONE_OFF),
     "it is under way": Case(_claimed_by_one_who_dies, 2, WELL, ONE_OFF),
     "it waits for its retry": Case(_waiting_for_its_retry, 2, WELL, ONE_OFF),
-    "it is over, and its job does not know": Case(_ended_by_one_who_died_before_the_follow_ups, 2, WELL, ONE_OFF),
+    "it is over, and its job does not know": Case(_ended_by_one_who_died_before_the_effects, 2, WELL, ONE_OFF),
     "it is over, and another is parked behind it": Case(
         _holder_ended_with_another_parked, 4, WELL, guarded(OverlapPolicy.QUEUE_ONE, THREE)
     ),
@@ -102,7 +102,7 @@ CASES = {
 
 
 def _judge(play: Play) -> None:
-    assert judge(play.world(), [play.runs(KEY)[0].id]) == [True]
+    assert reconcile_messages(play.world(), [play.runs(KEY)[0].id]) == [True]
 
 
 @pytest.mark.parametrize("name", CASES)

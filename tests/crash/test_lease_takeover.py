@@ -60,8 +60,9 @@ CASES = {
     ),
     # Hidden, ended, the job concluded, the message removed.
     "no try is left": Case(At(NOW), ONCE, _nothing, (RunState.FAILED, Reason.RETRIES_EXHAUSTED, JobStatus.FAILED), 8),
+    # Hidden, ended, the message removed: nothing is left to conclude.
     "it was cancelled": Case(
-        At(NOW), PLAIN_RETRY, _cancel, (RunState.CANCELLED, Reason.JOB_CANCELLED, JobStatus.CANCELLED), 8
+        At(NOW), PLAIN_RETRY, _cancel, (RunState.CANCELLED, Reason.JOB_CANCELLED, JobStatus.CANCELLED), 6
     ),
     "its job is paused": Case(HOURLY, PLAIN_RETRY, _pause, (RunState.SUCCEEDED, None, JobStatus.PAUSED), 12),
 }

@@ -25,7 +25,7 @@ from timeball.engine.callback import Heard, Word, report
 from timeball.engine.change import Changed, cancel
 from timeball.engine.change import Outcome as Change
 from timeball.engine.claim import claim
-from timeball.engine.judge import judge
+from timeball.engine.reconcile_messages import reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
@@ -191,7 +191,7 @@ def test_a_run_that_is_claimed_behind_the_judges_back_is_found_although_its_mess
     _one_off(play)
     (delivery,) = play.queue.receive("normal")
     play.queue.give_up(delivery.run)
-    judge(play.world(), play.queue.dead)
+    reconcile_messages(play.world(), play.queue.dead)
     play.queue.dead.clear()
     assert claim(play.world(), [delivery.run], "sleeper")[0].is_mine
     service.until(at(2 * MINUTE_MS // SECOND_MS))

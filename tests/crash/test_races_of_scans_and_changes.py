@@ -29,9 +29,9 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
 from timeball.engine.buckets import PAGE, day_of
-from timeball.engine.by_hand import cancel_runs
 from timeball.engine.change import cancel
 from timeball.engine.dispatch import dispatch
+from timeball.engine.manual import cancel_runs
 from timeball.engine.submit import submit
 from timeball.ports.target import Call
 from timeball.testing.faults import Points

@@ -61,7 +61,7 @@ def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
 CASES = {
     "queued and due": Case(CLAIM, {}, {}),
     "no such run": Case(DROP, None, {}),
-    "over: its follow-ups may be missing": Case(Decision(Action.FOLLOW_UP), {"state": RunState.SUCCEEDED}, {}),
+    "over: somebody carries out what that entails": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
     "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
     "the job is gone": Case(GONE, {}, None),
     "the job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),

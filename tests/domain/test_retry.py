@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS
-from timeball.domain.job import Guarantee, Job, JobSpec, with_spec
+from timeball.domain.job import Guarantee, Job, JobSpec
 from timeball.domain.outcome import after_attempt, lost_attempt
 from timeball.domain.reason import Reason
-from timeball.domain.retry import Jitter, RetryPolicy, decide_retry, longest_life_ms
+from timeball.domain.retry import Cause, Jitter, RetryPolicy, decide_retry, longest_life_ms
 from timeball.domain.run import Callback, Run, RunState
 from timeball.domain.schedule import At, Schedule
 
@@ -158,13 +159,13 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, RunState, Reaso
 def test_an_attempt_makes_of_its_run_what_its_outcome_says(case: str) -> None:
     run, job, attempt, state, reason = OUTCOMES[case]
     ended = replace(CALLED, **attempt)
-    row = after_attempt(replace(RUN, **run), with_spec(JOB, **job), ended, 10)
+    row = after_attempt(replace(RUN, **run), replace(JOB, **job), ended, 10, Guarantor.MESSAGE)
     assert (row.state, row.reason, row.last) == (state, reason, ended)
     assert (row.due_at is not None) == (state is RunState.RETRYING)
 
 
 def test_a_target_may_say_itself_that_another_try_would_fare_no_better() -> None:
-    row = after_attempt(replace(RUN, callback=Callback(0, 9)), JOB, CALLED, 10, may_retry=False)
+    row = after_attempt(replace(RUN, callback=Callback(0, 9)), JOB, CALLED, 10, Guarantor.SCAN, cause=Cause.FINAL)
     assert (row.state, row.reason) == (RunState.FAILED, Reason.NOT_RETRIABLE)
 
 

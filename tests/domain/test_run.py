@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import SENTENCES, Reason
 from timeball.domain.run import (
@@ -37,7 +38,7 @@ MAKERS: dict[RunState, Callable[[Run], Run]] = {
     RunState.RETRYING: lambda row: retrying(row, 200, FAILED),
     RunState.QUEUED: requeued,
     **{
-        state: lambda row, state=state: ended(row, state, 100)  # type: ignore[misc]
+        state: lambda row, state=state: ended(row, state, 100, Guarantor.MESSAGE)  # type: ignore[misc]
         for state in sorted(TERMINAL)
     },
 }
@@ -79,10 +80,18 @@ def test_a_retry_waits_in_the_due_index_and_leaves_it_when_it_is_queued() -> Non
 
 def test_an_ended_run_keeps_its_due_key_and_its_first_start() -> None:
     row = replace(run(RunState.RUNNING), first_started_at=7, owner="a", lease_until=9)
-    over = ended(row, RunState.FAILED, 100, Reason.RETRIES_EXHAUSTED, FAILED)
+    over = ended(row, RunState.FAILED, 100, Guarantor.MESSAGE, Reason.RETRIES_EXHAUSTED, FAILED)
     assert (over.due_at, over.owner, over.lease_until, over.finished_at) == (5, None, None, 100)
     assert (over.first_started_at, over.lateness_ms, over.last) == (7, 2, FAILED)
     assert due_again(over, None).due_at is None
+
+
+@pytest.mark.parametrize(
+    ("guarantor", "due_at"), [(Guarantor.MESSAGE, None), (Guarantor.OWNER, None), (Guarantor.SCAN, 100)]
+)
+def test_an_end_that_the_scan_guarantees_is_written_with_a_due_key(guarantor: Guarantor, due_at: int | None) -> None:
+    row = replace(run(RunState.RUNNING), due_at=None)
+    assert ended(row, RunState.FAILED, 100, guarantor).due_at == due_at
 
 
 # Of each: the last instant of the row's range, an instant, and whether the row covers it.

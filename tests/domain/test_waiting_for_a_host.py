@@ -6,6 +6,7 @@ import pytest
 
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.evolve import evolve
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import Reason
 from timeball.domain.run import (
@@ -24,6 +25,7 @@ from timeball.domain.run import (
 RUN = Run(RunId(JobKey("acme", "job"), 100, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, 100, 100)
 RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED
 HELD = held_back(RUN, 150, RESTS, since=100)
+GIVEN_UP = ended(HELD, RunState.FAILED, 900, Guarantor.MESSAGE, Reason.HOST_DOWN)
 RETRY = evolve(RUN, state=RunState.RETRYING, attempt=1)
 FAILED = Attempt(1, Outcome.FAILED, 10, 20, 30, 500)
 
@@ -42,7 +44,7 @@ WAITS: dict[str, tuple[int, Callable[[], Run]]] = {
     "a pause after an earlier rest": (50, lambda: withdrawn(held_back(HELD, 930, RESTS, since=900))),
     "its job let go again": (0, lambda: put_off(withdrawn(HELD), 5000, 5000, 2)),
     "its start put off after the rest": (50, lambda: put_off(HELD, 5000, None)),
-    "a retry by hand": (0, lambda: renewed_by_hand(ended(HELD, RunState.FAILED, 900, Reason.HOST_DOWN), 5000)),
+    "a retry by hand": (0, lambda: renewed_by_hand(GIVEN_UP, 5000)),
 }
 
 

@@ -17,7 +17,7 @@ from timeball.domain.schedule import Schedule, Timing
 from timeball.engine.buckets import Sweeps
 from timeball.engine.change import Changed, revise
 from timeball.engine.execute import execute
-from timeball.engine.judge import judge
+from timeball.engine.reconcile_messages import reconcile_messages
 from timeball.engine.scan import scan
 from timeball.ports.partitions import Owner
 from timeball.ports.target import Answer, Call
@@ -111,7 +111,7 @@ class Service:
             self.play.watch()
         if self.play.queue.dead:
             dead, self.play.queue.dead = self.play.queue.dead, []
-            assert all(judge(self.play.world(), dead))
+            assert all(reconcile_messages(self.play.world(), dead))
 
     def _next_moment(self) -> int:
         now = self.play.clock.now()

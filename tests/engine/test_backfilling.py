@@ -18,8 +18,8 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every
 from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
-from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
+from timeball.engine.manual import retry_runs
 from timeball.engine.notice import SKIPPED
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points

@@ -15,8 +15,8 @@ from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_
 from timeball.domain.job import Job, Looked
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import At, Every
-from timeball.engine.by_hand import retry_runs
 from timeball.engine.change import cancel, pause
+from timeball.engine.manual import retry_runs
 from timeball.engine.settle import UnfinishedError, settle
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped

@@ -23,10 +23,10 @@ from timeball.domain.job import guarded as handed_to
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every, Schedule
-from timeball.engine.by_hand import retry_runs
 from timeball.engine.callback import Word, report
 from timeball.engine.change import pause, resume
 from timeball.engine.claim import claim
+from timeball.engine.manual import retry_runs
 from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
@@ -123,7 +123,7 @@ def _retry_first(play: Play) -> None:
 
 
 def _retry_first_behind_the_second(play: Play) -> None:
-    """The scan repeats the follow-ups of the first run's end, and the next fire has the guard by then."""
+    """The scan carries out the effects of the first run's end, and the next fire has the guard by then."""
     play.clock.advance(SECOND_MS)
     _work(play)
     play.clock.advance(MINUTE_MS)
@@ -133,7 +133,7 @@ def _retry_first_behind_the_second(play: Play) -> None:
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
 @pytest.mark.parametrize("meanwhile", [_retry_first, _retry_first_behind_the_second])
-def test_an_end_whose_follow_ups_stall_takes_no_guard_from_the_run_that_is_tried_again_meanwhile(
+def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_again_meanwhile(
     overlap: OverlapPolicy, meanwhile: Callable[[Play], None]
 ) -> None:
     point, reached, renewed = 0, 1, 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, Play, open_days_only, spec
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import HOUR_MS, SECOND_MS
 from timeball.domain.job import Job
@@ -110,7 +111,7 @@ def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_se
     if call == "read jobs":  # of a run that is over, for whoever waits for that
         (run,) = play.runs(bad.key)
         assert isinstance(play.store, MemoryStore)
-        play.store.runs[run.id] = ended(run, RunState.CANCELLED, NOW)
+        play.store.runs[run.id] = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
     play.queue.purge()
     (watch,) = play.queue.watches
     assert len(watch.runs) == 10

@@ -11,10 +11,10 @@ from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Every
-from timeball.engine.by_hand import retry_runs
 from timeball.engine.callback import Word, report
 from timeball.engine.change import cancel, pause, resume, revise
 from timeball.engine.claim import claim
+from timeball.engine.manual import retry_runs
 
 WEEK_SECONDS = 7 * 24 * 3600
 NO_RETRY = RetryPolicy(max_retries=0)

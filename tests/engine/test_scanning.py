@@ -7,6 +7,7 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.job import JobStatus, with_spec
@@ -14,7 +15,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, retrying
 from timeball.domain.schedule import At, Cron, Every, Schedule
 from timeball.engine.buckets import PAGE, Sweeps, day_of
-from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
+from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.engine.scan import Scan, scan
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryPartitions
@@ -143,7 +144,7 @@ def _run(state: str) -> Run:
         "running, in the due index": replace(running, due_at=NOW + 1),
         "retrying": retrying(running, NOW + 9_000, failed),
         "withdrawn": replace(queued, state=RunState.WITHDRAWN),
-        "succeeded": ended(running, RunState.SUCCEEDED, NOW),
+        "succeeded": ended(running, RunState.SUCCEEDED, NOW, Guarantor.MESSAGE),
     }[state]
 
 
@@ -152,7 +153,7 @@ JUDGED = {
     "queued": (RunState.QUEUED, 30_000),
     "queued, due far ahead": (RunState.QUEUED, HOUR_MS),
     "queued, in the due index": (RunState.QUEUED, 1),
-    "queued, given up on once too often": (RunState.FAILED, 0),
+    "queued, given up on once too often": (RunState.FAILED, None),
     "running": (RunState.RUNNING, 35_000),
     "running, in the due index": (RunState.RUNNING, 1),
     "retrying": (RunState.RETRYING, 9_000),
@@ -167,7 +168,7 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     play = Play()
     before = _run(case)
     play.store.runs.insert([before], NOW)
-    assert judge(play.world(), [before.id]) == [True]
+    assert reconcile_messages(play.world(), [before.id]) == [True]
     (after,) = play.store.runs.read([before.id])
     assert after is not None
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
@@ -177,7 +178,7 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
 
 
 def test_a_dead_letter_of_no_run_may_go() -> None:
-    assert judge(Play().world(), [RunId(JobKey("acme", "none"), NOW, Origin.MANUAL)]) == [True]
+    assert reconcile_messages(Play().world(), [RunId(JobKey("acme", "none"), NOW, Origin.MANUAL)]) == [True]
 
 
 def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
@@ -186,7 +187,7 @@ def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
     play.scan_all()
     (delivery,) = play.queue.receive("normal")
     play.queue.inbox("normal").delete([delivery])
-    assert judge(play.world(), [delivery.run]) == [True]
+    assert reconcile_messages(play.world(), [delivery.run]) == [True]
     play.run_on(job.key)
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
     assert play.job(job.key).status is JobStatus.COMPLETED

@@ -12,9 +12,9 @@ from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import JobStatus
 from timeball.domain.run import Run, RunState
-from timeball.engine.by_hand import ByHand, Handled
 from timeball.engine.callback import Answered, Heard, Word
 from timeball.engine.dead_letters import DeadFilter, Dealt, list_dead
+from timeball.engine.manual import Handled, Manual
 from timeball.engine.trigger import Triggered, Triggering
 from timeball.engine.world import World
 
@@ -97,7 +97,7 @@ def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[s
     calls = story.receiver.calls()
     for done in _answers(story, "cancel run"):
         told: Handled = done.answer
-        if told.outcome is not ByHand.DONE or told.run is None:
+        if told.outcome is not Manual.DONE or told.run is None:
             continue
         if told.run.state is not RunState.CANCELLED and not told.run.cancel_requested:
             yield f"{told.run} is neither cancelled nor asked to stop"
@@ -110,7 +110,7 @@ def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
     """It waits or runs when the answer comes, and if it waits for a retry, no longer than until then."""
     for done in _answers(story, "retry"):
         told: Handled = done.answer
-        if told.outcome is not ByHand.DONE or told.run is None:
+        if told.outcome is not Manual.DONE or told.run is None:
             continue
         waits = told.run.state is RunState.RETRYING and told.run.not_before > done.at + MOST_SKEW_MS
         if waits or told.run.state is RunState.FAILED or not _was_stored(story, told.run):

@@ -20,11 +20,11 @@ from timeball.domain.job import HttpTarget, JobSpec, JobStatus, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.buckets import Sweeps
-from timeball.engine.by_hand import cancel_runs
 from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.claim import claim
 from timeball.engine.dispatch import dispatch
 from timeball.engine.execute import execute
+from timeball.engine.manual import cancel_runs
 from timeball.engine.scan import scan
 from timeball.engine.submit import submit
 from timeball.engine.world import World

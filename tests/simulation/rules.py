@@ -5,7 +5,7 @@ executor's first life, and owns what `executor-2.1/7` has claimed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -14,6 +14,7 @@ from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.attempt import Outcome
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.catch_up import PACE_MS
+from timeball.domain.effects import Effect, Release, effects
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, JobStatus, Work
@@ -52,13 +53,49 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
 
 
 def _only_the_scan_drops_the_due_key_of_a_run_that_is_over(story: Story) -> Iterator[str]:
-    """And only a run that was over when it came to it: it has repeated the follow-ups by then."""
+    """And only a run that was over when it came to it."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or not after.is_terminal or before.due_at is None or after.due_at is not None:
             continue
         if not before.is_terminal or not write.by.startswith("scanner"):
             yield str(write)
+
+
+def _a_due_key_is_dropped_after_the_effects(story: Story) -> Iterator[str]:
+    """Its job was as the end would have it by then. One whose ledger goes on, or that is paused, need not be."""
+    history = story.store.history
+    for write in history.runs:
+        before, after = write.before, write.after
+        if before is None or not before.is_terminal or before.due_at is None or after.due_at is not None:
+            continue
+        jobs = history.jobs_between(after.id.job, (before.finished_at or 0) - MOST_SKEW_MS, write.at)
+        if all(_owes(job, effects(before, job, write.at)) for job in jobs):
+            yield f"{write}, of {jobs[-1]}"
+
+
+def _owes(job: Job, entailed: Sequence[Effect]) -> bool:
+    may_end = job.spec.schedule.is_one_off or (job.next_fire_at is None and job.status is JobStatus.PENDING)
+    return any(isinstance(effect, Release) or may_end for effect in entailed)
+
+
+def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:
+    """A target, a user and the scan hold none. What a plan or a change ends is found by its job.
+
+    What a backfill ends entails nothing.
+    """
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.is_terminal or not after.is_terminal:
+            continue
+        if after.id.origin is Origin.BACKFILL or after.reason in _REASONS_OF_A_JOB:
+            continue
+        is_due = after.due_at is not None and after.due_at <= write.at + MOST_SKEW_MS
+        if write.by.startswith((TARGET, "user", "scanner")) and not is_due:
+            yield str(write)
+
+
+_REASONS_OF_A_JOB = frozenset({Reason.JOB_CANCELLED, Reason.SUPERSEDED, Reason.MISFIRED})
 
 
 def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
@@ -308,6 +345,8 @@ RULES = (
     _each_move_is_legal,
     _what_is_over_changes_no_more,
     _only_the_scan_drops_the_due_key_of_a_run_that_is_over,
+    _a_due_key_is_dropped_after_the_effects,
+    _an_end_without_a_message_is_due_at_once,
     _whoever_finishes_an_attempt_holds_it,
     _nobody_cuts_a_lease_short,
     _a_heartbeat_revives_no_lease,

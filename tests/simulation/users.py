@@ -15,9 +15,9 @@ from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.schedule import At, Every, Schedule
 from timeball.engine.backfill import cancel_backfill, create_backfills
-from timeball.engine.by_hand import cancel_runs, retry_runs
 from timeball.engine.change import Outcome, cancel, pause, resume, revise
 from timeball.engine.dead_letters import DeadFilter, discard_named, replay_matching
+from timeball.engine.manual import cancel_runs, retry_runs
 from timeball.engine.submit import submit
 from timeball.engine.trigger import Trigger, trigger
 from timeball.ports.errors import UnavailableError

@@ -9,7 +9,7 @@ from tests.simulation.world import HOSTS, SimulatedCaller
 from timeball.domain.instants import SECOND_MS
 from timeball.engine.buckets import Sweeps
 from timeball.engine.execute import execute
-from timeball.engine.judge import judge
+from timeball.engine.reconcile_messages import reconcile_messages
 from timeball.engine.scan import scan
 from timeball.engine.watch import look_again
 from timeball.ports.errors import UnavailableError
@@ -94,7 +94,7 @@ async def judge_dead_letters(story: Story) -> None:
             continue
         process.trace(f"{process.name} judges {', '.join(map(str, dead))}")
         try:
-            may_go = await process.run(judge, world, dead)
+            may_go = await process.run(reconcile_messages, world, dead)
         except UnavailableError:
             may_go = [False] * len(dead)
         for run, gone in zip(dead, may_go, strict=True):

@@ -8,7 +8,7 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, refuse_fields
 from functions.api.runs.answers import run_answer
 from timeball.domain.run import Run, RunState
-from timeball.engine.by_hand import ByHand, Handled, cancel_runs, retry_runs
+from timeball.engine.manual import Handled, Manual, cancel_runs, retry_runs
 
 _BECAME: Final = {
     RunState.SUCCEEDED: "has succeeded",
@@ -36,13 +36,13 @@ def _done(handled: Handled, otherwise: str) -> Run:
     if run is None:
         raise no_run()
     match handled.outcome:
-        case ByHand.JOB_CANCELLED:
+        case Manual.JOB_CANCELLED:
             raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
-        case ByHand.WRONG_STATE if run.state is RunState.WITHDRAWN:
+        case Manual.WRONG_STATE if run.state is RunState.WITHDRAWN:
             raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
-        case ByHand.WRONG_STATE if run.cancel_requested and not run.is_terminal:
+        case Manual.WRONG_STATE if run.cancel_requested and not run.is_terminal:
             raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
-        case ByHand.WRONG_STATE:
+        case Manual.WRONG_STATE:
             raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
         case _:
             return run

@@ -10,13 +10,14 @@ from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.claim import held_back_or_given_up
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.host import Admission
 from timeball.domain.job import Guarantee, Job, with_spec
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import FAILURES, Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState, ended
-from timeball.engine.judge import MAX_CARRIER_FAILURES, judge
+from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
 
@@ -27,7 +28,7 @@ def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once
     job = with_spec(
         job, retry=retry or job.spec.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.spec.delivery
     )
-    return after_attempt(run, job, Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), NOW)
+    return after_attempt(run, job, Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), NOW, Guarantor.MESSAGE)
 
 
 def called_of(api: Api) -> tuple[Run, Job]:
@@ -39,14 +40,14 @@ def waited_for_its_host(api: Api) -> Run:
     run, job = called_of(api)
     decision = held_back_or_given_up(replace(run, held_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN))
     assert decision.state is not None
-    return ended(run, decision.state, NOW, decision.reason)
+    return ended(run, decision.state, NOW, Guarantor.MESSAGE, decision.reason)
 
 
 def undeliverable(api: Api) -> Run:
     api.create()
     run = api.only_run()
     api.put(replace(run, due_at=None, carrier_failures=MAX_CARRIER_FAILURES - 1))
-    judge(api.world, [run.id])
+    reconcile_messages(api.world, [run.id])
     return api.only_run()
 
 

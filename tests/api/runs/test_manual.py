@@ -9,6 +9,7 @@ from tests.api.client import NOW, Answer, Api
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row, waiting
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.instants import SECOND_MS, format_instant
 from timeball.domain.job import JobStatus
 from timeball.domain.reason import Reason
@@ -28,7 +29,7 @@ def failed(api: Api, **fields: Any) -> Run:
     """Return the run of a new one-off that has failed for good, and its job with it."""
     run = called(api, **fields)
     put_status(api, {"jobId": run.id.job.job_id}, JobStatus.FAILED)
-    api.put(ended(run, RunState.FAILED, NOW + 5, Reason.RETRIES_EXHAUSTED, FAILED_ATTEMPT))
+    api.put(ended(run, RunState.FAILED, NOW + 5, Guarantor.MESSAGE, Reason.RETRIES_EXHAUSTED, FAILED_ATTEMPT))
     return api.store.runs[run.id]
 
 
@@ -267,7 +268,11 @@ class TestAOneOffThatFailed:
         run = failed(api)
         do(api, run, "retry")
         live = claimed(row(api, str(run.id)), "executor", NOW, 30_000)
-        api.put(ended(live, RunState.FAILED, NOW, Reason.NOT_RETRIABLE, replace(FAILED_ATTEMPT, number=2)))
+        api.put(
+            ended(
+                live, RunState.FAILED, NOW, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, replace(FAILED_ATTEMPT, number=2)
+            )
+        )
         assert self.status(api, run) == "failed"
 
     def test_a_newer_run_by_hand_does_not_hide_its_own(self, api: Api) -> None:

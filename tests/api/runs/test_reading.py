@@ -5,6 +5,7 @@ import pytest
 
 from tests.api.client import NOW, Api
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, retrying
@@ -73,7 +74,7 @@ class TestRuns:
         run = claimed(api.only_run(), "me", NOW, LEASE_MS)
         whole = Attempt(1, Outcome.SUCCEEDED, NOW, NOW + 1, NOW + 2, 200, body="x" * 16_384)
         api.store.attempts.insert([(run.id, whole)], NOW)
-        api.put(ended(run, RunState.SUCCEEDED, NOW + 2, last=replace(whole, body="x" * 200)))
+        api.put(ended(run, RunState.SUCCEEDED, NOW + 2, Guarantor.MESSAGE, last=replace(whole, body="x" * 200)))
         body = api.call("GET", f"/v1/runs/{run.id}").body
         assert body["result"] == {"httpStatus": 200, "body": "x" * 16_384}
         assert (body["status"], body["finishedAt"]) == ("succeeded", "2026-11-21T09:30:00.252Z")

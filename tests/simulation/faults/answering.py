@@ -12,7 +12,7 @@ from timeball.domain.callback import heard_of
 from timeball.domain.job import JobSpec
 from timeball.domain.new_job import new_job
 from timeball.domain.run import Run, RunState
-from timeball.engine import by_hand, dead_letters
+from timeball.engine import dead_letters, manual
 from timeball.engine.callback import Answered, Heard, Word
 from timeball.engine.dead_letters import DeadFilter
 from timeball.engine.submit import Submission, Submitted, submit
@@ -48,7 +48,7 @@ def _as_it_would_be(world: World, one: Trigger) -> Run | None:
 
 def _handing_back_what_it_found(verb: str) -> Callable[[Patch], None]:
     def apply(patch: Patch) -> None:
-        patch.setattr(by_hand, verb, lambda run, *_: run)
+        patch.setattr(manual, verb, lambda run, *_: run)
 
     return apply
 

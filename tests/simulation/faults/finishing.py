@@ -1,4 +1,4 @@
-"""Faults of the end of an attempt: of its write, its follow-ups, its message, and of who may write it."""
+"""Faults of the end of an attempt: of its write, its effects, its message, and of who may write it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,21 +7,24 @@ from functools import partial
 from typing import Any
 
 import timeball.engine.callback as reporting
-import timeball.engine.claim as claims
 import timeball.engine.finish as finishing
-import timeball.engine.follow_up as following
-import timeball.engine.judge as judging
+import timeball.engine.on_run_end as ending
+import timeball.engine.reconcile_messages as reconciling
 import timeball.engine.resend as resending
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
+from timeball.domain.attempt import Attempt
+from timeball.domain.effects import Conclusion
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job, guarded
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, due_again, ended
-from timeball.engine.follow_up import conclude, follow_up
+from timeball.domain.run import Run, RunState, ended
+from timeball.engine import manual
+from timeball.engine.on_run_end import conclude, on_run_end
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
-from timeball.ports.jobs import Conclusion
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_queue import MemoryQueue
 
 
@@ -30,17 +33,25 @@ def _without_the_attempt_fence(patch: Patch) -> None:
     patch.setattr(finishing, "owns", lambda row, _: row.state is RunState.RUNNING)
 
 
-def _follow_ups_are_left_out(patch: Patch) -> None:
-    for module in (finishing, claims, resending):
-        patch.setattr(module, "follow_up", lambda *_: None)
+def _effects_are_left_out(patch: Patch) -> None:
+    patch.setattr(ending, "effects", lambda *_: [])
 
 
-def _the_message_goes_before_the_follow_ups(patch: Patch) -> None:
-    def whatever_comes_of_it(world: World, over: Any) -> None:
+def _the_message_goes_before_the_effects(patch: Patch) -> None:
+    def whatever_comes_of_it(
+        world: World, changes: Sequence[tuple[Swap[Run], Job | None]], now: int
+    ) -> list[Swapped[Run]]:
+        swapped = world.store.runs.swap([swap for swap, _ in changes], now)
         with suppress(UnavailableError):
-            follow_up(world, over)
+            on_run_end(world, [(one.row, job) for one, (_, job) in zip(swapped, changes, strict=True) if one.row])
+        return swapped
 
-    patch.setattr(finishing, "follow_up", whatever_comes_of_it)
+    patch.setattr(finishing, "change_runs", whatever_comes_of_it)
+
+
+def _the_scan_drops_the_key_before_the_effects(patch: Patch) -> None:
+    """Who ends a run carries the effects out too: they are lost only where that one dies, or cannot."""
+    patch.setattr(resending, "on_run_end", lambda *_: None)
 
 
 def _a_zombie_deletes_its_message(patch: Patch) -> None:
@@ -50,7 +61,7 @@ def _a_zombie_deletes_its_message(patch: Patch) -> None:
 
 
 def _the_due_key_is_dropped(patch: Patch) -> None:
-    """It is lost only with an executor that dies before its follow-ups, and whose message is dead: hence a rule."""
+    """It is lost only with an executor that dies before its effects, and whose message is dead: hence a rule."""
 
     def without(*args: Any, **kwargs: Any) -> Run:
         after = after_attempt(*args, **kwargs)
@@ -84,7 +95,7 @@ def _concluding(change: Any) -> Any:
             changed = [change(one, job) for one, job in zip(conclusions, jobs, strict=True) if job is not None]
             conclude(world, [one for one in changed if one is not None])
 
-        patch.setattr(following, "conclude", concluding)
+        patch.setattr(ending, "conclude", concluding)
 
     return apply
 
@@ -107,18 +118,18 @@ def _whatever_its_status_is(patch: Patch) -> None:
 
             overwrite_job(world, one.job, after, one.at)
 
-    patch.setattr(following, "conclude", concluding)
+    patch.setattr(ending, "conclude", concluding)
 
 
-def _the_judge_fails_what_is_running(patch: Patch) -> None:
-    judged = judging._judged
+def _a_dead_letter_fails_what_is_running(patch: Patch) -> None:
+    without_message = reconciling._without_message
 
     def failing(run: Run, job: Job | None, now: int, world: World) -> Run | None:
         if run.state is not RunState.RUNNING:
-            return judged(run, job, now, world)
-        return due_again(ended(run, RunState.FAILED, now, Reason.UNDELIVERABLE), now)
+            return without_message(run, job, now, world)
+        return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
 
-    patch.setattr(judging, "_judged", failing)
+    patch.setattr(reconciling, "_without_message", failing)
 
 
 def _the_reaper_ignores_the_lease(patch: Patch) -> None:
@@ -126,9 +137,15 @@ def _the_reaper_ignores_the_lease(patch: Patch) -> None:
     patch.setattr(resending, "is_reapable", lambda run, *_: run.state is RunState.RUNNING and run.callback is not None)
 
 
-def _a_report_leaves_no_due_key(patch: Patch) -> None:
-    """Left as it is, the key at the lease's end would bring the scan too, only late: so it takes that one away."""
-    patch.setattr(reporting, "due_again", lambda run, _: replace(run, due_at=None))
+def _ends_without_a_message_are_as_if_there_was_one(patch: Patch) -> None:
+    def with_a_message(run: Run, job: Job, attempt: Attempt, now: int, _: Guarantor, **why: Any) -> Run:
+        return after_attempt(run, job, attempt, now, Guarantor.MESSAGE, **why)
+
+    def ended_with_a_message(run: Run, state: RunState, now: int, _: Guarantor, reason: Reason) -> Run:
+        return ended(run, state, now, Guarantor.MESSAGE, reason)
+
+    patch.setattr(reporting, "after_attempt", with_a_message)
+    patch.setattr(manual, "ended", ended_with_a_message)
 
 
 FAULTS = {
@@ -137,17 +154,20 @@ FAULTS = {
         "whoever finishes an attempt holds it",
         meeting="an execution that wakes while another is at its run",
     ),
-    "follow-ups are left out": Fault(_follow_ups_are_left_out, "a job ends with its final run"),
-    "a message is deleted before the follow-ups": Fault(
-        _the_message_goes_before_the_follow_ups, "a job ends with its final run", 6
+    "effects are left out": Fault(_effects_are_left_out, "a job ends with its final run"),
+    "a message is deleted before the effects": Fault(
+        _the_message_goes_before_the_effects, "a job ends with its final run", 6
+    ),
+    "a due key is dropped before the effects": Fault(
+        _the_scan_drops_the_key_before_the_effects, "a due key is dropped after the effects"
     ),
     "a message is deleted by a zombie": Fault(
         _a_zombie_deletes_its_message,
         "whose last message goes is found again",
         meeting="an execution that wakes while another is at its run",
     ),
-    "a callback's finish has no due key": Fault(
-        _a_report_leaves_no_due_key, "only the scan drops the due key of a run that is over"
+    "an end without a message is written as if it had one": Fault(
+        _ends_without_a_message_are_as_if_there_was_one, "an end without a message is due at once"
     ),
     "a finish drops a due key that it found": Fault(
         _the_due_key_is_dropped, "only the scan drops the due key of a run that is over", 3
@@ -163,9 +183,11 @@ FAULTS = {
     "a job's end is refused while it is paused": Fault(
         _concluding(_not_while_it_is_paused), "a job ends with its final run", 36
     ),
-    "cancelled is overwritten by a follow-up": Fault(_whatever_its_status_is, "cancelled stays cancelled", 203),
-    "a live run is failed by the judge of dead letters": Fault(
-        _the_judge_fails_what_is_running, "nobody cuts a lease short", 17
+    "cancelled is overwritten by a conclusion": Fault(
+        _whatever_its_status_is, "cancelled stays cancelled", meeting="the only execution, and a cancel"
+    ),
+    "a live run is failed by its dead letter": Fault(
+        _a_dead_letter_fails_what_is_running, "nobody cuts a lease short", 17
     ),
     "a reaper ignores the lease": Fault(_the_reaper_ignores_the_lease, "nobody cuts a lease short"),
 }

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import timeball.engine.follow_up as following
 import timeball.engine.guard as guarding
+import timeball.engine.on_run_end as ending
 import timeball.engine.settle as settling
 from tests.simulation.faults.patching import Fault, Patch, Through, overwrite_job
+from timeball.domain.effects import Effect, Release, effects
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job, guarded
+from timeball.domain.run import Run
 from timeball.engine.world import World
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap, Swapped
@@ -29,7 +31,7 @@ def _the_guard_is_released_before_the_send(patch: Patch) -> None:
         if waiting:
             world.queue.send(waiting, world.clock.now())
 
-    patch.setattr(following, "release", releasing)
+    patch.setattr(ending, "release", releasing)
     patch.setattr(settling, "release", releasing)
 
 
@@ -60,14 +62,15 @@ def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
     return Swapped(row is not None, row)
 
 
-def _nobody_hears_that_the_guard_is_free(patch: Patch) -> None:
-    patch.setattr(following, "release", lambda *_: None)
+def _an_end_forgets_the_guard(patch: Patch) -> None:
+    def but_the_guard(run: Run, job: Job | None, now: int) -> list[Effect]:
+        return [effect for effect in effects(run, job, now) if not isinstance(effect, Release)]
+
+    patch.setattr(ending, "effects", but_the_guard)
 
 
 FAULTS = {
-    "nobody hears that the guard is free": Fault(
-        _nobody_hears_that_the_guard_is_free, "nobody is parked behind a run that is over", 1
-    ),
+    "an end forgets the guard": Fault(_an_end_forgets_the_guard, "nobody is parked behind a run that is over", 1),
     "parked without the holder condition": Fault(_parks_whoever_holds, "whose last message goes is found again", 1),
     "the guard is released before the parked run is sent": Fault(
         _the_guard_is_released_before_the_send,

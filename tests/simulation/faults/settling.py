@@ -10,6 +10,7 @@ import timeball.engine.scan as scanning
 import timeball.engine.settle as settling
 from tests.simulation.faults.patching import Fault, Patch
 from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.job import Intent, Job, JobStatus, settled
 from timeball.domain.reason import Reason
@@ -121,7 +122,7 @@ def _supersedes_by_stamp(patch: Patch) -> None:
 
     def by_stamp(world: World, job: Job, run: Run, now: int) -> Run | None:
         if is_old(run, job):
-            return superseded(run, job.schedule_version, now)
+            return superseded(run, job.schedule_version, now, Guarantor.OWNER)
         return aligned(world, job, run, now)
 
     def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:

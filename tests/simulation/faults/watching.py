@@ -34,7 +34,7 @@ FAULTS = {
         meeting="an execution that breaks off, and a purge",
     ),
     "a run is looked at once": Fault(_there_is_one_look, "nothing is stuck"),
-    "an end whose message was lost has no follow-ups": Fault(
+    "an end whose message was lost has no effects": Fault(
         _taking(Finding.OVER, Finding.KEPT),
         "a job ends with its final run",
         meeting="an execution that breaks off, and a purge",

@@ -9,8 +9,8 @@ from typing import Any
 from timeball.aws.collection import Table
 from timeball.aws.keys import JOB, job_key, list_key
 from timeball.aws.writes import Update, Written
+from timeball.domain.effects import Conclusion
 from timeball.ports.errors import UnavailableError
-from timeball.ports.jobs import Conclusion
 
 _TRIES = 5
 

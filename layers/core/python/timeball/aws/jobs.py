@@ -8,9 +8,9 @@ from timeball.aws.conclusions import Conclusions
 from timeball.aws.keys import job_key
 from timeball.aws.rows import to_job, work_fields
 from timeball.aws.works import DynamoWorks
+from timeball.domain.effects import Conclusion
 from timeball.domain.ids import JobKey
 from timeball.domain.job import Job, with_spec
-from timeball.ports.jobs import Conclusion
 from timeball.ports.rows import Swap, Swapped
 
 

@@ -20,15 +20,13 @@ from timeball.domain.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; put off to a later start; hold back in the due index; end; repeat the follow-ups of an end; let it wait; drop
-    it.
+    Claim; put off to a later start; hold back in the due index; end; let it wait; drop its message.
     """
 
     CLAIM = "claim"
     PUT_OFF = "put_off"
     HOLD_BACK = "hold_back"
     END = "end"
-    FOLLOW_UP = "follow_up"
     WAIT = "wait"
     DROP = "drop"
 
@@ -57,10 +55,8 @@ class ClaimRules:
 
 def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
-    if run is None:
+    if run is None or run.is_terminal:
         return Decision(Action.DROP)
-    if run.is_terminal:
-        return Decision(Action.FOLLOW_UP)
     match run.state:
         case RunState.RUNNING:
             return _of_running(run, job, now, rules)

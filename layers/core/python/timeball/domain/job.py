@@ -14,9 +14,8 @@ from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, RunId
 from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
 from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState
+from timeball.domain.run import Run
 from timeball.domain.schedule import Schedule, next_fire
 from timeball.domain.stepper import RULE_VERSION
 from timeball.domain.zones import tzdata_version
@@ -265,20 +264,3 @@ def settled(job: Job) -> Job:
     if job.status is not JobStatus.PENDING:
         return evolve(bare, due_at=None)
     return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
-
-
-def conclusion(job: Job, run: Run) -> JobStatus | None:
-    """Return the status that a terminal run gives its job, or None: only the run of the final fire gives one.
-
-    A superseded run gives none: if its fire is the final one again, the plan at that fire revives it.
-    A one-off that a run by hand overtook has failed: were it cancelled, that run would be too.
-    """
-    if not run.is_terminal or run.is_superseded:
-        return None
-    if job.final_fire_at is None or not run.covers(job.final_fire_at):
-        return None
-    if not job.spec.schedule.is_one_off:
-        return JobStatus.COMPLETED
-    if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
-        return JobStatus.CANCELLED
-    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

@@ -1,6 +1,7 @@
 """What a finished attempt makes of its run: one pure decision."""
 
 from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.reason import Reason
 from timeball.domain.retry import Cause, RetryDecision, decide_retry
@@ -12,28 +13,22 @@ def after_attempt(
     job: Job,
     attempt: Attempt,
     now: int,
+    guarantor: Guarantor,
     retry_after_seconds: float | None = None,
-    *,
     cause: Cause | None = None,
-    may_retry: bool = True,
 ) -> Run:
     """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked.
 
-    `cause` is why it failed, if the attempt itself does not tell. `may_retry` False: the target says that another try
-    would fare no better.
+    `cause` is why it failed, if the attempt itself does not tell.
     """
     if attempt.outcome is Outcome.SUCCEEDED:
-        return ended(run, RunState.SUCCEEDED, now, last=attempt)
+        return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
     if run.cancel_requested:
-        return ended(run, RunState.CANCELLED, now, run.reason or Reason.JOB_CANCELLED, attempt)
-    why = cause or _cause(attempt)
-    decision = _decide(run, job, attempt, why, now, retry_after_seconds) if may_retry else _NOT_RETRIABLE
+        return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
+    decision = _decide(run, job, attempt, cause or _cause(attempt), now, retry_after_seconds)
     if decision.retry_at is None:
-        return ended(run, RunState.FAILED, now, decision.reason, attempt)
+        return ended(run, RunState.FAILED, now, guarantor, decision.reason, attempt)
     return retrying(run, decision.retry_at, attempt)
-
-
-_NOT_RETRIABLE = RetryDecision(None, Reason.NOT_RETRIABLE)
 
 
 def _decide(

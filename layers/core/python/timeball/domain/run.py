@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from timeball.domain.attempt import Attempt
 from timeball.domain.evolve import evolve
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.reason import Reason
 
@@ -206,10 +207,18 @@ def renewed(run: Run, now: int, lease_ms: int) -> Run:
     return evolve(run, lease_until=now + lease_ms)
 
 
-def ended(run: Run, state: RunState, now: int, reason: Reason | None = None, last: Attempt | None = None) -> Run:
-    """Return the run in a terminal state. It keeps its due key: only the scan drops one, after the follow-ups."""
+def ended(
+    run: Run,
+    state: RunState,
+    now: int,
+    guarantor: Guarantor,
+    reason: Reason | None = None,
+    last: Attempt | None = None,
+) -> Run:
+    """Return the run in a terminal state. It keeps a due key: only the scan drops one, after the effects."""
     return evolve(
         _move(run, state),
+        due_at=now if guarantor is Guarantor.SCAN else run.due_at,
         owner=None,
         lease_until=None,
         callback=None,
@@ -272,9 +281,9 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     )
 
 
-def superseded(run: Run, stamp: int, now: int) -> Run:
+def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
     """Return an unstarted run as one whose fire the schedule of version `stamp` does not have."""
-    return evolve(ended(run, RunState.SKIPPED, now, Reason.SUPERSEDED), stamp=stamp)
+    return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), stamp=stamp)
 
 
 def closed(run: Run, closing: Run) -> Run:

@@ -23,7 +23,7 @@ class Finding(StrEnum):
 
     ON_ITS_WAY = "on_its_way"  # look again later
     LOST = "lost"  # nobody has come for it in time: send it again
-    OVER = "over"  # repeat what its end entails, once
+    OVER = "over"  # carry out what its end entails, once
     KEPT = "kept"  # the due index has it, or it waits for its paused job: somebody else will
 
 

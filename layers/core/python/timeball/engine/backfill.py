@@ -25,6 +25,7 @@ from timeball.domain.backfill import (
     started,
     waiting,
 )
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import BackfillKey, RunId
 from timeball.domain.instants import LATEST
 from timeball.domain.job import JobStatus
@@ -244,7 +245,7 @@ def _stop(world: World, runs: Sequence[Run], reason: Reason, now: int) -> bool:
             run,
             asked_to_stop(run, reason)
             if run.state is RunState.RUNNING
-            else ended(run, RunState.CANCELLED, now, reason),
+            else ended(run, RunState.CANCELLED, now, Guarantor.OWNER, reason),
         )
         for run in runs
         if not run.is_terminal and not run.cancel_requested

@@ -1,10 +1,9 @@
 """Complete, fail, heartbeat: what the target of a callback run says of the attempt that it was called with.
 
 The attempt number is the fence: a word about an older attempt is refused. The run's end is written with a due key, for
-no message is left that would repeat its follow-ups: only the scan drops the key, after it has repeated them.
+no message is left that would bring its effects about: only the scan drops the key, after it has seen to them.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,18 +11,17 @@ from enum import StrEnum
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.callback import awaits_word, heard_of, reported_attempt, takes_word
 from timeball.domain.evolve import evolve
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.retry import Cause
-from timeball.domain.run import Run, RunState, due_again
+from timeball.domain.run import Run, RunState
 from timeball.engine.attempts import inline, keep_attempts, needs_a_row
-from timeball.engine.follow_up import follow_up
+from timeball.engine.on_run_end import change_runs
 from timeball.engine.world import World
-from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
-
-log = logging.getLogger(__name__)
 
 _TRIES = 10
 
@@ -87,33 +85,28 @@ def heartbeat(world: World, beats: Sequence[tuple[RunId, int]]) -> list[Answered
 
 def _report(world: World, word: Word) -> Answered:
     def after(run: Run, job: Job, now: int) -> Run:
-        attempt = _said(run, word, now)
-        left = after_attempt(run, job, inline(attempt), now, cause=Cause.REPORTED, may_retry=word.may_retry)
-        return due_again(left, now) if left.is_terminal else left
+        cause = Cause.REPORTED if word.may_retry else Cause.FINAL
+        return after_attempt(run, job, inline(_said(run, word, now)), now, Guarantor.SCAN, cause=cause)
 
-    answered, job = _change(world, word.run, word.attempt, after)
+    answered = _change(world, word.run, word.attempt, after)
     run = answered.run
     unheeded = answered.outcome in (Heard.STALE, Heard.NOT_EXPECTED)
     if run is not None and unheeded and _was_taken(world, run, word):
         answered = Answered(Heard.DONE, run)  # its first answer was lost
     if run is not None and answered.outcome is Heard.DONE:
-        _follow_up(world, run, job, word)
+        _keep(world, run, word)
     return answered
 
 
-def _follow_up(world: World, run: Run, job: Job | None, word: Word) -> None:
-    """Keep what the row does not, which only the target can repeat; do what the end entails, as the scan will, too."""
+def _keep(world: World, run: Run, word: Word) -> None:
+    """Keep what the row does not, which only the target can repeat."""
+    if run.last is None:
+        return
     now = world.clock.now()
-    if run.last is not None:
-        told = _said(run, word, run.last.finished_at or now)
-        told = evolve(told, claimed_at=run.last.claimed_at, started_at=run.last.started_at)
-        if needs_a_row(told) and inline(told) == run.last:
-            keep_attempts(world, [(run.id, told)], now)
-    try:
-        if run.is_terminal:
-            follow_up(world, [(run, job)])
-    except UnavailableError as unavailable:
-        log.warning("reported, and left to the scan: %s", unavailable)
+    told = _said(run, word, run.last.finished_at or now)
+    told = evolve(told, claimed_at=run.last.claimed_at, started_at=run.last.started_at)
+    if needs_a_row(told) and inline(told) == run.last:
+        keep_attempts(world, [(run.id, told)], now)
 
 
 def _said(run: Run, word: Word, now: int) -> Attempt:
@@ -137,31 +130,27 @@ def _told(attempt: Attempt) -> tuple[object, ...]:
 
 
 def _heartbeat(world: World, run_id: RunId, attempt: int) -> Answered:
-    answered, _ = _change(world, run_id, attempt, lambda run, _, now: heard_of(run, now))
-    return answered
+    return _change(world, run_id, attempt, lambda run, _, now: heard_of(run, now))
 
 
-def _change(
-    world: World, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]
-) -> tuple[Answered, Job | None]:
+def _change(world: World, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]) -> Answered:
     """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
-    job: Job | None = None
     for _ in range(_TRIES):
         run = world.store.runs.read([run_id])[0]
         job = world.store.jobs.read([run_id.job])[0]
         if run is None or job is None:
-            return Answered(Heard.NOT_FOUND, None), None
+            return Answered(Heard.NOT_FOUND, None)
         if not takes_word(run, job):
-            return Answered(Heard.NOT_EXPECTED, run), job
+            return Answered(Heard.NOT_EXPECTED, run)
         if not awaits_word(run, attempt):
-            return Answered(Heard.STALE, run), job
+            return Answered(Heard.STALE, run)
         now = world.clock.now()
         after = change(run, job, now)
         if after is None:
-            return Answered(Heard.EXPIRED, run), job
+            return Answered(Heard.EXPIRED, run)
         if after == run:
-            return Answered(Heard.DONE, run), job
-        swapped = world.store.runs.swap([Swap(run, after)], now)[0]
+            return Answered(Heard.DONE, run)
+        swapped = change_runs(world, [(Swap(run, after), job)], now)[0]
         if swapped.done:
-            return Answered(Heard.DONE, swapped.row), job
+            return Answered(Heard.DONE, swapped.row)
     raise ContendedError(f"run {run_id} kept changing")

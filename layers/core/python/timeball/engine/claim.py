@@ -11,20 +11,21 @@ from dataclasses import dataclass
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.claim import Action, Decision, decide_claim, held_back_or_given_up
 from timeball.domain.evolve import evolve
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.instants import LATEST, SECOND_MS
 from timeball.domain.job import Job, Work, with_spec
 from timeball.domain.outcome import lost_attempt
-from timeball.domain.overlap import OverlapPolicy, Step
+from timeball.domain.overlap import OverlapPolicy, Step, holds_nothing
 from timeball.domain.reach import starts_out_of_reach
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, claimed, ended, held_back, put_off, retrying, superseded
 from timeball.engine.attempts import keep_last_attempts
-from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import is_watched, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
 from timeball.engine.notice import skipped
+from timeball.engine.on_run_end import on_run_end
 from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
@@ -79,7 +80,7 @@ def claim(world: World, ids: Sequence[RunId], owner: str, last_call_at: int = LA
     _pass_guards(world, judged, now)
     _pass_hosts(world, judged, now)
     _write(world, judged, owner, now)
-    _follow_up(world, judged, now)
+    _carry_out_ends(world, judged, now)
     return [one.claim or _claim(one) for one in judged]
 
 
@@ -180,7 +181,7 @@ def _pass_guards(world: World, judged: Sequence[_Judged], now: int) -> None:
     for (one, run, job), step in zip(wanting, steps, strict=True):
         match step:
             case Step.START:
-                continue
+                one.job = evolve(job, holder=run.id)  # as its row says now: the run's end gives the guard back
             case Step.SKIP:
                 reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
@@ -207,8 +208,8 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
         one.run = outcome.row
         if outcome.done:
             continue
-        if outcome.row is not None and outcome.row.is_terminal:
-            one.decision = Decision(Action.FOLLOW_UP)  # it may just have taken a guard that nobody else gives back
+        if outcome.row is not None and holds_nothing(outcome.row):
+            one.decision = Decision(Action.DROP)  # it may just have taken a guard that nobody else gives back
         else:
             one.claim = Claim(outcome.row, one.job, wait_until=now)
 
@@ -244,23 +245,23 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         waiting = retrying(run, wait_until, lost_attempt(run)) if run.state is RunState.RUNNING else run
         return held_back(waiting, wait_until, decision.reason, since=max(now, run.not_before))
     if decision.reason is Reason.SUPERSEDED and job is not None:
-        return superseded(run, job.schedule_version, now)
+        return superseded(run, job.schedule_version, now, Guarantor.MESSAGE)
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.END and decision.state is not None:
-        return ended(run, decision.state, now, decision.reason, last)
+        return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)
     return evolve(claimed(run, owner, now, lease_ms), last=last or run.last)
 
 
-def _follow_up(world: World, judged: Sequence[_Judged], now: int) -> None:
-    """Do what the ends entail; what cannot be done now is done when the messages come again."""
-    over = [one for one in judged if one.claim is None and one.run is not None and one.run.is_terminal]
-    for one in over:
+def _carry_out_ends(world: World, judged: Sequence[_Judged], now: int) -> None:
+    """Do what ends entail, of whoever's doing; what cannot be done now is done when the messages come again."""
+    over = [(one, one.run) for one in judged if one.claim is None and one.run is not None and holds_nothing(one.run)]
+    for one, _ in over:
         _tell(world, one)
     try:
-        follow_up(world, [(one.run, one.job) for one in over if one.run is not None])
+        on_run_end(world, [(run, one.job) for one, run in over])
     except UnavailableError as unavailable:
-        log.warning("follow-ups put off: %s", unavailable)
-        for one in over:
+        log.warning("effects put off: %s", unavailable)
+        for one, _ in over:
             one.claim = Claim(one.run, one.job, wait_until=now + world.rules.margin_ms)
 
 
@@ -279,5 +280,5 @@ def _claim(one: _Judged) -> Claim:
             return Claim(one.run, one.job, is_mine=True, is_watched=one.is_watched)
         case Action.WAIT | Action.PUT_OFF:
             return Claim(one.run, one.job, wait_until=one.decision.wait_until)
-        case Action.END | Action.FOLLOW_UP | Action.DROP | Action.HOLD_BACK:
+        case Action.END | Action.DROP | Action.HOLD_BACK:
             return Claim(one.run, one.job, is_done=True)

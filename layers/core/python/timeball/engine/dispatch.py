@@ -9,18 +9,18 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.effects import Conclusion, concludes
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus, advanced, conclusion, looked_at, pushed_back, replanned, with_spec
+from timeball.domain.job import Job, JobStatus, advanced, looked_at, pushed_back, replanned, with_spec
 from timeball.domain.ledger import met, planned_row
 from timeball.domain.planner import Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.run import Run, RunState
-from timeball.engine.follow_up import conclude, follow_up
 from timeball.engine.notice import skipped
+from timeball.engine.on_run_end import conclude, on_run_end
 from timeball.engine.send import send
 from timeball.engine.world import World
-from timeball.ports.jobs import Conclusion
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
@@ -100,8 +100,8 @@ def _look_again(world: World, waiting: Sequence[tuple[Job, int | None]], now: in
         if job.next_fire_at is None and job.final_fire_at is not None
     }
     rows = dict(zip(finals, world.store.runs.read(list(finals)), strict=True)) if finals else {}
-    over = [(row, finals[name]) for name, row in rows.items() if row is not None and conclusion(finals[name], row)]
-    follow_up(world, over)
+    over = [(row, finals[name]) for name, row in rows.items() if row is not None and concludes(row, finals[name])]
+    on_run_end(world, over)
     in_ranges = [name for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off]
     if in_ranges:
         conclude(world, [Conclusion(name.job, name.fire_at, JobStatus.COMPLETED, now) for name in in_ranges])
@@ -177,8 +177,7 @@ def _advance(world: World, writings: Sequence[_Writing], now: int) -> None:
     for (writing, _), outcome in zip(swaps, swapped, strict=True):
         if outcome.done and outcome.row is not None:
             writing.job, writing.has_moved = with_spec(outcome.row, work=writing.job.spec.work), True
-    over = [(writing.row, writing.job) for writing in writings if writing.has_moved and writing.row is not None]
-    follow_up(world, [(row, job) for row, job in over if conclusion(job, row) is not None])
+    on_run_end(world, [(one.row, one.job) for one in writings if one.has_moved and one.row is not None])
 
 
 def _report(writing: _Writing, horizon_at: int) -> Dispatched:

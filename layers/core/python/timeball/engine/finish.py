@@ -1,7 +1,7 @@
-"""Finish attempts: write the run on condition that the attempt is still the row's, then the follow-ups.
+"""Finish attempts: write the run on condition that the attempt is still the row's, and carry out what its end entails.
 
 Only then may the message go. A run that turned out to be somebody else's is left to them, unless it is over: then the
-follow-ups are repeated, for whoever ended it may have died before them.
+effects of its end are carried out again, for whoever ended it may have died before them.
 """
 
 import logging
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.callback import handed_over, is_handed_over
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Run, RunState
 from timeball.engine.attempts import inline, keep_last_attempts, needs_a_row
-from timeball.engine.follow_up import follow_up
 from timeball.engine.hosts import note_answers
+from timeball.engine.on_run_end import change_runs
 from timeball.engine.renew import owns
 from timeball.engine.world import World
 from timeball.ports.rows import Swap
@@ -54,10 +55,6 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
     if telling:
         world.store.attempts.insert(telling, now)
     rows = _write(world, results, attempts, now)
-    ended = [
-        (row, result.job) for row, result in zip(rows, results, strict=True) if row is not None and row.is_terminal
-    ]
-    follow_up(world, ended)
     note_answers(world, [(result.job, result.answer, result.is_watched) for result in results], now)
     return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]
 
@@ -67,14 +64,14 @@ def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt],
     rows: list[Run | None] = [result.run for result in results]
     waiting = list(range(len(results)))
     for _ in range(_TRIES):
-        swaps = [
-            Swap(run, _after(world, run, result, attempt, now))
+        changes = [
+            (Swap(run, _after(world, run, result, attempt, now)), result.job)
             for position in waiting
             if (run := rows[position]) is not None
             for result, attempt in [(results[position], attempts[position])]
         ]
         refused = []
-        for position, swapped in zip(waiting, world.store.runs.swap(swaps, now), strict=True):
+        for position, swapped in zip(waiting, change_runs(world, changes, now), strict=True):
             rows[position] = swapped.row
             if not swapped.done and swapped.row is not None and owns(swapped.row, results[position].run):
                 refused.append(position)
@@ -88,7 +85,7 @@ def _after(world: World, run: Run, result: Result, attempt: Attempt, now: int) -
     if result.is_handed_over:
         called_at = now if result.answer.called_at is None else result.answer.called_at
         return handed_over(run, result.job, called_at, now, world.rules.margin_ms)
-    return after_attempt(run, result.job, inline(attempt), now, result.answer.retry_after_seconds)
+    return after_attempt(run, result.job, inline(attempt), now, Guarantor.MESSAGE, result.answer.retry_after_seconds)
 
 
 def _may_go(row: Run | None, run: Run) -> bool:

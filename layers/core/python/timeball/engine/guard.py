@@ -7,11 +7,13 @@ crashes in between leaves a message whose claim takes the guard.
 
 from collections.abc import Mapping, Sequence
 
+from timeball.domain.effects import is_final
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import Job, conclusion, guarded
+from timeball.domain.job import Job, guarded
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended
+from timeball.domain.run import Run, RunState, asked_to_stop, ended
 from timeball.engine.notice import skipped
 from timeball.engine.send import send
 from timeball.engine.world import World
@@ -109,12 +111,12 @@ def _is_asked_to_stop(world: World, job: Job, holder: Run, now: int) -> bool:
 def _end(world: World, job: Job, run: Run, now: int) -> bool:
     """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on.
 
-    A parked run has no message any more: one whose end concludes its job is left to the scan.
+    Whoever asks for the guard takes it, or the place, from that run: so says its message, which it holds. The end of a
+    job is left to the scan.
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
-    after = ended(run, state, now, Reason.REPLACED)
-    if conclusion(job, after) is not None:
-        after = due_again(after, now)
+    guarantor = Guarantor.SCAN if is_final(run, job) else Guarantor.MESSAGE
+    after = ended(run, state, now, guarantor, Reason.REPLACED)
     done = world.store.runs.swap([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:
         skipped(world, run.id.job, Reason.REPLACED, 1, run.id.fire_at)

@@ -1,6 +1,6 @@
 """The messages of one invocation: hidden while their runs are worked on, removed when those are settled.
 
-Invariant: a message is removed only when its run's finish and follow-ups are written, or the claim has found them so.
+Invariant: a message is removed only when its run's finish and effects are written, or the claim has found them so.
 """
 
 from collections.abc import Sequence

@@ -6,12 +6,13 @@ Written on condition that the run is still as it was read: a heartbeat that came
 from collections.abc import Sequence
 
 from timeball.domain.callback import expired_attempt
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, due_again, ended
+from timeball.domain.run import Run, RunState, ended
 from timeball.engine.attempts import keep_attempts
-from timeball.engine.follow_up import follow_up
+from timeball.engine.on_run_end import change_runs
 from timeball.engine.world import World
 from timeball.ports.rows import Swap
 
@@ -24,21 +25,14 @@ def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
 def reap(world: World, runs: Sequence[Run], now: int) -> int:
     """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
     jobs = world.store.jobs.read([run.id.job for run in runs])
-    swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
-    swapped = world.store.runs.swap(swaps, now)
-    done = [
-        (outcome.row, job)
-        for outcome, job in zip(swapped, jobs, strict=True)
-        if outcome.done and outcome.row is not None
-    ]
-    keep_attempts(world, [(run.id, run.last) for run, _ in done if run.last is not None], now)
-    follow_up(world, [(run, job) for run, job in done if run.is_terminal])
+    changes = [(Swap(run, _reaped(run, job, now)), job) for run, job in zip(runs, jobs, strict=True)]
+    done = [outcome.row for outcome in change_runs(world, changes, now) if outcome.done and outcome.row is not None]
+    keep_attempts(world, [(run.id, run.last) for run in done if run.last is not None], now)
     return len(done)
 
 
 def _reaped(run: Run, job: Job | None, now: int) -> Run:
     attempt = expired_attempt(run)
     if job is None:
-        return due_again(ended(run, RunState.CANCELLED, now, Reason.JOB_GONE, attempt), now)
-    after = after_attempt(run, job, attempt, now)
-    return due_again(after, now) if after.is_terminal else after
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, attempt)
+    return after_attempt(run, job, attempt, now, Guarantor.SCAN)

@@ -6,7 +6,7 @@ A message is always sent before the row says that it was; the due key is dropped
 from collections.abc import Sequence
 
 from timeball.domain.run import Run, RunState, due_again, requeued
-from timeball.engine.follow_up import follow_up
+from timeball.engine.on_run_end import on_run_end
 from timeball.engine.reap import is_reapable, reap
 from timeball.engine.send import send
 from timeball.engine.world import World
@@ -19,7 +19,7 @@ def resend(world: World, runs: Sequence[Run]) -> int:
 
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
     its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
-    terminal: follow-ups repeated, then out.
+    terminal: what its end entails is carried out, then out.
     """
     now = world.clock.now()
     margin_ms = world.rules.margin_ms
@@ -36,9 +36,8 @@ def resend(world: World, runs: Sequence[Run]) -> int:
         if run.state is RunState.RUNNING and run not in carried and run.due_at != (run.lease_until or now) + margin_ms
     ]
     over = [run for run in runs if run.is_terminal]
-    if over:
-        jobs = world.store.jobs.read([run.id.job for run in over])
-        follow_up(world, list(zip(over, jobs, strict=True)))
+    jobs = world.store.jobs.read([run.id.job for run in over]) if over else []
+    on_run_end(world, list(zip(over, jobs, strict=True)))
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
     return reaped + (sum(swapped.done for swapped in world.store.runs.swap(swaps, now)) if swaps else 0)
 

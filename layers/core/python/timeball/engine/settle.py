@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from timeball.domain.change import fenced_through
 from timeball.domain.evolve import evolve
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Intent, Job, JobStatus, Looked, Verb, settled, with_spec
 from timeball.domain.ledger import closing_row, skipped_around
@@ -22,9 +23,9 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, closed, ended, put_off, superseded, withdrawn
 from timeball.domain.schedule import fires, is_occurrence, next_fire
 from timeball.engine.backfill import stop_backfill
-from timeball.engine.follow_up import follow_up
 from timeball.engine.guard import release
 from timeball.engine.notice import skipped
+from timeball.engine.on_run_end import change_runs
 from timeball.engine.resend import resend
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
@@ -202,10 +203,10 @@ def _align_within(world: World, job: Job, window: Window, reach_at: int, now: in
     """Bring the live runs of a window in line, and return them as they were met; one that moved is read again."""
     for _ in range(_TRIES):
         live = _live(world, job, window, reach_at)
-        changes = [(run, after) for run in live if (after := _aligned(world, job, run, now)) is not None]
-        swapped = world.store.runs.swap([Swap(run, after) for run, after in changes], now) if changes else []
+        changes = [(Swap(run, after), job) for run in live if (after := _aligned(world, job, run, now)) is not None]
+        swapped = change_runs(world, changes, now)
         rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
-        _follow_up(world, job, rows, now)
+        _tell_and_send(world, job, rows, now)
         if all(outcome.done for outcome in swapped):
             return live
     raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
@@ -225,14 +226,14 @@ def _aligned(world: World, job: Job, run: Run, now: int) -> Run | None:
     """Return what becomes of a live run, or None if it may stay as it is."""
     if job.status is JobStatus.CANCELLED:
         if run.state is not RunState.RUNNING:
-            return ended(run, RunState.CANCELLED, now, Reason.JOB_CANCELLED)
+            return ended(run, RunState.CANCELLED, now, Guarantor.OWNER, Reason.JOB_CANCELLED)
         return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return None
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
-        return superseded(run, job.schedule_version, now)
+        return superseded(run, job.schedule_version, now, Guarantor.OWNER)
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
     return _let_go(world, job, run, now)
@@ -253,21 +254,15 @@ def _let_go(world: World, job: Job, run: Run, now: int) -> Run | None:
     if run.id not in (job.holder, job.parked):  # one that waits for an earlier run is not late by our fault
         start_at = may_start_at(job, run.id.fire_at, run.not_before, now, world.rules.misfire_ms)
     if start_at is None:
-        return ended(run, RunState.SKIPPED, now, Reason.MISFIRED)
+        return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, Reason.MISFIRED)
     return put_off(run, start_at, max(start_at, now), job.schedule_version)
 
 
-def _follow_up(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
-    """Tell what was skipped, do what the ends entail, and send what starts within the look-ahead."""
+def _tell_and_send(world: World, job: Job, rows: Sequence[Run], now: int) -> None:
+    """Tell what was skipped, and send what starts within the look-ahead."""
     for row in rows:
         if row.state is RunState.SKIPPED and row.reason is not None:
             skipped(world, job.key, row.reason, row.count, row.id.fire_at)
-    withdrawn_ids = [row.id for row in rows if row.state is RunState.WITHDRAWN]
-    if withdrawn_ids:
-        release(world, withdrawn_ids)
-    over = [(row, job) for row in rows if row.is_terminal]
-    if over and job.status is not JobStatus.CANCELLED:
-        follow_up(world, over)
     due = [row for row in rows if row.state is RunState.QUEUED and _is_due(row, now + world.rules.lookahead_ms)]
     if due:
         resend(world, due)

@@ -1,4 +1,4 @@
-"""Look again at runs that were sent: one whose message was lost is sent again, and no end goes without its follow-ups.
+"""Look again at runs that were sent: one whose message was lost is sent again, and no end without its effects.
 
 Each sending is named a second time, on a queue of its own, from where it comes some seconds after its instant, and then
 at growing distances, until its runs are over or stand in the due index. That costs no write: rows are read, and as
@@ -13,11 +13,10 @@ from functools import partial
 
 from timeball.domain.ids import RunId
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, conclusion
 from timeball.domain.run import Run
 from timeball.domain.watch import Finding, find, pause_ms
 from timeball.engine.apart import apart
-from timeball.engine.follow_up import follow_up
+from timeball.engine.on_run_end import on_run_end
 from timeball.engine.world import World
 from timeball.ports.queue import Dispatch, Watch
 
@@ -61,7 +60,7 @@ def _look(world: World, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
     horizon_at = now + world.rules.lookahead_ms + world.rules.margin_ms
     rows = {row.id: row for row in world.store.runs.read(runs, strong=False) if row is not None}
     found = {row.id: find(row, now, horizon_at, world.rules.margin_ms) for row in rows.values()}
-    _repeat_follow_ups(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
+    _carry_out_ends(world, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(world, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
     return {run: found.get(run) for run in runs}
 
@@ -83,12 +82,7 @@ def _send_again(world: World, lost: Sequence[Run], now: int) -> None:
         world.queue.send([Dispatch(run.id, run.priority, max(run.not_before, now)) for run in sending], now)
 
 
-def _repeat_follow_ups(world: World, over: Sequence[Run]) -> None:
-    """Repeat what the ends of runs entail for jobs that seem not to know of them."""
+def _carry_out_ends(world: World, over: Sequence[Run]) -> None:
+    """Carry out what the ends of runs entail for jobs that seem not to know of them."""
     jobs = world.store.jobs.read([run.id.job for run in over], strong=False) if over else []
-    follow_up(world, [(run, job) for run, job in zip(over, jobs, strict=True) if job and _seems_unaware(job, run)])
-
-
-def _seems_unaware(job: Job, run: Run) -> bool:
-    ends = job.is_open and conclusion(job, run) is not None
-    return ends or run.id in (job.holder, job.parked)
+    on_run_end(world, list(zip(over, jobs, strict=True)))

@@ -1,26 +1,12 @@
 """The jobs: rows, their work, which may stand beside them, and their ends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from timeball.domain.effects import Conclusion
 from timeball.domain.ids import JobKey
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.job import Job
 from timeball.ports.rows import Rows
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire.
-
-    It leaves the due index, unless a change of its user is not settled yet.
-    """
-
-    job: JobKey
-    fire_at: int
-    status: JobStatus
-    at: int
-    open_statuses: tuple[JobStatus, ...] = (JobStatus.PENDING,)
 
 
 class Jobs(Rows[JobKey, Job], Protocol):

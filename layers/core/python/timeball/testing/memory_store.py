@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from timeball.domain.backfill import Backfill
+from timeball.domain.effects import Conclusion
 from timeball.domain.evolve import evolve
 from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
@@ -12,7 +13,6 @@ from timeball.domain.job import Job, Work, with_spec
 from timeball.domain.run import Run
 from timeball.domain.slots import Slots
 from timeball.ports.due_index import Owned
-from timeball.ports.jobs import Conclusion
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
 from timeball.ports.store import Store

@@ -1,4 +1,4 @@
-"""Judge what the queue gave up on: by the run's row, never by the message. Then the message may go.
+"""Reconcile what the queue gave up on with the run's row, which alone decides. Then the message may go.
 
 A queue gives up on a message that came back too often. That says nothing about the run: it may be over, or running
 well. One that still waits goes back into the due index, and only its own count makes it fail for want of a carrier.
@@ -7,13 +7,13 @@ well. One that still waits goes back into the due index, and only its own count 
 import logging
 from collections.abc import Sequence
 
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import Origin, RunId
 from timeball.domain.job import Job, JobStatus
-from timeball.domain.overlap import holds_nothing
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, due_again, ended, withdrawn
-from timeball.engine.follow_up import follow_up
-from timeball.engine.guard import needs_guard, release
+from timeball.engine.guard import needs_guard
+from timeball.engine.on_run_end import change_runs, on_run_end
 from timeball.engine.world import World
 from timeball.ports.rows import Swap
 
@@ -25,27 +25,28 @@ MAX_CARRIER_FAILURES = 5
 _TRIES = 5
 
 
-def judge(world: World, ids: Sequence[RunId]) -> list[bool]:
-    """Judge each run; return for each whether its message may go. Raises UnavailableError."""
+def reconcile_messages(world: World, ids: Sequence[RunId]) -> list[bool]:
+    """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
     waiting = list(dict.fromkeys(ids))
     for _ in range(_TRIES):
         rows = [row for row in world.store.runs.read(waiting) if row is not None]
         jobs = world.store.jobs.read([row.id.job for row in rows]) if rows else []
-        judged = list(zip(rows, jobs, strict=True))
-        over = [(row, job) for row, job in judged if holds_nothing(row)]
-        if over:
-            follow_up(world, over)
+        standing = list(zip(rows, jobs, strict=True))
+        on_run_end(world, standing)
         now = world.clock.now()
-        swaps = [Swap(row, after) for row, job in judged if (after := _judged(row, job, now, world)) is not None]
-        swapped = world.store.runs.swap(swaps, now) if swaps else []
-        waiting = [swap.before.id for swap, outcome in zip(swaps, swapped, strict=True) if not outcome.done]
-        release(world, [swap.after.id for swap in swaps if swap.after.state is RunState.WITHDRAWN])
+        changes = [
+            (Swap(row, after), job)
+            for row, job in standing
+            if (after := _without_message(row, job, now, world)) is not None
+        ]
+        swapped = change_runs(world, changes, now)
+        waiting = [swap.before.id for (swap, _), outcome in zip(changes, swapped, strict=True) if not outcome.done]
         if not waiting:
             break
     return [run_id not in waiting for run_id in ids]
 
 
-def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
+def _without_message(run: Run, job: Job | None, now: int, world: World) -> Run | None:
     """Return what becomes of the run, or None: it is over, or withdrawn."""
     match run.state:
         case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
@@ -58,7 +59,7 @@ def _judged(run: Run, job: Job | None, now: int, world: World) -> Run | None:
             return due_again(run, max(now + world.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
-            return due_again(ended(run, RunState.FAILED, now, Reason.UNDELIVERABLE), now)
+            return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
         case RunState.QUEUED:
             backoff_ms = world.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)

@@ -1,7 +1,7 @@
 """Retry a run by hand, and cancel one: what a person does to a single run, whatever its schedule says.
 
 A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
-repeated its follow-ups; so a crash in between loses neither.
+seen to the effects; so a crash in between loses neither.
 """
 
 import logging
@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import RunId
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, due_again, ended, renewed_by_hand
-from timeball.engine.follow_up import follow_up
+from timeball.engine.on_run_end import change_runs
 from timeball.engine.reopen import note_reopened
 from timeball.engine.resend import resend
 from timeball.engine.world import World
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 _TRIES = 10
 
 
-class ByHand(StrEnum):
+class Manual(StrEnum):
     """What became of it.
 
     Done, or true already; no such run; its state does not allow it; its job is cancelled, or gone.
@@ -41,13 +42,13 @@ class ByHand(StrEnum):
 class Handled:
     """The outcome, and the run as it stands."""
 
-    outcome: ByHand
+    outcome: Manual
     run: Run | None
 
 
 _RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
 
-_Verb = Callable[[Run, Job | None, int], Run | ByHand]
+_Verb = Callable[[Run, Job | None, int], Run | Manual]
 """From a run, its job and an instant to the run as it is to be, the same one if it is so; or to why it cannot be."""
 
 
@@ -66,14 +67,14 @@ def cancel_runs(world: World, ids: Sequence[RunId]) -> list[Handled]:
 
 
 def _retry(world: World, run_id: RunId) -> Handled:
-    def renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
+    def renewed(run: Run, job: Job | None, now: int) -> Run | Manual:
         after = _renewed(run, job, now)
         if isinstance(after, Run) and after != run:
             note_reopened(world, [run_id])
         return after
 
     handled = _handled(world, run_id, renewed)
-    if handled.outcome is ByHand.DONE and handled.run is not None and _is_due(world, handled.run):
+    if handled.outcome is Manual.DONE and handled.run is not None and _is_due(world, handled.run):
         try:
             resend(world, [handled.run])
         except UnavailableError as unavailable:
@@ -86,26 +87,26 @@ def _is_due(world: World, run: Run) -> bool:
     return run.due_at is not None and run.due_at <= world.clock.now() + world.rules.lookahead_ms
 
 
-def _renewed(run: Run, job: Job | None, now: int) -> Run | ByHand:
+def _renewed(run: Run, job: Job | None, now: int) -> Run | Manual:
     if job is None or job.status is JobStatus.CANCELLED:
-        return ByHand.JOB_CANCELLED
+        return Manual.JOB_CANCELLED
     if run.state is RunState.QUEUED and run.due_at is None:
         return due_again(run, max(run.not_before, now))  # its message may be lost: a queue keeps one for 14 days
     if run.cancel_requested:
-        return ByHand.WRONG_STATE
+        return Manual.WRONG_STATE
     if run.state in (RunState.QUEUED, RunState.RUNNING):
         return run  # it is being tried
-    return renewed_by_hand(run, now) if run.state in _RENEWABLE else ByHand.WRONG_STATE
+    return renewed_by_hand(run, now) if run.state in _RENEWABLE else Manual.WRONG_STATE
 
 
-def _cancelled(run: Run, job: Job | None, now: int) -> Run | ByHand:  # noqa: ARG001 - a run may be cancelled without its job
+def _cancelled(run: Run, job: Job | None, now: int) -> Run | Manual:  # noqa: ARG001 - a run may be cancelled without its job
     if run.state is RunState.CANCELLED or run.cancel_requested:
         return run
     if run.is_terminal:
-        return ByHand.WRONG_STATE
+        return Manual.WRONG_STATE
     if run.state is RunState.RUNNING:
         return asked_to_stop(run, Reason.RUN_CANCELLED)
-    return due_again(ended(run, RunState.CANCELLED, now, Reason.RUN_CANCELLED), now)
+    return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.RUN_CANCELLED)
 
 
 def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
@@ -113,25 +114,14 @@ def _handled(world: World, run_id: RunId, verb: _Verb) -> Handled:
         run = world.store.runs.read([run_id])[0]
         job = world.store.jobs.read([run_id.job])[0]
         if run is None:
-            return Handled(ByHand.NOT_FOUND, None)
+            return Handled(Manual.NOT_FOUND, None)
         now = world.clock.now()
         after = verb(run, job, now)
-        if isinstance(after, ByHand):
+        if isinstance(after, Manual):
             return Handled(after, run)
-        if after != run:
-            swapped = world.store.runs.swap([Swap(run, after)], now)[0]
-            if not swapped.done or swapped.row is None:
-                continue
-            run = swapped.row
-        _follow_up(world, run, job)
-        return Handled(ByHand.DONE, run)
+        if after == run:
+            return Handled(Manual.DONE, run)
+        swapped = change_runs(world, [(Swap(run, after), job)], now)[0]
+        if swapped.done and swapped.row is not None:
+            return Handled(Manual.DONE, swapped.row)
     raise ContendedError(f"run {run_id} kept changing")
-
-
-def _follow_up(world: World, run: Run, job: Job | None) -> None:
-    if not run.is_terminal:
-        return
-    try:
-        follow_up(world, [(run, job)])
-    except UnavailableError as unavailable:
-        log.warning("cancelled, and left to the scan: %s", unavailable)

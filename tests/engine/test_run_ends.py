@@ -1,0 +1,80 @@
+"""Who changes runs has the effects of their ends carried out, or left to the scan if the scan finds them again."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.guarantor import Guarantor
+from timeball.domain.job import Job, JobStatus
+from timeball.domain.run import Run, RunState, ended
+from timeball.domain.schedule import At
+from timeball.engine.on_run_end import change_runs
+from timeball.engine.world import World
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+from timeball.testing.faults import with_outages
+
+
+def queued_in(play: Play) -> tuple[Run, Job]:
+    (job,) = play.store_jobs([spec("job", At(NOW))])
+    play.scan()
+    return play.runs(job.key)[0], play.job(job.key)
+
+
+def without_conclusions(play: Play) -> World:
+    return replace(play.world(), store=with_outages(play.store, lambda method, _: method == "jobs.conclude"))
+
+
+def test_whoever_ends_a_run_concludes_its_job() -> None:
+    play = Play()
+    run, job = queued_in(play)
+    change_runs(play.world(), [(Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)), job)], NOW)
+    assert play.job(job.key).status is JobStatus.CANCELLED
+
+
+def test_whoever_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
+    play = Play()
+    run, job = queued_in(play)
+    over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
+    play.store.runs.swap([Swap(run, over)], NOW)  # by one who died then
+    late = ended(run, RunState.SKIPPED, NOW + 1, Guarantor.MESSAGE)
+    (refused,) = change_runs(play.world(), [(Swap(run, late), job)], NOW)
+    assert (refused.done, refused.row) == (False, over)
+    assert play.job(job.key).status is JobStatus.CANCELLED
+
+
+def test_effects_that_fail_are_left_to_the_scan_that_finds_the_end_again() -> None:
+    play = Play()
+    run, job = queued_in(play)
+    over = ended(run, RunState.CANCELLED, NOW, Guarantor.SCAN)
+    assert change_runs(without_conclusions(play), [(Swap(run, over), job)], NOW)[0].done
+    assert play.job(job.key).status is JobStatus.PENDING
+
+    play.scan()
+    assert play.job(job.key).status is JobStatus.CANCELLED
+    assert play.runs(job.key)[0].due_at is None
+
+
+def test_a_scan_that_cannot_carry_out_effects_keeps_the_due_key() -> None:
+    play = Play()
+    run, job = queued_in(play)
+    over = ended(run, RunState.CANCELLED, NOW, Guarantor.SCAN)
+    play.store.runs.swap([Swap(run, over)], NOW)
+    store, play.store = play.store, without_conclusions(play).store
+    with pytest.raises(UnavailableError):
+        play.scan()
+    play.store = store
+    assert play.runs(job.key)[0].due_at == NOW
+
+
+def test_effects_that_fail_keep_the_message_that_brings_another() -> None:
+    play = Play()
+    run, job = queued_in(play)
+    over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
+    with pytest.raises(UnavailableError):
+        change_runs(without_conclusions(play), [(Swap(run, over), job)], NOW)
+    assert play.runs(job.key) == [over]
+
+    play.drain()
+    assert play.job(job.key).status is JobStatus.CANCELLED
