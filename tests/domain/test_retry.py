@@ -9,7 +9,7 @@ from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.guarantor import Guarantor
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import MINUTE_MS
-from timeball.domain.job import Guarantee, Job, JobSpec
+from timeball.domain.job import Guarantee, Job, JobSpec, with_spec
 from timeball.domain.outcome import after_attempt, lost_attempt
 from timeball.domain.reason import Reason
 from timeball.domain.retry import Cause, Jitter, RetryPolicy, decide_retry, longest_life_ms
@@ -159,7 +159,7 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, RunState, Reaso
 def test_an_attempt_makes_of_its_run_what_its_outcome_says(case: str) -> None:
     run, job, attempt, state, reason = OUTCOMES[case]
     ended = replace(CALLED, **attempt)
-    row = after_attempt(replace(RUN, **run), replace(JOB, **job), ended, 10, Guarantor.MESSAGE)
+    row = after_attempt(replace(RUN, **run), with_spec(JOB, **job), ended, 10, Guarantor.MESSAGE)
     assert (row.state, row.reason, row.last) == (state, reason, ended)
     assert (row.due_at is not None) == (state is RunState.RETRYING)
 

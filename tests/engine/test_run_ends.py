@@ -40,7 +40,7 @@ def test_whoever_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
     play.store.runs.swap([Swap(run, over)], NOW)  # by one who died then
     late = ended(run, RunState.SKIPPED, NOW + 1, Guarantor.MESSAGE)
     (refused,) = change_runs(play.world(), [(Swap(run, late), job)], NOW)
-    assert (refused.done, refused.row) == (False, over)
+    assert (refused.done, refused.row) == (False, replace(over, revision=2))
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
@@ -74,7 +74,7 @@ def test_effects_that_fail_keep_the_message_that_brings_another() -> None:
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
     with pytest.raises(UnavailableError):
         change_runs(without_conclusions(play), [(Swap(run, over), job)], NOW)
-    assert play.runs(job.key) == [over]
+    assert play.runs(job.key) == [replace(over, revision=2)]
 
     play.drain()
     assert play.job(job.key).status is JobStatus.CANCELLED

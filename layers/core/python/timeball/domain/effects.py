@@ -40,9 +40,9 @@ Effect = Conclusion | Release
 def effects(run: Run, job: Job | None, now: int) -> list[Effect]:
     """Return what follows from a run that is over; of one that waits for its paused job, that it keeps nobody waiting.
 
-    The job may be an old reading, if it is not older than the run's claim: its final fire is fixed before the run of
-    that fire is inserted, of a run that is older than its schedule the scan sees the end, and the guard names a run
-    before it starts. A cancelled job has nothing to conclude and nobody to go on.
+    The job may be an old reading, if it is not older than the run's claim: the guard names a run before it starts, and
+    the scan sees the end of one that was claimed before its job knew that it is the final one. A cancelled job has
+    nothing to conclude and nobody to go on.
     """
     if job is None or job.status is JobStatus.CANCELLED or not holds_nothing(run):
         return []
