@@ -13,6 +13,7 @@ from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_ma
 from infra.settings import as_markdown
 from timeball.domain.reason import SENTENCES
 from timeball.domain.run import MOVES, TERMINAL, RunState
+from timeball.engine.metrics import MEANINGS
 
 DOCS = Path(__file__).parent
 
@@ -38,9 +39,17 @@ def reasons() -> str:
     return "\n".join(["| reason | what it says |", "|---|---|", *rows])
 
 
+def metrics() -> str:
+    """Return the metrics as a table."""
+    rows = [
+        f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in MEANINGS.items()
+    ]
+    return "\n".join(["| metric | unit | what it says | `reason` |", "|---|---|---|---|", *rows])
+
+
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
-    "runs.md": {"states": states, "reasons": reasons},
+    "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
     "settings.md": {"settings": as_markdown},
 }
 """The pages that have generated parts, and what makes each part."""

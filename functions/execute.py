@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from timeball.aws.addresses import AddressRules, parse_rules
-from timeball.aws.http_target import HttpCaller
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.queue import UnreadableMessageError, parse_message
 from timeball.aws.wiring import environment, executor_inbox, executor_world, start, unreadable_queue
 from timeball.engine.execute import execute
 from timeball.ports.queue import Delivery
+from timeball.targets.http.addresses import AddressRules, parse_rules
+from timeball.targets.http.caller import HttpCaller
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)

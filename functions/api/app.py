@@ -23,9 +23,9 @@ from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from functions.api.http.route import Route
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
-from timeball.aws.addresses import parse_rules
 from timeball.aws.patience import in_time
 from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.targets.http.addresses import parse_rules
 
 log = logging.getLogger(__name__)
 

@@ -170,3 +170,8 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
     assert [run.job.tenant for run in judged] == [tenant]
     assert _kept(sqs) == []
+
+
+@pytest.mark.usefixtures("sqs")
+def test_an_executor_knows_by_which_host_its_circuit_breaker_counts() -> None:
+    assert wiring.executor_world().resource_of(Work(HttpTarget("https://target.example/hook"))) == "target.example"

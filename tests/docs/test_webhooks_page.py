@@ -20,11 +20,12 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from tests.api.client import Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
-from timeball.aws.http_request import headers_of
-from timeball.domain.callback import ACCEPTED, handed_over
+from timeball.domain.callback import handed_over
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, asked_to_stop, claimed
 from timeball.ports.target import Call
+from timeball.targets.http.request import headers_of
+from timeball.targets.http.verdict import ACCEPTED
 
 PAGE = read(ROOT / "docs/webhooks.md")
 (SOURCE,) = re.findall(r"^<!-- example: endpoint -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -136,7 +137,7 @@ def run(api: Api) -> Run:
 def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
     """Call the endpoint as an executor does; return the status of its answer."""
     work = api.work_of(run.id.job.job_id)
-    headers = headers_of(Call(run.id, attempt, work, 840), api.clock.now())
+    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_word=True), api.clock.now())
     assert work.payload is not None
     request = urllib.request.Request(url, work.payload.encode(), dict(headers.items()))  # noqa: S310 - it is ours
     with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above

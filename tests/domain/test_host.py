@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers, host_of, is_failure_of_host
+from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.instants import parse_instant
-from timeball.domain.job import HttpTarget, Work
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState
 
@@ -125,28 +124,3 @@ def test_a_run_that_has_its_turn_takes_no_other() -> None:
 def test_turns_that_nobody_took_fill_the_bucket_and_no_more() -> None:
     host, _ = _admitted(HOST, _runs(25, RETRY), NOW)
     assert _admitted(host, _runs(25, RETRY), NOW + 600_000)[1].count(None) == 5
-
-
-@pytest.mark.parametrize(
-    ("status", "is_down"), [(None, True), (500, True), (503, True), (200, False), (404, False), (429, False)]
-)
-def test_a_host_that_answers_anything_but_an_error_of_its_own_is_up(status: int | None, *, is_down: bool) -> None:
-    assert is_failure_of_host(status) is is_down
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://Target.Example/hook", "target.example"),
-        ("http://target.example:8080/", "target.example:8080"),
-        ("https://[2001:db8::1]:444/x", "[2001:db8::1]:444"),
-        ("https://target.example:443/hook", "target.example"),
-        ("http://target.example:443/hook", "target.example:443"),
-        (f"https://target.example:{'0' * 2000}8443/hook", "target.example:8443"),
-        (f"https://{'x' * 254}/hook", None),
-        ("https://[broken/", None),
-    ],
-)
-def test_a_host_is_known_by_its_name_and_port(url: str, host: str | None) -> None:
-    assert host_of(Work(HttpTarget(url))) == host
-    assert host_of(None) is None

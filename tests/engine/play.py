@@ -13,6 +13,8 @@ from timeball.domain.run import Run
 from timeball.domain.schedule import Schedule, Timing
 from timeball.engine.buckets import Older, Sweeps
 from timeball.engine.execute import execute
+from timeball.engine.finish import Result
+from timeball.engine.held import call_of
 from timeball.engine.scan import Scan, scan
 from timeball.engine.watch import look_again
 from timeball.engine.world import Rules, World
@@ -21,8 +23,10 @@ from timeball.ports.queue import Delivery, Queue
 from timeball.ports.runs import LedgerQuery
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller
-from timeball.testing.counting_meter import CountingMeter
+from timeball.targets.http.resource import host_of
+from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
+from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -52,6 +56,11 @@ def open_days_only(*shards: int) -> Sweeps:
     return Sweeps(older={shard: Older(LATEST, LATEST, LATEST) for shard in shards})
 
 
+def result_of(run: Run, job: Job, at: int, status: int) -> Result:
+    """Return what an executor is to write whose call was answered at once, by a status."""
+    return Result(run, job, answered(call_of(run, job), at, at, status))
+
+
 @dataclass
 class NotingCaller:
     """A target that answers each call with the next status of its list (200 when that is used up), after a while."""
@@ -70,7 +79,7 @@ class NotingCaller:
             self.meanwhile()
         status = self.statuses.pop(0) if self.statuses else 200
         await self.clock.sleep_until(called_at + self.takes_ms)
-        return Answer(called_at, self.clock.now(), status)
+        return answered(call, called_at, self.clock.now(), status)
 
     def attempts(self) -> list[tuple[int, int]]:
         """Return (fire time, attempt) of each call, in order."""
@@ -103,7 +112,7 @@ class Play:
         self.rules = rules or Rules(shards=1)
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
         self.caller = NotingCaller(self.clock)
-        self.meter = CountingMeter()
+        self.telemetry = KeptTelemetry()
         self.points: Points | None = None
         self._invocations = 0
 
@@ -112,8 +121,9 @@ class Play:
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return World(self.store, queue, self.clock, self.rules, self.meter)
-        return World(with_faults(self.store, points), with_faults(queue, points), self.clock, self.rules, self.meter)
+            return World(self.store, queue, self.clock, self.rules, self.telemetry, host_of)
+        store, queue = with_faults(self.store, points), with_faults(queue, points)
+        return World(store, queue, self.clock, self.rules, self.telemetry, host_of)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""

@@ -20,7 +20,7 @@ from timeball.domain.schedule import Every
 from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
 from timeball.engine.change import cancel, pause
 from timeball.engine.manual import retry_runs
-from timeball.engine.notice import SKIPPED
+from timeball.engine.metrics import Metric
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
@@ -132,7 +132,7 @@ def test_skip_leaves_out_the_fires_whose_turn_comes_while_the_last_run_is_under_
     assert states(service.play) == ["succeeded", "skipped", "skipped"] * 2 + ["succeeded"]
     assert {run.reason for run in runs(service.play)} == {None, Reason.OVERLAP}
     assert (row(service.play).started, row(service.play).skipped) == (3, 4)
-    assert service.play.meter.counts == {(SKIPPED, "overlap"): 4}
+    assert service.play.telemetry.counts == {(Metric.FIRES_SKIPPED, "overlap"): 4}
 
 
 def test_a_fire_that_was_skipped_by_a_plan_that_died_before_it_moved_on_is_counted_as_skipped(

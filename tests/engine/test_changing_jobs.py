@@ -96,7 +96,7 @@ def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: S
     assert sorted(fire // 60 for fire, _ in calls(service)) == ran
     rows = service.play.runs(KEY)
     assert sum(row.count for row in rows) == 11
-    assert sum(service.play.meter.counts.values()) == 11 - len(ran)
+    assert sum(service.play.telemetry.counts.values()) == 11 - len(ran)
 
 
 def test_a_one_off_that_a_pause_took_back_runs_however_late_it_is_resumed(service: Service) -> None:

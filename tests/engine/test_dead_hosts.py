@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
-from timeball.domain.host import Host, HostKey, host_of
+from timeball.domain.host import Host, HostKey
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.job import HttpTarget, JobSpec, Work
@@ -21,6 +21,8 @@ from timeball.domain.schedule import At, Every, Schedule, Timing
 from timeball.engine.change import cancel
 from timeball.engine.world import Rules
 from timeball.ports.target import Answer, Call
+from timeball.targets.http.resource import host_of
+from timeball.targets.http.verdict import unanswered
 
 BACK_AT = at(600)
 """When the dead host is back."""
@@ -38,7 +40,7 @@ class Hosts(Target):
             called_at = self.clock.now()
             self.calls.append((called_at, call))
             await self.clock.sleep_until(called_at + self.takes_to_fail_ms)
-            return Answer(called_at, self.clock.now(), error="It refused the connection.")
+            return unanswered(call, called_at, self.clock.now(), "It refused the connection.")
         return await super().call(call)
 
     def of(self, host: str) -> list[int]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
 from tests.engine.service import KEY, guarded
 from timeball.domain.catch_up import CatchUp, CatchUpPolicy
 from timeball.domain.ids import Origin
@@ -14,10 +14,9 @@ from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.change import cancel, pause, resume
 from timeball.engine.claim import claim
-from timeball.engine.finish import Result, finish
+from timeball.engine.finish import finish
 from timeball.engine.trigger import Trigger, trigger
 from timeball.ports.queue import Delivery
-from timeball.ports.target import Answer
 
 ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
 
@@ -56,7 +55,7 @@ def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that
     now = play.clock.now()
     assert held.run is not None
     assert held.job is not None
-    finish(play.world(), [Result(held.run, held.job, Answer(now, now, 200))])
+    finish(play.world(), [result_of(held.run, held.job, now, 200)])
     play.queue.inbox("normal").delete([first])
     if is_triggered:
         play.clock.advance(5)

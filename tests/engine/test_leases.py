@@ -83,8 +83,8 @@ class ByName(NotingCaller):
     """A target that refuses the jobs whose names begin with `bad`."""
 
     async def call(self, call: Call) -> Answer:
-        answer = await super().call(call)
-        return replace(answer, status=500 if call.run.job.job_id.startswith("bad") else 200)
+        self.statuses = [500 if call.run.job.job_id.startswith("bad") else 200]
+        return await super().call(call)
 
 
 def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_was_unknown() -> None:
@@ -150,7 +150,7 @@ def test_a_fault_in_one_finish_gives_back_that_one_alone() -> None:
     class Odd(NotingCaller):
         async def call(self, call: Call) -> Answer:
             answer = await super().call(call)
-            return replace(answer, status="odd") if call.run.job == odd.key else answer  # type: ignore[arg-type]
+            return replace(answer, verdict="odd") if call.run.job == odd.key else answer  # type: ignore[arg-type]
 
     play.caller = Odd(play.clock)
     deliveries = play.queue.receive("normal")

@@ -25,7 +25,7 @@ from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Cron, Every, Schedule, fires, is_occurrence
 from timeball.domain.stepper import Gap, Overlap
 from timeball.engine.change import Outcome, pause, resume
-from timeball.engine.notice import SKIPPED
+from timeball.engine.metrics import Metric
 from timeball.engine.trigger import Trigger, trigger
 
 SEEDS = 40
@@ -225,6 +225,9 @@ def _assert_every_skip_was_counted(story: Story) -> None:
     skipped: Counter[tuple[str, str]] = Counter()
     for run in story.play.runs(KEY):
         if run.state is RunState.SKIPPED and run.reason is not None:
-            skipped[SKIPPED, run.reason.value] += run.count
-    assert not skipped - story.play.meter.counts
-    assert (story.play.meter.counts - skipped).keys() <= {(SKIPPED, Reason.SUPERSEDED.value)}
+            skipped[Metric.FIRES_SKIPPED, run.reason.value] += run.count
+    counts = Counter(
+        {one: count for one, count in story.play.telemetry.counts.items() if one[0] == Metric.FIRES_SKIPPED}
+    )
+    assert not skipped - counts
+    assert (counts - skipped).keys() <= {(Metric.FIRES_SKIPPED, Reason.SUPERSEDED.value)}

@@ -22,7 +22,7 @@ from timeball.domain.reason import Reason
 from timeball.domain.run import RunState
 from timeball.domain.schedule import Every, Schedule
 from timeball.engine.claim import claim
-from timeball.engine.notice import SKIPPED
+from timeball.engine.metrics import Metric
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
@@ -42,7 +42,7 @@ def test_skip_leaves_out_each_fire_that_comes_while_an_earlier_run_is_live(servi
     ran, skipped = ("succeeded", None), ("skipped", "overlap")
     assert ledger(service.play) == {0: ran, 10: skipped, 20: skipped, 30: ran, 40: skipped, 50: skipped}
     assert visits(service) == [(0, 0, 25), (30, 30, 55)]
-    assert service.play.meter.counts == {(SKIPPED, "overlap"): 4}
+    assert service.play.telemetry.counts == {(Metric.FIRES_SKIPPED, "overlap"): 4}
     assert_guard_is_free(service.play)
 
 
@@ -66,7 +66,7 @@ def test_queue_one_runs_the_parked_fire_after_the_holder_and_skips_those_that_co
     ran, skipped = ("succeeded", None), ("skipped", "overlap")
     assert [fire for fire, state in ledger(service.play).items() if state == ran] == [0, 10, 40]
     assert [fire for fire, state in ledger(service.play).items() if state == skipped] == [20, 30, 50, 60, 70, 90, 100]
-    assert service.play.meter.counts == {(SKIPPED, "overlap"): 7}
+    assert service.play.telemetry.counts == {(Metric.FIRES_SKIPPED, "overlap"): 7}
     assert_calls_do_not_overlap(service)
     assert [fire for fire, *_ in visits(service)] == [0, 10, 40, 80]
 
@@ -93,7 +93,7 @@ def test_cancel_other_stops_the_run_under_way_and_the_newest_fire_runs(service: 
     assert rows[35] == ("succeeded", None)
     assert set(rows.values()) <= {("cancelled", "replaced"), ("skipped", "replaced"), ("succeeded", None)}
     skipped = sum(state == "skipped" for state, _ in rows.values())
-    assert service.play.meter.counts == {(SKIPPED, "replaced"): skipped}
+    assert service.play.telemetry.counts == {(Metric.FIRES_SKIPPED, "replaced"): skipped}
     assert_calls_do_not_overlap(service)
     assert visits(service)[-1][0] == 35
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -113,7 +113,7 @@ def test_an_older_fire_whose_message_comes_later_stops_no_newer_one() -> None:
     rows = {run.id: run for run in play.runs(KEY)}
     assert (rows[newer].state, rows[newer].cancel_requested) == (RunState.RUNNING, False)
     assert (rows[older].state, rows[older].reason) == (RunState.SKIPPED, Reason.REPLACED)
-    assert play.meter.counts == {(SKIPPED, "replaced"): 1}
+    assert play.telemetry.counts == {(Metric.FIRES_SKIPPED, "replaced"): 1}
 
 
 def test_a_holder_that_waits_for_its_retry_keeps_the_guard(service: Service) -> None:

@@ -39,7 +39,7 @@ def test_a_reschedule_within_the_look_ahead_supersedes_what_is_no_longer_due_and
     assert [fire for fire, row in rows.items() if row == SUPERSEDED] == [2, 4, 8]  # 8: for late inserts
     assert [fire for fire, row in rows.items() if row == RAN] == [3, 6, 9, 12]
     assert calls(service) == [(3, 3), (6, 6), (9, 9), (12, 12)]
-    assert play.meter.counts == {("FiresSkipped", "superseded"): 3}
+    assert play.telemetry.counts == {("FiresSkipped", "superseded"): 3}
 
 
 def test_a_schedule_that_is_changed_and_changed_back_loses_nothing(service: Service) -> None:

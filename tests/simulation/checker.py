@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from tests.simulation.answers import ANSWERS
 from tests.simulation.rules import RULES
 from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.world import REFUSED
 from timeball.domain.ids import JobKey, Origin
 from timeball.domain.instants import HOUR_MS
 from timeball.domain.job import Guarantee, Job, JobStatus
 from timeball.domain.run import Run, RunState
 from timeball.domain.schedule import Schedule, fires
+from timeball.targets.http.verdict import ACCEPTED
 
 
 def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
@@ -140,9 +142,22 @@ def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
             yield f"{run_id} was called as {[arrival.attempt for arrival in arrivals]}, {by_hand} of them by hand"
 
 
+def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]:
+    """A target that has taken an attempt over has not ended it, and one that refuses is not called again."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or after.last is None or after.last == before.last:
+            continue
+        if after.last.status == ACCEPTED:
+            yield f"ended by the answer that took it over: {write}"
+        if after.last.status == REFUSED and after.state is RunState.RETRYING:
+            yield f"tried again after it was refused: {write}"
+
+
 PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
     *ANSWERS,
+    _each_verdict_becomes_of_its_run_what_it_says,
     _each_due_instant_has_one_row,
     _what_was_skipped_was_not_called,
     _attempts_of_a_run_come_in_order,

@@ -16,6 +16,7 @@ from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.world import Rules, World
+from timeball.targets.http.resource import host_of
 from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:30:00Z")
@@ -136,7 +137,8 @@ class Story:
 
     def world(self, process: Process) -> World:
         """Return the world as a process sees it."""
-        return World(simulated(self.store, process), simulated(self.queue, process), process, self.rules)
+        store, queue = simulated(self.store, process), simulated(self.queue, process)
+        return World(store, queue, process, self.rules, resource_of=host_of)
 
     def calm_down(self) -> None:
         """End the storm: from now on the world is as one wishes it."""

@@ -21,6 +21,7 @@ from timeball.domain.run import Run
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.queue import Delivery, Dispatch
 from timeball.ports.target import Answer, Call
+from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.memory_rows import Memory
@@ -31,6 +32,9 @@ LONGEST_LAG_MS = 10 * SECOND_MS
 
 HOSTS = ("one.example", "two.example", "three.example")
 """Hosts of targets that answer at once; each of them may be down for a while."""
+
+REFUSED = 404
+"""How a target answers that wants no other try."""
 
 REPORTS_LATER = "https://later.example/hook"
 """A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
@@ -216,7 +220,7 @@ class Receiver:
     clock: VirtualClock
     random: Random
     arrivals: list[Arrival] = field(default_factory=list)
-    statuses: tuple[int, ...] = (200, 200, 200, 200, 500, 404)
+    statuses: tuple[int, ...] = (200, 200, 200, 200, 500, REFUSED)
     takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
     accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
     down_until: dict[str, int] = field(default_factory=dict)
@@ -230,7 +234,7 @@ class Receiver:
         takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
         if call.work.target.url == REPORTS_LATER and self.random.random() < 0.8:
             self.accepted.put_nowait((call.run, call.attempt))
-            return 202, min(takes_ms, 3_000)
+            return ACCEPTED, min(takes_ms, 3_000)
         return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
 
     def calls(self) -> dict[RunId, list[Arrival]]:
@@ -258,5 +262,5 @@ class SimulatedCaller:
         limit_ms = int(call.timeout_seconds * SECOND_MS)
         await process.sleep_until(called_at + min(takes_ms, limit_ms))
         if takes_ms > limit_ms:
-            return Answer(called_at, process.now(), error="It took too long.", timed_out=True)
-        return Answer(called_at, process.now(), status)
+            return unanswered(call, called_at, process.now(), "It took too long.", timed_out=True)
+        return answered(call, called_at, process.now(), status)

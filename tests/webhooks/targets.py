@@ -15,11 +15,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from timeball.aws.addresses import AddressRules, parse_rules
-from timeball.aws.http_target import HttpCaller, Lookup
 from timeball.domain.ids import JobKey, Origin, RunId
 from timeball.domain.job import HttpTarget, Work
+from timeball.domain.retry import RETRIED_BY_DEFAULT
+from timeball.domain.verdict import Failed, Succeeded
 from timeball.ports.target import Answer, Call
+from timeball.targets.http.addresses import AddressRules, parse_rules
+from timeball.targets.http.caller import HttpCaller, Lookup
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123
@@ -175,9 +177,19 @@ async def listening(
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
+def success(body: str = "", status: int = 200) -> Answer:
+    """Return what a call comes to that is answered at once, and well."""
+    return Answer(Succeeded(), NOW, NOW, status, body, is_down=False)
+
+
+def no_answer(error: str, called_at: int | None = NOW, *, timed_out: bool = False) -> Answer:
+    """Return what a call comes to that has no answer: tried again, and a mark against its host."""
+    return Answer(Failed(may_retry=True), called_at, NOW, error=error, timed_out=timed_out, is_down=True)
+
+
 def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | None = None) -> Call:
     """Return a call of a url, of RUN, with a small payload."""
-    return Call(RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout)
+    return Call(RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout, RETRIED_BY_DEFAULT, takes_word=False)
 
 
 def call_url(url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0) -> Answer:

@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from timeball.aws.addresses import AddressRules, ForbiddenAddressError, parse_rules
+from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError, parse_rules
 
 PUBLIC = [
     "8.8.8.8",

@@ -21,12 +21,14 @@ from tests.webhooks.targets import (
     endless,
     holding,
     listening,
+    no_answer,
     receive,
     self_signed,
+    success,
 )
-from timeball.aws.http_target import BODY_BYTES, HttpCaller
 from timeball.domain.job import HttpTarget, Work
 from timeball.ports.target import Answer
+from timeball.targets.http.caller import BODY_BYTES, HttpCaller
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = {"Authorization": "Bearer s3cret"}
@@ -57,7 +59,7 @@ BROKEN = [
 @pytest.mark.parametrize(("raw", "error"), BROKEN)
 def test_a_broken_answer_is_no_answer_and_says_why(raw: bytes, error: str) -> None:
     answer, target = call_target(answering(raw), headers=SECRET)
-    assert answer == Answer(NOW, NOW, error=error)
+    assert answer == no_answer(error)
     assert target.connections == 1
 
 
@@ -74,7 +76,7 @@ SLOW = [
 @pytest.mark.parametrize("raw", SLOW)
 def test_a_target_that_stalls_is_given_up_when_the_time_is_over(raw: bytes) -> None:
     answer, _ = call_target(holding(raw), timeout=0.2)
-    assert answer == Answer(NOW, NOW, error=LATE, timed_out=True)
+    assert answer == no_answer(LATE, timed_out=True)
 
 
 async def trickle(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -88,7 +90,7 @@ async def trickle(target: Target, reader: asyncio.StreamReader, writer: asyncio.
 
 def test_a_byte_now_and_then_does_not_keep_a_call_alive() -> None:
     answer, _ = call_target(trickle, timeout=0.2)
-    assert answer == Answer(NOW, NOW, error=LATE, timed_out=True)
+    assert answer == no_answer(LATE, timed_out=True)
 
 
 @pytest.mark.parametrize(
@@ -97,20 +99,20 @@ def test_a_byte_now_and_then_does_not_keep_a_call_alive() -> None:
 def test_an_endless_body_is_cut_off(head: bytes) -> None:
     sent: list[int] = []
     answer, _ = call_target(endless(head, b"x" * 65_536, sent))
-    assert answer == Answer(NOW, NOW, 200, "x" * BODY_BYTES)
+    assert answer == success("x" * BODY_BYTES)
     assert sum(sent) < 50_000_000  # what the kernel's buffers took before the caller hung up
 
 
 def test_an_endless_header_is_cut_off() -> None:
     answer, _ = call_target(endless(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x" * 65_536, []))
-    assert answer == Answer(NOW, NOW, error=GARBAGE)
+    assert answer == no_answer(GARBAGE)
 
 
 def test_a_gzip_bomb_is_not_opened() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
     answer, _ = call_target(answering(head + bomb))
-    assert answer == Answer(NOW, NOW, 200, "")
+    assert answer == success()
 
 
 def test_a_redirect_is_not_followed() -> None:
@@ -135,7 +137,7 @@ async def slam(_: Target, __: asyncio.StreamReader, writer: asyncio.StreamWriter
 @pytest.mark.parametrize("behave", [slam, answering(b"")])
 def test_no_method_is_sent_twice_when_the_connection_breaks(behave: Behaviour, method: str) -> None:
     answer, target = call_target(behave, method=method, headers=SECRET)
-    assert answer == Answer(NOW, NOW, error=EARLY)
+    assert answer == no_answer(EARLY)
     assert target.connections == 1
 
 
@@ -163,7 +165,7 @@ def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobod
     finally:
         release.set()
     error = "No connection to hooks.example came about within 0.2 s."
-    assert answer == Answer(None, NOW, error=error, timed_out=True)
+    assert answer == no_answer(error, None, timed_out=True)
 
 
 def test_a_name_that_does_not_exist_is_an_answer() -> None:
@@ -171,7 +173,7 @@ def test_a_name_that_does_not_exist_is_an_answer() -> None:
         raise OSError
 
     answer = call_url("http://hooks.example/?key=s3cret", lookup=nobody)
-    assert answer == Answer(None, NOW, error="The name hooks.example could not be resolved.")
+    assert answer == no_answer("The name hooks.example could not be resolved.", None)
 
 
 def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tm
 
     answer, target = asyncio.run(main())
     error = "The TLS certificate of 127.0.0.1 could not be verified."
-    assert answer == Answer(None, NOW, error=error)
+    assert answer == no_answer(error, None)
     assert target.requests == []
 
 
@@ -195,7 +197,7 @@ def test_tls_with_a_target_that_speaks_none_ends_the_call_before_it_leaves() -> 
             return await caller.call(a_call(f"https://127.0.0.1:{target.port}/"))
 
     error = "No TLS connection to 127.0.0.1 could be agreed on."
-    assert asyncio.run(main()) == Answer(None, NOW, error=error)
+    assert asyncio.run(main()) == no_answer(error, None)
 
 
 @pytest.mark.parametrize(

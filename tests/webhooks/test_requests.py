@@ -17,8 +17,8 @@ from tests.webhooks.targets import (
     receive,
 )
 from timeball import __version__
-from timeball.aws.http_target import HttpCaller
 from timeball.domain.job import HttpTarget, Work
+from timeball.targets.http.caller import HttpCaller
 from timeball.testing.virtual_clock import VirtualClock
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from functions.api.http.problems import Problem, ProblemError, not_found
 from functions.api.http.request import Request
-from timeball.aws.addresses import PUBLIC_ONLY, AddressRules
 from timeball.domain.ids import JOB_ID, JobKey, RunId
 from timeball.domain.job import Job
 from timeball.engine.world import World
+from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
 RandomBytes = Callable[[], bytes]
 """Returns 16 bytes that nobody has seen before."""

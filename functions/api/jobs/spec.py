@@ -7,13 +7,13 @@ from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
 from functions.api.jobs.request import CatchUp, JobRequest, RetryPolicy
 from functions.api.schedules.fields import timing_of
-from timeball.aws.addresses import AddressRules
 from timeball.domain import catch_up, retry
 from timeball.domain.ids import JobKey
 from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.schedule import At, Schedule, first_fire
+from timeball.targets.http.addresses import AddressRules
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:

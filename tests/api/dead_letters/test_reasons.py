@@ -17,6 +17,7 @@ from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import FAILURES, Reason
 from timeball.domain.retry import RetryPolicy
 from timeball.domain.run import Run, RunState, ended
+from timeball.domain.verdict import Failed
 from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
@@ -28,7 +29,9 @@ def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once
     job = with_spec(
         job, retry=retry or job.spec.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.spec.delivery
     )
-    return after_attempt(run, job, Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), NOW, Guarantor.MESSAGE)
+    verdict = Failed(may_retry=status >= 500)
+    attempt = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No.")
+    return after_attempt(run, job, attempt, verdict, NOW, Guarantor.MESSAGE)
 
 
 def called_of(api: Api) -> tuple[Run, Job]:

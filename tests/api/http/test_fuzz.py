@@ -17,7 +17,7 @@ from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import NOW, Api
 from tests.api.http.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from tests.api.runs.rows import dead, waiting
-from timeball.aws.http_request import parse_url
+from timeball.targets.http.request import parse_url
 
 STATUSES = {201, 400}
 SCHEDULES = set(aliases(PreviewRequest))

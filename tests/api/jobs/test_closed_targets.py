@@ -7,7 +7,7 @@ import pytest
 
 from functions.api.app import build_api
 from tests.api.client import Api
-from timeball.aws.addresses import parse_rules
+from timeball.targets.http.addresses import parse_rules
 
 EVERY = {"everySeconds": 60}
 CLOSED = [

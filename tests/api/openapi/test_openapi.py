@@ -24,8 +24,8 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import Api
 from tests.api.runs.rows import dead, waiting
-from timeball.aws import http_request
 from timeball.domain.job import HttpTarget
+from timeball.targets.http import request
 
 BODIES = [
     JobRequest,
@@ -171,9 +171,9 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
 
 class TestWhatIsAcceptedCanBeSent:
     def test_the_methods_are_those_of_the_caller(self) -> None:
-        assert set(get_args(Target.model_fields["method"].annotation)) == http_request.METHODS
+        assert set(get_args(Target.model_fields["method"].annotation)) == request.METHODS
 
-    @pytest.mark.parametrize("name", sorted(http_request.RESERVED_HEADERS))
+    @pytest.mark.parametrize("name", sorted(request.RESERVED_HEADERS))
     def test_no_header_is_accepted_that_the_caller_refuses(self, api: Api, name: str) -> None:
         target = {"type": "http", "url": "https://example.com", "headers": {name.title(): "x"}}
         assert api.call("POST", "/v1/jobs", {"target": target}).status == 400
@@ -197,5 +197,5 @@ class TestWhatIsAcceptedCanBeSent:
     def test_a_url_that_is_accepted_is_one_that_the_caller_can_read(self, api: Api, url: str) -> None:
         answer = api.call("POST", "/v1/jobs", {"handler": url})
         assert answer.status == 201, answer.text
-        assert http_request.parse_url(url).host
-        http_request.check_headers(HttpTarget(url, headers={"X-A": "b c\td"}))
+        assert request.parse_url(url).host
+        request.check_headers(HttpTarget(url, headers={"X-A": "b c\td"}))

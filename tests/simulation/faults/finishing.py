@@ -138,8 +138,8 @@ def _the_reaper_ignores_the_lease(patch: Patch) -> None:
 
 
 def _ends_without_a_message_are_as_if_there_was_one(patch: Patch) -> None:
-    def with_a_message(run: Run, job: Job, attempt: Attempt, now: int, _: Guarantor, **why: Any) -> Run:
-        return after_attempt(run, job, attempt, now, Guarantor.MESSAGE, **why)
+    def with_a_message(run: Run, job: Job, attempt: Attempt, verdict: Any, now: int, _: Guarantor) -> Run:
+        return after_attempt(run, job, attempt, verdict, now, Guarantor.MESSAGE)
 
     def ended_with_a_message(run: Run, state: RunState, now: int, _: Guarantor, reason: Reason) -> Run:
         return ended(run, state, now, Guarantor.MESSAGE, reason)

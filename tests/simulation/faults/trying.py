@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+import tests.simulation.world as targets
 import timeball.domain.claim as deciding
 import timeball.domain.outcome as outcomes
 import timeball.domain.retry as retries
@@ -13,8 +15,11 @@ from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.job import Guarantee, Job, with_spec
 from timeball.domain.outcome import lost_attempt
 from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy, exhausted
+from timeball.domain.retry import RetryDecision, RetryPolicy, decide_retry, exhausted
 from timeball.domain.run import Run, RunState, claimed
+from timeball.domain.verdict import Accepted, Failed, Succeeded
+from timeball.ports.target import Answer, Call
+from timeball.targets.http.verdict import answered
 
 
 def _starts_anew(state: RunState, patch: Patch) -> None:
@@ -85,7 +90,28 @@ def _a_run_is_called_with_its_jobs_work(patch: Patch) -> None:
     patch.setattr(claims, "_with_payload_of", lambda job, _: job)
 
 
+def _what_was_taken_over_is_done(patch: Patch) -> None:
+    def done(call: Call, *args: Any) -> Answer:
+        answer = answered(call, *args)
+        return replace(answer, verdict=Succeeded()) if isinstance(answer.verdict, Accepted) else answer
+
+    patch.setattr(targets, "answered", done)
+
+
+def _a_refusal_is_tried_again(patch: Patch) -> None:
+    def decide(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> RetryDecision:
+        return decide_retry(policy, run, replace(failed, may_retry=True), now)
+
+    patch.setattr(outcomes, "decide_retry", decide)
+
+
 FAULTS = {
+    "a run that its target has taken over counts as done": Fault(
+        _what_was_taken_over_is_done, "each verdict becomes of its run what it says"
+    ),
+    "a run that its target refuses is tried again": Fault(
+        _a_refusal_is_tried_again, "each verdict becomes of its run what it says"
+    ),
     "a run that a pause took back is claimed": Fault(
         partial(_starts_anew, RunState.WITHDRAWN), "each move is legal", 5
     ),

@@ -1,1 +1,1 @@
-"""The only place that speaks to AWS: the ports of the engine, over DynamoDB, SQS and HTTP."""
+"""The only place that speaks to AWS: the ports of the engine, over DynamoDB, SQS and CloudWatch."""

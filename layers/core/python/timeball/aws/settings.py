@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from timeball.aws.addresses import parse_rules
 from timeball.aws.rows import Mapper
 from timeball.engine.world import Rules
 from timeball.setting import one_of, read, setting, written
+from timeball.targets.http.addresses import parse_rules
 
 
 def _networks(text: str) -> str:

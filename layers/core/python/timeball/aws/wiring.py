@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
-from timeball.aws.meter import CloudWatchMeter
+from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.settings import Environment
@@ -15,6 +15,7 @@ from timeball.aws.store import dynamo_store
 from timeball.aws.system_clock import SystemClock
 from timeball.domain.ids import JobKey
 from timeball.engine.world import World
+from timeball.targets.http.resource import host_of
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -96,7 +97,7 @@ def _world(asker: Asker) -> World:
     )
     sqs, lead_ms = _sqs(asker.patience), rules.lead_ms
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
-    return World(store, queue, clock, rules, CloudWatchMeter())
+    return World(store, queue, clock, rules, EmbeddedMetrics(clock), host_of)
 
 
 def _dynamodb(patience: Patience) -> "DynamoDBClient":

@@ -1,4 +1,4 @@
-"""Callback runs: the target answers 202, works on, and says later how the attempt ended.
+"""Callback runs: the target accepts the attempt, works on, and says later how it ended.
 
 Invariant: a run that waits for its target's word has a due key, at the latest where its lease ends; so whatever becomes
 of the target, the scan ends the attempt. Nobody else claims such a run.
@@ -10,16 +10,8 @@ from timeball.domain.instants import SECOND_MS
 from timeball.domain.job import Completion, Job
 from timeball.domain.run import Callback, Run, RunState
 
-ACCEPTED = 202
-"""The status by which a target says that it will report."""
-
 LONGEST_SECONDS = 7 * 24 * 3600
 """The longest timeout of an attempt whose target sends heartbeats."""
-
-
-def is_handed_over(job: Job, status: int | None) -> bool:
-    """Say whether an answer leaves its run running until the target's word."""
-    return job.spec.completion is Completion.CALLBACK and status == ACCEPTED
 
 
 def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) -> Run:

@@ -7,19 +7,17 @@ are neither held back nor counted. Each tenant has rows of its own: nobody's fai
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from timeball.domain.evolve import evolve
 from timeball.domain.ids import fraction_of
 from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Work
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run
 
 
 @dataclass(frozen=True, order=True)
 class HostKey:
-    """A host (and port) that a tenant's webhooks call."""
+    """What a tenant's jobs call and may be down: of webhooks a host, by the name that the target's adapter gives it."""
 
     tenant: str
     host: str
@@ -68,26 +66,7 @@ class Admission:
 
 CALL = Admission()
 
-_PORTS = {"http": 80, "https": 443}
-_LONGEST_NAME = 253
-"""Of a host, in characters (RFC 1035); no longer one is ever resolved, and a key must stay short."""
-
 _MOST_DOUBLINGS = 20
-
-
-def host_of(work: Work | None) -> str | None:
-    """Return the host that work calls, with its port unless the scheme implies it; None if that is no host."""
-    if work is None:
-        return None
-    try:
-        url = urlsplit(work.target.url)
-        name, port = url.hostname, url.port
-    except ValueError:
-        return None
-    if not name or len(name) > _LONGEST_NAME:
-        return None
-    name = f"[{name}]" if ":" in name else name
-    return name if port in (None, _PORTS.get(url.scheme)) else f"{name}:{port}"
 
 
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
@@ -119,11 +98,6 @@ def rest_ms_of(host: Host, rules: HostRules) -> int:
     """Return how long a host rests that has rested so often in a row."""
     doublings = min(max(host.rests - 1, 0), _MOST_DOUBLINGS)
     return min(rules.rest_ms << doublings, rules.longest_rest_ms)
-
-
-def is_failure_of_host(status: int | None) -> bool:
-    """Say whether an answer (None: there was none) tells of a host that is down. A 4xx tells of one that works."""
-    return status is None or status >= 500
 
 
 def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules) -> Host:

@@ -4,48 +4,30 @@ from timeball.domain.attempt import Attempt, Outcome
 from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Guarantee, Job
 from timeball.domain.reason import Reason
-from timeball.domain.retry import Cause, RetryDecision, decide_retry
+from timeball.domain.retry import RetryDecision, decide_retry
 from timeball.domain.run import Run, RunState, ended, retrying
+from timeball.domain.verdict import Failed, Succeeded
 
 
 def after_attempt(
-    run: Run,
-    job: Job,
-    attempt: Attempt,
-    now: int,
-    guarantor: Guarantor,
-    retry_after_seconds: float | None = None,
-    cause: Cause | None = None,
+    run: Run, job: Job, attempt: Attempt, verdict: Succeeded | Failed, now: int, guarantor: Guarantor
 ) -> Run:
-    """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked.
-
-    `cause` is why it failed, if the attempt itself does not tell.
-    """
-    if attempt.outcome is Outcome.SUCCEEDED:
+    """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked."""
+    if isinstance(verdict, Succeeded):
         return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
     if run.cancel_requested:
         return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
-    decision = _decide(run, job, attempt, cause or _cause(attempt), now, retry_after_seconds)
+    decision = _decide(run, job, attempt, verdict, now)
     if decision.retry_at is None:
         return ended(run, RunState.FAILED, now, guarantor, decision.reason, attempt)
     return retrying(run, decision.retry_at, attempt)
 
 
-def _decide(
-    run: Run, job: Job, attempt: Attempt, cause: str, now: int, retry_after_seconds: float | None
-) -> RetryDecision:
+def _decide(run: Run, job: Job, attempt: Attempt, failed: Failed, now: int) -> RetryDecision:
     left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
     if left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return RetryDecision(None, Reason.AT_MOST_ONCE)
-    return decide_retry(job.spec.retry, run, cause, now, retry_after_seconds)
-
-
-def _cause(attempt: Attempt) -> str:
-    if attempt.status is not None:
-        return str(attempt.status)
-    if attempt.outcome is Outcome.LOST:
-        return Cause.LOST
-    return Cause.TIMEOUT if attempt.outcome is Outcome.TIMED_OUT else Cause.CONNECTION
+    return decide_retry(job.spec.retry, run, failed, now)
 
 
 def lost_attempt(run: Run) -> Attempt:

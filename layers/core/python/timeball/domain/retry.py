@@ -10,6 +10,7 @@ from timeball.domain.ids import fraction_of
 from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run
+from timeball.domain.verdict import Failed
 
 
 class Jitter(StrEnum):
@@ -35,7 +36,10 @@ class Cause(StrEnum):
 
 
 RETRIED_BY_DEFAULT = (Cause.TIMEOUT, Cause.CONNECTION, Cause.REPORTED, "408", "425", "429", "5xx")
-"""What is worth another try unless the policy says otherwise. Other 4xx blame the request, and redirects go nowhere."""
+"""What is worth another try unless the policy says otherwise. Other 4xx blame the request, and redirects go nowhere.
+
+Statuses are read by the adapter of the target that answers with one.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,9 @@ class RetryPolicy:
         """Return the longest wait before each retry, in ms: what the API shows at creation."""
         return tuple(self.backoff_ms(attempt) for attempt in range(1, self.max_retries + 1))
 
-    def retries(self, cause: str) -> bool:
-        """Say whether a failure is worth another try: by its cause, or by its status or the class of that."""
-        return cause == Cause.LOST or cause in self.retry_on or (cause.isdigit() and f"{cause[0]}xx" in self.retry_on)
+    def retries(self, cause: Cause) -> bool:
+        """Say whether a failure of this cause is worth another try."""
+        return cause is Cause.LOST or cause in self.retry_on
 
 
 @dataclass(frozen=True)
@@ -75,20 +79,18 @@ class RetryDecision:
     reason: Reason | None = None
 
 
-def decide_retry(
-    policy: RetryPolicy, run: Run, cause: str, now: int, retry_after_seconds: float | None = None
-) -> RetryDecision:
+def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> RetryDecision:
     """Decide what follows the failed attempt of a running run, at `now` (ms).
 
-    `cause` is one of Cause, or a status. `Retry-After` lengthens a wait, up to `max_seconds`, and never shortens it.
+    What a target asks for lengthens a wait, up to `max_seconds`, and never shortens it.
     """
-    if not policy.retries(cause):
+    if not failed.may_retry:
         return RetryDecision(None, Reason.NOT_RETRIABLE)
     wait = float(policy.backoff_ms(max(run.attempts_spent, 1)))
     if policy.jitter is Jitter.FULL:
         wait *= fraction_of("retry", run.id.job.tenant, run.id, run.attempt)
-    if retry_after_seconds is not None:
-        wait = max(wait, min(retry_after_seconds, float(policy.max_seconds)) * SECOND_MS)
+    if failed.retry_after_seconds is not None:
+        wait = max(wait, min(failed.retry_after_seconds, float(policy.max_seconds)) * SECOND_MS)
     retry_at = now + int(wait)
     reason = exhausted(policy, run, retry_at)
     return RetryDecision(retry_at) if reason is None else RetryDecision(None, reason)

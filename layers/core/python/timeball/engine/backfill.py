@@ -32,7 +32,7 @@ from timeball.domain.job import JobStatus
 from timeball.domain.overlap import OverlapPolicy
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended
-from timeball.engine.notice import skipped
+from timeball.engine.metrics import skipped
 from timeball.engine.send import send
 from timeball.engine.slots import free_slots, take_slots
 from timeball.engine.world import World

@@ -17,6 +17,7 @@ from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.retry import Cause
 from timeball.domain.run import Run, RunState
+from timeball.domain.verdict import Failed, Succeeded
 from timeball.engine.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.on_run_end import change_runs
 from timeball.engine.world import World
@@ -85,8 +86,9 @@ def heartbeat(world: World, beats: Sequence[tuple[RunId, int]]) -> list[Answered
 
 def _report(world: World, word: Word) -> Answered:
     def after(run: Run, job: Job, now: int) -> Run:
-        cause = Cause.REPORTED if word.may_retry else Cause.FINAL
-        return after_attempt(run, job, inline(_said(run, word, now)), now, Guarantor.SCAN, cause=cause)
+        failed = Failed(word.may_retry and job.spec.retry.retries(Cause.REPORTED))
+        verdict = Succeeded() if word.error is None else failed
+        return after_attempt(run, job, inline(_said(run, word, now)), verdict, now, Guarantor.SCAN)
 
     answered = _change(world, word.run, word.attempt, after)
     run = answered.run

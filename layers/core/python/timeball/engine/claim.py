@@ -24,7 +24,7 @@ from timeball.engine.attempts import keep_last_attempts
 from timeball.engine.guard import admit, needs_guard
 from timeball.engine.hosts import is_watched, pass_hosts, watched_hosts
 from timeball.engine.invocation import call_seconds
-from timeball.engine.notice import skipped
+from timeball.engine.metrics import moved, skipped
 from timeball.engine.on_run_end import on_run_end
 from timeball.engine.reopen import note_reopened
 from timeball.engine.world import World
@@ -158,7 +158,7 @@ def _pass_hosts(world: World, judged: Sequence[_Judged], now: int) -> None:
         return
     admissions = pass_hosts(world, hosts, [(run, job) for _, run, job in wanting], now)
     for (one, run, job), admission in zip(wanting, admissions, strict=True):
-        one.is_watched = is_watched(hosts, job)
+        one.is_watched = is_watched(world, hosts, job)
         if admission.until is not None:
             one.decision = held_back_or_given_up(run, job, now, admission)
 
@@ -203,7 +203,9 @@ def _write(world: World, judged: Sequence[_Judged], owner: str, now: int) -> Non
         return
     _note_late_starts(world, judged, now)
     keep_last_attempts(world, [(swap.before, judged[position].job) for position, swap in swaps.items()], now)
-    for position, outcome in zip(swaps, _swapped(world, list(swaps.values()), now), strict=True):
+    outcomes = _swapped(world, list(swaps.values()), now)
+    moved(world, [swap for swap, outcome in zip(swaps.values(), outcomes, strict=True) if outcome.done])
+    for position, outcome in zip(swaps, outcomes, strict=True):
         one = judged[position]
         one.run = outcome.row
         if outcome.done:

@@ -17,7 +17,7 @@ from timeball.domain.job import Job, JobStatus, advanced, looked_at, pushed_back
 from timeball.domain.ledger import met, planned_row
 from timeball.domain.planner import Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.run import Run, RunState
-from timeball.engine.notice import skipped
+from timeball.engine.metrics import skipped
 from timeball.engine.on_run_end import conclude, on_run_end
 from timeball.engine.send import send
 from timeball.engine.world import World

@@ -15,15 +15,15 @@ from timeball.domain.instants import SECOND_MS
 from timeball.engine.apart import apart
 from timeball.engine.claim import Claim, claim
 from timeball.engine.finishes import Finishes
-from timeball.engine.held import Held
-from timeball.engine.invocation import call_seconds, last_call_at, last_write_at
+from timeball.engine.held import Held, call_of
+from timeball.engine.invocation import last_call_at, last_write_at
 from timeball.engine.leases import renew_leases
 from timeball.engine.messages import Messages
 from timeball.engine.offload import Offload
 from timeball.engine.waves import Wave, waves_of
 from timeball.engine.world import World
 from timeball.ports.queue import Delivery, Inbox
-from timeball.ports.target import Answer, Call, Caller
+from timeball.ports.target import Answer, Caller
 
 log = logging.getLogger(__name__)
 
@@ -158,12 +158,9 @@ class _Batch:
         if now >= self._stop_at(held):
             return self._instead(held)
         if held.run.cancel_requested:
-            return Answer(None, now, error="It was asked to stop before the call.", was_cut=True)
-        if held.job.spec.work is None:
-            raise ValueError(f"job {held.job.key.job_id} was read without its work")
-        held.called_at = now
-        timeout_seconds = call_seconds(held.job.spec.timeout_seconds)
-        return await self.caller.call(Call(held.run.id, held.run.attempt, held.job.spec.work, timeout_seconds))
+            return held.given_up(now, "It was asked to stop before the call.")
+        call, held.called_at = call_of(held.run, held.job), now
+        return await self.caller.call(call)
 
     async def _cut_in_time(self, held: Held) -> None:
         """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
@@ -184,7 +181,7 @@ class _Batch:
             return None
         so_far = "before it could be called" if held.called_at is None else "before the target had answered"
         error = f"Its executor's own time was up {so_far}."
-        return Answer(held.called_at, now, error=error, timed_out=True, was_cut=True)
+        return held.given_up(now, error, timed_out=True)
 
     async def _keep_leases(self) -> None:
         """Renew at each heartbeat, also for runs that have been answered, until that is written."""

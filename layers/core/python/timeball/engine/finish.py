@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.callback import handed_over, is_handed_over
+from timeball.domain.callback import handed_over
 from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.run import Run, RunState
+from timeball.domain.verdict import Accepted, Succeeded
 from timeball.engine.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.hosts import note_answers
 from timeball.engine.on_run_end import change_runs
@@ -36,11 +37,6 @@ class Result:
     answer: Answer
     is_watched: bool = False
 
-    @property
-    def is_handed_over(self) -> bool:
-        """Whether the target has taken the run, and will report."""
-        return is_handed_over(self.job, self.answer.status)
-
 
 def finish(world: World, results: Sequence[Result]) -> list[bool]:
     """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
@@ -50,7 +46,7 @@ def finish(world: World, results: Sequence[Result]) -> list[bool]:
     telling = [
         (result.run.id, attempt)
         for result, attempt in zip(results, attempts, strict=True)
-        if not result.is_handed_over and needs_a_row(attempt)
+        if not isinstance(result.answer.verdict, Accepted) and needs_a_row(attempt)
     ]
     if telling:
         world.store.attempts.insert(telling, now)
@@ -82,10 +78,11 @@ def _write(world: World, results: Sequence[Result], attempts: Sequence[Attempt],
 
 
 def _after(world: World, run: Run, result: Result, attempt: Attempt, now: int) -> Run:
-    if result.is_handed_over:
+    verdict = result.answer.verdict
+    if isinstance(verdict, Accepted):
         called_at = now if result.answer.called_at is None else result.answer.called_at
         return handed_over(run, result.job, called_at, now, world.rules.margin_ms)
-    return after_attempt(run, result.job, inline(attempt), now, Guarantor.MESSAGE, result.answer.retry_after_seconds)
+    return after_attempt(run, result.job, inline(attempt), verdict, now, Guarantor.MESSAGE)
 
 
 def _may_go(row: Run | None, run: Run) -> bool:
@@ -101,20 +98,14 @@ def _may_go(row: Run | None, run: Run) -> bool:
 
 def _attempt(result: Result) -> Attempt:
     run, answer = result.run, result.answer
-    if answer.status is not None and 200 <= answer.status < 300:
-        outcome = Outcome.SUCCEEDED
-    else:
-        outcome = Outcome.TIMED_OUT if answer.timed_out else Outcome.FAILED
-    error = answer.error
-    if error is None and outcome is not Outcome.SUCCEEDED:
-        error = f"The target answered with status {answer.status}."
+    failed = Outcome.TIMED_OUT if answer.timed_out else Outcome.FAILED
     return Attempt(
         number=run.attempt,
-        outcome=outcome,
+        outcome=Outcome.SUCCEEDED if isinstance(answer.verdict, Succeeded) else failed,
         claimed_at=run.claimed_at or run.created_at,
         started_at=answer.called_at,
         finished_at=answer.finished_at,
         status=answer.status,
-        error=error,
+        error=answer.error,
         body=answer.body or None,
     )

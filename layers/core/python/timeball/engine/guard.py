@@ -14,7 +14,7 @@ from timeball.domain.job import Job, guarded
 from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
 from timeball.domain.reason import Reason
 from timeball.domain.run import Run, RunState, asked_to_stop, ended
-from timeball.engine.notice import skipped
+from timeball.engine.metrics import skipped
 from timeball.engine.send import send
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError

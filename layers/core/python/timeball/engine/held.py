@@ -7,11 +7,14 @@ executor may soon call.
 import asyncio
 from dataclasses import dataclass
 
-from timeball.domain.job import Job
+from timeball.domain.job import Completion, Job
+from timeball.domain.retry import Cause
 from timeball.domain.run import Run
+from timeball.domain.verdict import Failed
+from timeball.engine.invocation import call_seconds
 from timeball.engine.world import Rules
 from timeball.ports.queue import Delivery
-from timeball.ports.target import Answer
+from timeball.ports.target import Answer, Call
 
 
 @dataclass
@@ -41,6 +44,11 @@ class Held:
         """Whether a call is held or in flight."""
         return self._call is not None and not self._call.done()
 
+    def given_up(self, now: int, error: str, *, timed_out: bool = False) -> Answer:
+        """Return what stands for an answer where this executor ends the call: it tells nothing of the target."""
+        failed = Failed(self.job.spec.retry.retries(Cause.TIMEOUT))
+        return Answer(failed, self.called_at, now, error=error, timed_out=timed_out)
+
     async def answered(self, call: asyncio.Task[Answer | None]) -> Answer | None:
         """Wait for the call's answer, or for what it was cut with. None: the attempt is no longer ours to finish."""
         self._call = call
@@ -56,3 +64,11 @@ class Held:
         if self._call is not None and self.is_calling and not self._is_cut:
             self._is_cut, self._instead = True, instead
             self._call.cancel()
+
+
+def call_of(run: Run, job: Job) -> Call:
+    """Return the call of a claimed run's attempt."""
+    if job.spec.work is None:
+        raise ValueError(f"job {job.key.job_id} was read without its work")
+    seconds, takes_word = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
+    return Call(run.id, run.attempt, job.spec.work, seconds, job.spec.retry.retry_on, takes_word)

@@ -7,16 +7,7 @@ A host that does not fail has no row, and costs one read for each batch.
 import logging
 from collections.abc import Mapping, Sequence
 
-from timeball.domain.host import (
-    CALL,
-    Admission,
-    Host,
-    HostKey,
-    admit,
-    after_answers,
-    host_of,
-    is_failure_of_host,
-)
+from timeball.domain.host import CALL, Admission, Host, HostKey, admit, after_answers
 from timeball.domain.job import Job
 from timeball.domain.run import Run
 from timeball.engine.world import World
@@ -34,7 +25,7 @@ Watched = Mapping[HostKey, Host]
 
 def watched_hosts(world: World, jobs: Sequence[Job]) -> Watched:
     """Read the rows of the hosts that jobs call; none if they cannot be read."""
-    keys = [key for job in jobs if (key := _key(job)) is not None]
+    keys = [key for job in jobs if (key := _key(world, job)) is not None]
     distinct = list(dict.fromkeys(keys))
     try:
         rows = world.store.hosts.read(distinct) if distinct else []
@@ -44,14 +35,14 @@ def watched_hosts(world: World, jobs: Sequence[Job]) -> Watched:
     return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
 
 
-def is_watched(hosts: Watched, job: Job) -> bool:
+def is_watched(world: World, hosts: Watched, job: Job) -> bool:
     """Say whether a job's host has failed lately."""
-    return _key(job) in hosts
+    return _key(world, job) in hosts
 
 
 def pass_hosts(world: World, hosts: Watched, starting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
     """Say of each run that nothing else keeps from its call whether its host does; those that need turns take them."""
-    keys = [_key(job) for _, job in starting]
+    keys = [_key(world, job) for _, job in starting]
     answers = [CALL] * len(starting)
     for key, host in hosts.items():
         positions = [position for position, one in enumerate(keys) if one == key]
@@ -65,9 +56,9 @@ def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now
     """Note what answers tell of their hosts; `True` where the host was watched already, so that a success counts."""
     told: dict[HostKey, list[bool]] = {}
     for job, answer, is_watched in answered:
-        key, failed = _key(job), is_failure_of_host(answer.status)
-        if key is not None and not answer.was_cut and (failed or is_watched):
-            told.setdefault(key, []).append(failed)
+        key = _key(world, job)
+        if key is not None and answer.is_down is not None and (answer.is_down or is_watched):
+            told.setdefault(key, []).append(answer.is_down)
     for key, failed_each in told.items():
         try:
             _note(world, key, failed_each, now)
@@ -75,8 +66,8 @@ def note_answers(world: World, answered: Sequence[tuple[Job, Answer, bool]], now
             log.exception("answers of a host not noted")
 
 
-def _key(job: Job) -> HostKey | None:
-    host = host_of(job.spec.work)
+def _key(world: World, job: Job) -> HostKey | None:
+    host = None if job.spec.work is None else world.resource_of(job.spec.work)
     return None if host is None else HostKey(job.key.tenant, host)
 
 

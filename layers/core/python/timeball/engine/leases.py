@@ -14,7 +14,6 @@ from timeball.engine.offload import Offload
 from timeball.engine.renew import renew
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
-from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 
@@ -53,5 +52,5 @@ def _heed(world: World, held: Held, row: Run | None) -> bool:
     held.run = row
     if row.cancel_requested:
         moment = "before the call" if held.called_at is None else "while it ran"
-        held.cut(Answer(held.called_at, world.clock.now(), error=f"It was asked to stop {moment}.", was_cut=True))
+        held.cut(held.given_up(world.clock.now(), f"It was asked to stop {moment}."))
     return True

@@ -11,6 +11,7 @@ from timeball.domain.effects import Conclusion, Release, effects
 from timeball.domain.job import Job, JobStatus
 from timeball.domain.run import Run
 from timeball.engine.guard import release
+from timeball.engine.metrics import moved
 from timeball.engine.world import World
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
@@ -25,6 +26,7 @@ def change_runs(world: World, changes: Sequence[tuple[Swap[Run], Job | None]], n
     """
     swapped = world.store.runs.swap([swap for swap, _ in changes], now) if changes else []
     rows = [(outcome.row, job) for outcome, (_, job) in zip(swapped, changes, strict=True) if outcome.row is not None]
+    moved(world, [swap for (swap, _), outcome in zip(changes, swapped, strict=True) if outcome.done])
     try:
         on_run_end(world, rows)
     except UnavailableError as unavailable:

@@ -5,12 +5,15 @@ Written on condition that the run is still as it was read: a heartbeat that came
 
 from collections.abc import Sequence
 
+from timeball.domain.attempt import Outcome
 from timeball.domain.callback import expired_attempt
 from timeball.domain.guarantor import Guarantor
 from timeball.domain.job import Job
 from timeball.domain.outcome import after_attempt
 from timeball.domain.reason import Reason
+from timeball.domain.retry import Cause
 from timeball.domain.run import Run, RunState, ended
+from timeball.domain.verdict import Failed
 from timeball.engine.attempts import keep_attempts
 from timeball.engine.on_run_end import change_runs
 from timeball.engine.world import World
@@ -35,4 +38,5 @@ def _reaped(run: Run, job: Job | None, now: int) -> Run:
     attempt = expired_attempt(run)
     if job is None:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, attempt)
-    return after_attempt(run, job, attempt, now, Guarantor.SCAN)
+    cause = Cause.LOST if attempt.outcome is Outcome.LOST else Cause.TIMEOUT
+    return after_attempt(run, job, attempt, Failed(job.spec.retry.retries(cause)), now, Guarantor.SCAN)

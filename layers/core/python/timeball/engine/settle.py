@@ -24,7 +24,7 @@ from timeball.domain.run import Run, RunState, asked_to_stop, closed, ended, put
 from timeball.domain.schedule import fires, is_occurrence, next_fire
 from timeball.engine.backfill import stop_backfill
 from timeball.engine.guard import release
-from timeball.engine.notice import skipped
+from timeball.engine.metrics import skipped
 from timeball.engine.on_run_end import change_runs
 from timeball.engine.resend import resend
 from timeball.engine.world import World

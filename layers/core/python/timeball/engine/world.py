@@ -1,14 +1,16 @@
 """What every verb of the engine is handed: the ports, and the settings that decisions need."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.claim import ClaimRules
 from timeball.domain.host import HostRules
 from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Work
 from timeball.ports.clock import Clock
-from timeball.ports.meter import Meter
 from timeball.ports.queue import Queue
 from timeball.ports.store import Store
+from timeball.ports.telemetry import Telemetry
 from timeball.setting import whole
 
 MARGIN_SECONDS = 5
@@ -79,19 +81,30 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Unmetered:
-    """Counts nothing."""
+class Untold:
+    """Telemetry that nobody watches."""
 
     def count(self, name: str, value: int, reason: str) -> None:
         """Do nothing."""
 
+    def time(self, name: str, each_ms: Sequence[int]) -> None:
+        """Do nothing."""
+
+
+def _unnamed(_: Work) -> str | None:
+    return None
+
 
 @dataclass(frozen=True)
 class World:
-    """The store, the queue, the clock, the rules, and where counts go."""
+    """The store, the queue, the clock, the rules, where counts and timings go, and how the breaker is keyed.
+
+    `resource_of` is the target adapter's: it names what work calls and may be down, or None, for which nobody waits.
+    """
 
     store: Store
     queue: Queue
     clock: Clock
     rules: Rules = Rules()
-    meter: Meter = Unmetered()
+    telemetry: Telemetry = Untold()
+    resource_of: Callable[[Work], str | None] = _unnamed

@@ -5,33 +5,41 @@ from typing import Protocol
 
 from timeball.domain.ids import RunId
 from timeball.domain.job import Work
+from timeball.domain.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class Call:
-    """One attempt's call of its target."""
+    """One attempt's call of its target.
+
+    `retry_on` is what its retry policy holds for worth another try. `takes_word`: the target may take the attempt over.
+    """
 
     run: RunId
     attempt: int
     work: Work
     timeout_seconds: float
+    retry_on: tuple[str, ...]
+    takes_word: bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call. `status` None: no answer, and `error` is a sentence. `body` is cut at 16 KB.
+    """What came of a call: the verdict, and the evidence that its run shows.
 
-    `called_at` is the moment the call left (ms), None if it never did. `was_cut`: it was ended here, not there.
+    `called_at` is the moment the call left (ms), None if it never did. `status` is a word of the target's protocol, if
+    that has one, `error` a sentence. `body` is cut at 16 KB. `is_down`: whether the resource itself is, as the circuit
+    breaker counts; None: this tells nothing of it.
     """
 
+    verdict: Verdict
     called_at: int | None
     finished_at: int
     status: int | None = None
     body: str = ""
     error: str | None = None
     timed_out: bool = False
-    retry_after_seconds: float | None = None
-    was_cut: bool = False
+    is_down: bool | None = None
 
 
 class Caller(Protocol):

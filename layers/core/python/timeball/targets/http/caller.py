@@ -4,14 +4,10 @@ Invariants: a socket is made only for an address that the rules just passed; a r
 """
 
 import asyncio
-import re
 import socket
 import ssl
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
@@ -19,12 +15,12 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from timeball.aws.addresses import AddressRules, ForbiddenAddressError
-from timeball.aws.http_request import UncallableError, headers_of, parse_method, parse_url
-from timeball.aws.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
-from timeball.domain.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
+from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
+from timeball.targets.http.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
+from timeball.targets.http.request import UncallableError, headers_of, parse_method, parse_url
+from timeball.targets.http.verdict import answered, unanswered
 
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""
@@ -123,11 +119,11 @@ class HttpCaller:
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
             late = deadline.expired()
             sentence = _late(host, call.timeout_seconds, departure) if late else _sentence(error, host)
-            answer = Answer(departure.at, self._clock.now(), error=sentence, timed_out=late)
+            answer = unanswered(call, departure.at, self._clock.now(), sentence, timed_out=late)
         finally:
             intake.hang_up()
         if intake.is_cut:  # which an answer that ends with its connection does not show
-            return Answer(departure.at, self._clock.now(), error=_FLOOD.format(host=host))
+            return unanswered(call, departure.at, self._clock.now(), _FLOOD.format(host=host))
         return answer
 
     async def _exchange(
@@ -147,9 +143,8 @@ class HttpCaller:
             intake.has_head = True
             body = await _read(response)
             response.close()
-            now = self._clock.now()
-            wait = parse_retry_after(response.headers.get("Retry-After", ""), now)
-            return Answer(departure.at, now, response.status, body, retry_after_seconds=wait)
+            retry_after = response.headers.get("Retry-After", "")
+            return answered(call, departure.at, self._clock.now(), response.status, body, retry_after)
 
     async def _note_departure(
         self, _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceConnectionCreateEndParams
@@ -221,18 +216,6 @@ async def _read(response: aiohttp.ClientResponse) -> str:
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         return ""  # it was not asked for: noise to a reader, or a bomb to whoever unpacks it
     return body.decode("utf-8", "replace").encode()[:BODY_BYTES].decode("utf-8", "ignore")
-
-
-def parse_retry_after(text: str, now: int) -> float | None:
-    """Return the seconds from `now` (ms) that a Retry-After asks for, or None if it makes no sense."""
-    text = text.strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return float(text)
-    with suppress(ValueError, OverflowError):
-        moment = parsedate_to_datetime(text)
-        at = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_MS
-        return max(0.0, (at - now) / SECOND_MS)
-    return None
 
 
 _FLOOD = "{host} sent more than 256 KB around its answer, or more than 32 KB before it."

@@ -1,0 +1,52 @@
+"""What an HTTP answer, or that there was none, makes of its attempt: pure rules, and all that reads a status."""
+
+import re
+from contextlib import suppress
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.retry import Cause
+from timeball.domain.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.ports.target import Answer, Call
+
+ACCEPTED = 202
+"""The status by which a target says that it will report."""
+
+
+def answered(
+    call: Call, called_at: int | None, finished_at: int, status: int, body: str = "", retry_after: str = ""
+) -> Answer:
+    """Return what an answer makes of a call. A 4xx tells of a host that works."""
+    verdict, error = _verdict(call, status), None
+    if isinstance(verdict, Failed):
+        verdict = Failed(verdict.may_retry, parse_retry_after(retry_after, finished_at))
+        error = f"The target answered with status {status}."
+    return Answer(verdict, called_at, finished_at, status, body, error, is_down=status >= 500)
+
+
+def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, *, timed_out: bool = False) -> Answer:
+    """Return what it makes of a call that there was no answer: in time, or at all."""
+    cause = Cause.TIMEOUT if timed_out else Cause.CONNECTION
+    verdict = Failed(may_retry=cause in call.retry_on)
+    return Answer(verdict, called_at, finished_at, error=error, timed_out=timed_out, is_down=True)
+
+
+def _verdict(call: Call, status: int) -> Verdict:
+    if status == ACCEPTED and call.takes_word:
+        return Accepted()
+    if 200 <= status < 300:
+        return Succeeded()
+    return Failed(may_retry=str(status) in call.retry_on or f"{status // 100}xx" in call.retry_on)
+
+
+def parse_retry_after(text: str, now: int) -> float | None:
+    """Return the seconds from `now` (ms) that a Retry-After asks for, or None if it makes no sense."""
+    text = text.strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return float(text)
+    with suppress(ValueError, OverflowError):
+        moment = parsedate_to_datetime(text)
+        at = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_MS
+        return max(0.0, (at - now) / SECOND_MS)
+    return None

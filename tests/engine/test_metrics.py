@@ -1,0 +1,124 @@
+"""What is told of runs: how late each started, and how often and why they were tried again, taken over, or died."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.service import KEY
+from timeball.domain.attempt import Attempt, Outcome
+from timeball.domain.ids import Origin, RunId
+from timeball.domain.instants import SECOND_MS
+from timeball.domain.job import Completion
+from timeball.domain.reason import Reason
+from timeball.domain.run import Run, RunState
+from timeball.domain.schedule import At
+from timeball.engine.callback import Word, report
+from timeball.engine.claim import claim
+from timeball.engine.metrics import Metric, moved
+from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.ports.rows import Swap
+
+WAITS = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
+RUNS = replace(WAITS, state=RunState.RUNNING, attempt=1)
+TRIED = replace(
+    RUNS, state=RunState.RETRYING, first_started_at=NOW, last=Attempt(1, Outcome.TIMED_OUT, NOW), due_at=NOW
+)
+DIED = replace(RUNS, state=RunState.FAILED, first_started_at=NOW + 7, reason=Reason.TOO_OLD)
+
+# Of each: a run before and after a write, what is counted, and the lateness that is told, if any.
+MOVES = {
+    "a claim": (WAITS, RUNS, None, None),
+    "an attempt that is followed by another": (RUNS, TRIED, (Metric.RUNS_RETRIED, "timed_out"), 0),
+    "the next one, which started long ago": (replace(TRIED, state=RunState.QUEUED), replace(TRIED), None, None),
+    "an executor that vanished": (RUNS, replace(RUNS, attempt=2), (Metric.RUNS_TAKEN_OVER, "lost"), None),
+    "a renewal of its lease": (RUNS, replace(RUNS, lease_until=NOW), None, None),
+    "a run that failed for good": (RUNS, DIED, (Metric.DEAD_LETTERS, "too_old"), 7),
+    "one that failed unstarted": (WAITS, replace(DIED, first_started_at=None), (Metric.DEAD_LETTERS, "too_old"), None),
+    "its due key is dropped": (DIED, replace(DIED, revision=9), None, None),
+    "somebody discards it": (DIED, replace(DIED, discarded_at=NOW), None, None),
+    "its target takes it over": (RUNS, replace(RUNS, first_started_at=NOW + 40), None, 40),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_a_move_is_told_once_and_with_its_reason(case: str) -> None:
+    before, after, counted, late_ms = MOVES[case]
+    play = Play()
+    moved(play.world(), [Swap(before, after)])
+    assert play.telemetry.counts == ({} if counted is None else {counted: 1})
+    assert play.telemetry.timings == ({} if late_ms is None else {Metric.LATENESS: [late_ms]})
+
+
+def test_of_a_backfills_run_which_is_late_by_intent_no_lateness_is_told() -> None:
+    play, run_id = Play(), RunId(KEY, NOW, Origin.BACKFILL, "bf1")
+    moved(play.world(), [Swap(replace(RUNS, id=run_id), replace(DIED, id=run_id))])
+    assert play.telemetry.timings == {}
+
+
+def _told(play: Play) -> dict[str, list[int]]:
+    return dict(play.telemetry.timings)
+
+
+def test_the_lateness_of_a_run_is_told_once_however_often_it_is_tried() -> None:
+    play = Play()
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan_all()
+    play.clock.advance(250)
+    play.caller.statuses = [503] * 4
+    for _ in range(4):
+        play.drain()
+        play.clock.advance(60 * SECOND_MS)
+        play.scan_all()
+    assert len(play.caller.calls) == 4
+    assert _told(play) == {Metric.LATENESS: [250]}
+    assert play.telemetry.counts == {
+        (Metric.RUNS_RETRIED, "failed"): 3,
+        (Metric.DEAD_LETTERS, "retries_exhausted"): 1,
+    }
+
+
+def test_a_run_that_was_taken_over_is_told_of_by_whoever_takes_it() -> None:
+    play = Play()
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan_all()
+    (delivery,) = play.queue.receive("normal")
+    claim(play.world(), [delivery.run], "vanished")
+    play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
+    play.execute([delivery])
+    assert play.telemetry.counts == {(Metric.RUNS_TAKEN_OVER, "lost"): 1}
+
+
+def _handed_over(play: Play) -> RunId:
+    play.store_jobs([replace(spec("job", At(NOW), PLAIN_RETRY, 60), completion=Completion.CALLBACK)])
+    play.scan_all()
+    play.caller.statuses = [202]
+    play.drain()
+    return play.runs(KEY)[0].id
+
+
+def test_what_a_target_reports_is_told_and_its_lateness_was_when_it_took_the_run() -> None:
+    play = Play()
+    run = _handed_over(play)
+    assert _told(play) == {Metric.LATENESS: [0]}
+    report(play.world(), [Word(run, 1, "It broke.", may_retry=False)])
+    assert _told(play) == {Metric.LATENESS: [0]}
+    assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "not_retriable"): 1}
+
+
+def test_a_target_that_is_not_heard_of_again_is_told_of_by_the_scan() -> None:
+    play = Play()
+    _handed_over(play)
+    play.clock.advance(90 * SECOND_MS)
+    play.scan_all()
+    assert play.telemetry.counts == {(Metric.RUNS_RETRIED, "timed_out"): 1}
+
+
+def test_a_run_that_no_queue_carries_is_told_of() -> None:
+    play = Play()
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan_all()
+    (run,) = play.runs(KEY)
+    play.store.runs.swap([Swap(run, replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1))], NOW)
+    assert reconcile_messages(play.world(), [run.id]) == [True]
+    assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "undeliverable"): 1}
