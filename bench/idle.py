@@ -20,11 +20,11 @@ from urllib3.response import HTTPResponse
 from bench import prices
 from tests.contract.backends import client
 from tests.engine.play import NOW
-from timeball.aws.store import dynamo_store
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.buckets import Sweeps
-from timeball.engine.scan import scan
-from timeball.engine.world import World
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
@@ -111,13 +111,13 @@ def measure(scans: int = SCANS) -> Scans:
     answers = Answers()
     dynamodb.meta.events.register("before-send.dynamodb", answers.answer)
     clock = VirtualClock(NOW)
-    world = World(dynamo_store(dynamodb, "jobs"), MemoryQueue(clock.now), clock)
+    context = Context(dynamo_store(dynamodb, "jobs"), MemoryQueue(clock.now), clock)
     owner, sweeps, begun = Owner("2026", "a"), Sweeps(), 0.0
     for second in range(_FIRST_SCANS + scans):
         if second == _FIRST_SCANS:
             answers.requests, answers.read_units, begun = 0, 0.0, time.process_time()
         clock.advance(SECOND_MS)
-        scan(world, 0, owner, sweeps)
+        scan(context, 0, owner, sweeps)
     cpu_ms = (time.process_time() - begun) * 1000 / scans
     return Scans(answers.requests / scans, answers.read_units / scans, cpu_ms)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.schema import JOBS
+from timeball.aws.dynamodb.table.schema import JOBS
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSResponse

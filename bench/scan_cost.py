@@ -13,15 +13,15 @@ from dataclasses import replace
 from bench.metering import Charges, meter
 from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
+from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.patience import Asker, Patience
-from timeball.aws.store import dynamo_store
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, HOUR_MS, SECOND_MS
-from timeball.domain.job import JobSpec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import At, Every
-from timeball.engine.buckets import Sweeps
-from timeball.engine.scan import scan
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 
 _UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
@@ -34,7 +34,7 @@ def requests_of_a_scan(jobs_not_due: int) -> int:
         play.store_jobs([spec("due", Every(60, NOW))])
         play.store_jobs(spec(f"later-{n}", At(NOW + DAY_MS + n)) for n in range(jobs_not_due))
         charges.clear()
-        found = scan(play.world(), 0, Owner("2026", "a"), Sweeps())
+        found = scan(play.context(), 0, Owner("2026", "a"), Sweeps())
         if (found.candidates, found.sent) != (1, 1):
             raise AssertionError(f"the scan found {found}")
         return len(charges.requests)

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from statistics import median
 from zoneinfo import ZoneInfo
 
-from timeball.domain.cron import parse_cron
-from timeball.domain.stepper import next_fire
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.stepper import next_fire
+from timeball.domain.time.zones import load_zone
 
 LIMITS_US = {"UTC": 10.0, "America/New_York": 40.0}
 START = datetime(2026, 1, 1, tzinfo=UTC)

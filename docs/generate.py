@@ -11,14 +11,14 @@ from pathlib import Path
 
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
-from timeball.domain.reason import SENTENCES
-from timeball.domain.run import MOVES, TERMINAL, RunState
+from timeball.domain.model.reason import SENTENCES
+from timeball.domain.model.run import MOVES, TERMINAL, RunState
 from timeball.engine.metrics import MEANINGS
 
 DOCS = Path(__file__).parent
 
 _BORN = (RunState.QUEUED, RunState.SKIPPED)
-"""The states in which a row is inserted (`domain/ledger.py`)."""
+"""The states in which a row is inserted (`domain/policy/ledger.py`)."""
 
 
 class NoSuchPartError(ValueError):

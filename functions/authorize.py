@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from timeball.aws.dynamodb.tenants import DynamoTenants
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.tenants import DynamoTenants
-from timeball.domain.tenant import KEY_PREFIX, KeyHolder, hash_of
+from timeball.domain.model.tenant import KEY_PREFIX, KeyHolder, hash_of
 from timeball.ports.tenants import Tenants
 
 CACHE_MS: Final = 60_000

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.queue import UnreadableMessageError, parse_message
-from timeball.aws.wiring import environment, executor_inbox, executor_world, start, unreadable_queue
-from timeball.engine.execute import execute
+from timeball.aws.sqs import UnreadableMessageError, parse_message
+from timeball.engine.execution.execute import execute
 from timeball.ports.queue import Delivery
+from timeball.runtime.wiring import environment, executor_context, executor_inbox, start, unreadable_queue
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import HttpCaller
 
@@ -20,7 +20,7 @@ log.setLevel(logging.INFO)
 
 _THREADS = 32
 
-start(executor_world)
+start(executor_context)
 
 
 class Context(Timed, Protocol):
@@ -49,7 +49,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         else:
             message_ids[delivery.receipt] = record["messageId"]
             deliveries.append(delivery)
-    deadline_at = executor_world().clock.now() + context.get_remaining_time_in_millis()
+    deadline_at = executor_context().clock.now() + context.get_remaining_time_in_millis()
     if deliveries:
         unsettled = asyncio.run(_execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at))
         failed += [message_ids[delivery.receipt] for delivery in unsettled]
@@ -58,11 +58,11 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 
 
 async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
-    world, inbox = executor_world(), executor_inbox(queue_arn)
+    engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     # So many that a renewal never waits for a thread behind writes that hang.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with HttpCaller(world.clock, _address_rules()) as caller:
-        return await execute(world, inbox, caller, deliveries, owner, deadline_at=deadline_at)
+    async with HttpCaller(engine_context.clock, _address_rules()) as caller:
+        return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
 
 
 def _address_rules() -> AddressRules:

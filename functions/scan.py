@@ -6,24 +6,24 @@ from dataclasses import asdict
 from typing import Any
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.wiring import start, world
-from timeball.engine.buckets import Sweeps
-from timeball.engine.scan import scan
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
+from timeball.runtime.wiring import engine_context, start
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _SWEEPS = Sweeps()
 
-start(world)
+start(engine_context)
 
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
-    done = scan(world(), event["partition"], owner, _SWEEPS, event["partitions"])
+    done = scan(engine_context(), event["partition"], owner, _SWEEPS, event["partitions"])
     if done.candidates or done.superseded:  # a line a second about nothing would cost more than the scan's reads
         log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
     return {"backlog": done.backlog, "superseded": done.superseded}

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from timeball.aws.patience import Timed, in_time
-from timeball.aws.queue import UnreadableMessageError, parse_message, parse_watch
-from timeball.aws.wiring import unreadable_queue, world
-from timeball.engine.reconcile_messages import reconcile_messages
-from timeball.engine.watch import look_again
-from timeball.engine.world import World
+from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
+from timeball.engine.context import Context
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import look_again
 from timeball.ports.errors import UnavailableError
+from timeball.runtime.wiring import engine_context, unreadable_queue
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _Record = Mapping[str, Any]
 _Named = TypeVar("_Named")
-_Dealing = Callable[[World, Sequence[_Named]], list[bool]]
+_Dealing = Callable[[Context, Sequence[_Named]], list[bool]]
 
 
 @in_time
@@ -52,7 +52,7 @@ def _dealt_with(named: Sequence[tuple[_Record, _Named]], deal: _Dealing[_Named])
         return {}
     ids = [record["messageId"] for record, _ in named]
     try:
-        return dict(zip(ids, deal(world(), [one for _, one in named]), strict=True))
+        return dict(zip(ids, deal(engine_context(), [one for _, one in named]), strict=True))
     except UnavailableError as unavailable:
         log.warning("not dealt with together: %s", unavailable)
     except Exception:
@@ -62,7 +62,7 @@ def _dealt_with(named: Sequence[tuple[_Record, _Named]], deal: _Dealing[_Named])
 
 def _is_dealt_with_alone(record: _Record, named: _Named, deal: _Dealing[_Named]) -> bool:
     try:
-        return deal(world(), [named])[0]
+        return deal(engine_context(), [named])[0]
     except UnavailableError as unavailable:
         log.warning("not dealt with: %s", unavailable)
         return False

@@ -14,7 +14,7 @@ from infra.acknowledged import acknowledge
 from infra.functions import Bounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
-from timeball.aws import schema
+from timeball.aws.dynamodb.table import schema
 
 _ANSWER_WITHIN = Duration.seconds(29)
 """API Gateway gives up after 30 seconds; a function that ends before it can still say what happened."""

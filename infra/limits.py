@@ -13,7 +13,7 @@ from aws_cdk import App
 from infra.settings import PREFIX, Settings
 from infra.stack import TimeballStack
 from infra.why import WHY
-from timeball.aws import schema
+from timeball.aws.dynamodb.table import schema
 
 _STAGES = ("small", "large")
 _DAY_SECONDS = 24 * 60 * 60

@@ -6,7 +6,7 @@ from constructs import Construct
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
-from timeball.aws import schema
+from timeball.aws.dynamodb.table import schema
 
 
 class Scan(Construct):

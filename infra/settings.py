@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.settings import FunctionSettings
+from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
 
 if TYPE_CHECKING:

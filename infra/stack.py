@@ -16,7 +16,7 @@ from infra.storage import Storage
 from infra.target import Target
 from infra.ticker import Ticker
 from infra.watch import Watch
-from timeball.aws.settings import Environment
+from timeball.runtime.settings import Environment
 
 
 class TimeballStack(Stack):

@@ -7,7 +7,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.settings import Settings
-from timeball.aws import schema
+from timeball.aws.dynamodb.table import schema
 
 ROWS = (
     "dynamodb:BatchGetItem",

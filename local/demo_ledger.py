@@ -11,7 +11,7 @@ from typing import Any
 from local.demo_client import ApiClient
 from local.demo_tally import Due
 from local.receiver import Arrival
-from timeball.domain.instants import SECOND_MS, parse_instant
+from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 _OVER = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 

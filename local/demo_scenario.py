@@ -15,7 +15,7 @@ from local.demo_client import ApiClient, UnexpectedAnswerError
 from local.demo_ledger import Ledger, disagreements, earliest_retries, read_ledger
 from local.demo_tally import Due, Tally, early_retries, tally
 from local.receiver import Arrival, Receiver
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 BURST, EVERY, CRON, NOW, RETRYING = "50 in one second", "every 2 s", "cron", "now", "fails twice"
 

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from local.demo_scenario import Progress
 from local.demo_tally import Tally, percentile, total
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.time.instants import SECOND_MS
 
 _HEADINGS = ("due", "arrived", "early", "doubled", "lost", "p50", "p99", "max")
 _NAME_WIDTH = 18

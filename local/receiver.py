@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from timeball.domain.instants import parse_instant
+from timeball.domain.time.instants import parse_instant
 
 _MAX_HEAD_BYTES = 64 * 1024
 _BACKLOG = 1024

@@ -4,8 +4,8 @@ import secrets
 import time
 
 from local.emulator import Emulator
-from timeball.aws.tenants import DynamoTenants
-from timeball.domain.tenant import issue_key, new_tenant
+from timeball.aws.dynamodb.tenants import DynamoTenants
+from timeball.domain.model.tenant import issue_key, new_tenant
 
 
 def create_key(emulator: Emulator, tenants_table: str, tenant: str) -> str:

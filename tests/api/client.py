@@ -13,12 +13,12 @@ from functions.api.app import build_api
 from functions.api.http.edge import Edge
 from functions.api.openapi.document import document, document_text
 from functions.api.routes import ROUTES
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import parse_instant
-from timeball.domain.job import JobStatus, Work
-from timeball.domain.run import Run
-from timeball.engine.dispatch import dispatch
-from timeball.engine.world import World
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus, Work
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import parse_instant
+from timeball.engine.context import Context
+from timeball.engine.scheduling.dispatch import dispatch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -52,9 +52,9 @@ class Api:
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
-        self.world = World(self.store, self.queue, self.clock)
+        self.context = Context(self.store, self.queue, self.clock)
         numbers = itertools.count(1)
-        self.edge = Edge(self.world, lambda: next(numbers).to_bytes(16), document_text)
+        self.edge = Edge(self.context, lambda: next(numbers).to_bytes(16), document_text)
         self.handle = build_api(self.edge)
 
     def call(
@@ -88,7 +88,7 @@ class Api:
     def dispatch(self) -> None:
         """Plan every pending job once, as a scan would."""
         pending = [job for job in self.store.jobs.values() if job.status is JobStatus.PENDING]
-        dispatch(self.world, pending, self.clock.now())
+        dispatch(self.context, pending, self.clock.now())
 
     def work_of(self, job_id: str) -> Work:
         work = self.store.jobs[JobKey("acme", job_id)].spec.work

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
-from timeball.domain.tenant import KeyHolder, hash_of
+from timeball.domain.model.tenant import KeyHolder, hash_of
 from timeball.ports.errors import UnavailableError
 from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock

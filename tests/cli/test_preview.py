@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.commands import Done, timeball
 from timeball.cli.main import main
-from timeball.domain.instants import parse_instant
+from timeball.domain.time.instants import parse_instant
 
 ROOT = Path(__file__).parents[2]
 NOW = parse_instant("2026-10-24T00:00:00.250Z")
@@ -228,7 +228,7 @@ def test_it_starts_without_what_only_the_service_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     status, modules = json.loads(done.stderr)
     assert status == 0
-    assert "timeball.domain.preview" in modules
+    assert "timeball.domain.time.preview" in modules
     packages = {module.partition(".")[0] for module in modules}
     assert not packages & {"boto3", "botocore", "aws_lambda_powertools", "pydantic", "pydantic_core", "aiohttp"}
     assert "importlib.metadata" not in modules

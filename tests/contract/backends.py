@@ -15,8 +15,8 @@ from moto import mock_aws
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.responses import DynamoHandler
 
-from timeball.aws.schema import JOBS, Attribute, Table
-from timeball.aws.store import dynamo_store
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.schema import JOBS, Attribute, Table
 from timeball.ports.store import Store
 
 REGION = "us-east-1"

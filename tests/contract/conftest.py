@@ -10,7 +10,7 @@ from botocore.exceptions import ConnectionClosedError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.waits import Waits
-from timeball.aws.store import dynamo_store
+from timeball.aws.dynamodb.store import dynamo_store
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 

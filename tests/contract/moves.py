@@ -5,34 +5,41 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contract.rows import KEY, NOW, backfill, job, other_spec, run, run_id
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.backfill import Backfill, cancelled_backfill, plan_backfill, settled_backfill, waiting, woken
-from timeball.domain.callback import handed_over
-from timeball.domain.change import cancelled, paused, resumed, revised
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import BackfillKey, JobKey, Origin
-from timeball.domain.job import Job, advanced, guarded, looked_at, pushed_back, replanned, settled, with_spec
-from timeball.domain.reach import noted
-from timeball.domain.reason import Reason
-from timeball.domain.run import (
+from timeball.domain.backfills.backfill import (
+    Backfill,
+    cancelled_backfill,
+    plan_backfill,
+    settled_backfill,
+    waiting,
+    woken,
+)
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin
+from timeball.domain.model.job import Job, advanced, locked, looked_at, pushed_back, replanned, settled, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import (
     Run,
     RunState,
     asked_to_stop,
     claimed,
+    deferred,
     discarded,
     due_again,
     ended,
-    held_back,
     put_off,
     renewed,
-    renewed_by_hand,
+    reopened,
     requeued,
     retrying,
     withdrawn,
 )
-from timeball.domain.schedule import At, Schedule
-from timeball.domain.slots import Slots
+from timeball.domain.policy.callback import handed_over
+from timeball.domain.policy.change import cancelled, paused, resumed, revised
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.search_window import noted
+from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
 ANSWERED = replace(FAILED, status=200)
@@ -54,9 +61,9 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "paused and settled": lambda row: settled(paused(row, NOW + 5)),
     "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
     "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
-    "its guard held, another parked": lambda row: guarded(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
+    "its guard held, another parked": lambda row: locked(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
     "one of its runs tried again by hand": lambda row: noted(noted(row, NOW - 5, NOW), NOW - 3, NOW + 1),
-    "its guard free again": lambda row: guarded(guarded(row, run_id(), run_id(NOW + 1)), None, None),
+    "its guard free again": lambda row: locked(locked(row, run_id(), run_id(NOW + 1)), None, None),
 }
 
 RUN_MOVES: dict[str, tuple[Run, Run]] = {
@@ -72,11 +79,11 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "let go": (withdrawn(run()), put_off(withdrawn(run()), NOW + 7_000, NOW + 7_000, 2)),
     "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
-    "held back": (run(), held_back(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
+    "held back": (run(), deferred(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9, Guarantor.SCAN)),
-    "tried again by hand": (DEAD, renewed_by_hand(DEAD, NOW + 99)),
+    "tried again by hand": (DEAD, reopened(DEAD, NOW + 99)),
     "discarded": (DEAD, discarded(DEAD, NOW + 9)),
 }
 
@@ -96,8 +103,8 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),
 }
 
-HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, turn_at=NOW)
-RESTS = replace(HOST, failures=5, rests=1, rests_until=NOW + 30_000, is_probed=True)
+HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
+RESTS = replace(HOST, failures=5, openings=1, open_until=NOW + 30_000, is_half_open=True)
 HOST_MOVES = {"rests": (HOST, RESTS), "works again": (RESTS, replace(HOST, failures=0))}
 
 A, B, C = (BackfillKey(KEY, "a1"), BackfillKey(KEY, "b2"), BackfillKey(JobKey(KEY.tenant, "A_job-2"), "a1"))

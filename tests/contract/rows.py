@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import parse_instant
-from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Priority, RuleSet, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Cron, Every, Schedule
-from timeball.domain.stepper import Gap, Overlap
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Priority, RuleSet, Work
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import parse_instant
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
+from timeball.domain.time.stepper import Gap, Overlap
 from timeball.ports.rows import Row, Rows, Swap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")

@@ -1,7 +1,7 @@
 """Backfills are listed beside their job."""
 
 from tests.contract.rows import KEY, NOW, backfill
-from timeball.domain.ids import JobKey
+from timeball.domain.model.ids import JobKey
 from timeball.ports.store import Store
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, one_off, run
-from timeball.domain.change import paused
-from timeball.domain.effects import Conclusion
-from timeball.domain.job import JobStatus, advanced, settled, with_spec
+from timeball.domain.model.job import JobStatus, advanced, settled, with_spec
+from timeball.domain.policy.change import paused
+from timeball.domain.policy.effects import Conclusion
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import NOW, swapped
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, discarded, renewed_by_hand
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, discarded, reopened
 from timeball.ports.runs import DeadQuery
 from timeball.ports.store import Store
 
@@ -69,7 +69,7 @@ def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> No
 def test_what_is_tried_again_or_discarded_is_listed_no_more_and_what_dies_again_is(store: Store) -> None:
     first, second = _dead(JOBS[0], NOW), _dead(JOBS[0], NOW + 1)
     store.runs.insert([first, second], NOW)
-    again = swapped(store.runs, first, renewed_by_hand(first, NOW + 9))
+    again = swapped(store.runs, first, reopened(first, NOW + 9))
     swapped(store.runs, second, discarded(second, NOW + 9))
     assert store.runs.dead_letters(DeadQuery("acme", 50)) == []
     swapped(store.runs, again, replace(again, state=RunState.FAILED, finished_at=NOW + 20, due_at=None))

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.effects import Conclusion
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, MINUTE_MS
-from timeball.domain.job import JobStatus, pushed_back, with_spec
-from timeball.domain.run import claimed, due_again, retrying
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus, pushed_back, with_spec
+from timeball.domain.model.run import claimed, due_again, retrying
+from timeball.domain.policy.effects import Conclusion
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.due_index import DueQuery, Owned
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap

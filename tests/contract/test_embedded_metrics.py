@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from timeball.aws.embedded_metrics import EmbeddedMetrics
-from timeball.domain.instants import parse_instant
-from timeball.domain.reason import Reason
+from timeball.domain.model.reason import Reason
+from timeball.domain.time.instants import parse_instant
 from timeball.engine.metrics import Metric
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -11,26 +11,26 @@ import pytest
 from functions import watch
 from functions.execute import handler
 from tests.contract.backends import REGION, client, moto, new_table
-from timeball.aws import wiring
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import HttpTarget, JobSpec, Work
-from timeball.domain.new_job import new_job
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Schedule
-from timeball.engine.buckets import Sweeps
-from timeball.engine.reconcile_messages import reconcile_messages
-from timeball.engine.scan import scan
-from timeball.engine.world import World
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.schedule import At, Schedule
+from timeball.engine.context import Context
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 from timeball.ports.runs import LedgerQuery
+from timeball.runtime import wiring
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
-CACHED = (wiring.environment, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
+CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._sqs, wiring._queue_threads)
 
 
 @dataclass
-class Context:
+class Invocation:
     """A function that has so much time left."""
 
     left_ms: int
@@ -87,17 +87,17 @@ def _events(sqs: Any) -> dict[str, Any]:
 def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attempt], dict[str, Any]]:
     """Run a job whose call may take a second, in a function that has so much time left."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        world = wiring.executor_world()
-        now = world.clock.now()
+        context = wiring.executor_context()
+        now = context.clock.now()
         work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"), "{}")
         spec = JobSpec(JobKey("acme", "slow"), Schedule(At(now)), work, "print", timeout_seconds=1)
         job = new_job(spec, now, 1)
-        assert world.store.jobs.insert([job], now) == [None]
-        scan(world, 0, Owner("2026", "a"), Sweeps())
+        assert context.store.jobs.insert([job], now) == [None]
+        scan(context, 0, Owner("2026", "a"), Sweeps())
         event = _events(sqs)
-        answer = handler(event, Context(left_ms=left_ms))
-    (run,) = world.store.runs.ledger(LedgerQuery(job.key, 10)).runs
-    return run, world.store.attempts.of_run(run.id), answer
+        answer = handler(event, Invocation(left_ms=left_ms))
+    (run,) = context.store.runs.ledger(LedgerQuery(job.key, 10)).runs
+    return run, context.store.attempts.of_run(run.id), answer
 
 
 def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: Any) -> None:
@@ -123,7 +123,7 @@ def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_work
     sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
     event = _events(sqs)
     assert len(event["Records"]) == 2
-    assert handler(event, Context(left_ms=900_000)) == {"batchItemFailures": []}
+    assert handler(event, Invocation(left_ms=900_000)) == {"batchItemFailures": []}
     assert _kept(sqs) == ["{"]
 
 
@@ -132,7 +132,7 @@ def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any
     event = _events(sqs)
     sqs.delete_queue(QueueUrl=wiring.environment().queue_unreadable)
     (record,) = event["Records"]
-    answer = handler(event, Context(left_ms=900_000))
+    answer = handler(event, Invocation(left_ms=900_000))
     assert answer == {"batchItemFailures": [{"itemIdentifier": record["messageId"]}]}
 
 
@@ -143,13 +143,13 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
     for body in bodies:
         sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody=body)
 
-    def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
+    def judging(context: Context, ids: Sequence[RunId]) -> list[bool]:
         if any(run.job.job_id == "odd" for run in ids):
             raise KeyError("state")
-        return reconcile_messages(world, ids)
+        return reconcile_messages(context, ids)
 
     monkeypatch.setattr(watch, "reconcile_messages", judging)
-    assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
+    assert watch.handler(_events(sqs), Invocation(left_ms=60_000)) == {"batchItemFailures": []}
     assert sorted(_kept(sqs) + _kept(sqs)) == sorted(bodies[:2])
 
 
@@ -162,16 +162,16 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     )
     judged: list[RunId] = []
 
-    def judging(world: World, ids: Sequence[RunId]) -> list[bool]:
+    def judging(context: Context, ids: Sequence[RunId]) -> list[bool]:
         judged.extend(ids)
-        return reconcile_messages(world, ids)
+        return reconcile_messages(context, ids)
 
     monkeypatch.setattr(watch, "reconcile_messages", judging)
-    assert watch.handler(_events(sqs), Context(left_ms=60_000)) == {"batchItemFailures": []}
+    assert watch.handler(_events(sqs), Invocation(left_ms=60_000)) == {"batchItemFailures": []}
     assert [run.job.tenant for run in judged] == [tenant]
     assert _kept(sqs) == []
 
 
 @pytest.mark.usefixtures("sqs")
 def test_an_executor_knows_by_which_host_its_circuit_breaker_counts() -> None:
-    assert wiring.executor_world().resource_of(Work(HttpTarget("https://target.example/hook"))) == "target.example"
+    assert wiring.executor_context().resource_of(Work(HttpTarget("https://target.example/hook"))) == "target.example"

@@ -8,10 +8,10 @@ import pytest
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import KEY, NOW, job, work
-from timeball.aws.store import dynamo_store
-from timeball.domain.host import Host, HostKey
-from timeball.domain.instants import DAY_MS, LATEST, SECOND_MS
-from timeball.domain.job import with_spec
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.domain.model.job import with_spec
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

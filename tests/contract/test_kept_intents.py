@@ -2,15 +2,15 @@
 
 import pytest
 
-from timeball.aws.codec import from_text, to_text
-from timeball.domain.job import Intent, Looked, Verb
-from timeball.domain.schedule import Every, Schedule
+from timeball.aws.dynamodb.table.codec import from_text, to_text
+from timeball.domain.model.job import Intent, Searched, Verb
+from timeball.domain.time.schedule import Every, Schedule
 
 INTENTS = {
     "nothing but the verb": Intent(Verb.PAUSE, 1, None),
     "the old plan": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3))),
-    "cut off, nothing found": Intent(Verb.CANCEL, 1, 2, None, Looked(4, None)),
-    "cut off behind a live run": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3)), Looked(4, 5)),
+    "cut off, nothing found": Intent(Verb.CANCEL, 1, 2, None, Searched(4, None)),
+    "cut off behind a live run": Intent(Verb.RESCHEDULE, 1, 2, Schedule(Every(60, 3)), Searched(4, 5)),
     "cut off among backfills": Intent(Verb.CANCEL, 1, None, None, None, "bf7"),
 }
 

@@ -9,12 +9,12 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from tests.contract.waits import Waits
-from timeball.aws import wiring
+from timeball.aws.dynamodb.tenants import DynamoTenants
 from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
-from timeball.aws.tenants import DynamoTenants
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.world import Rules, World
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context, Rules
 from timeball.ports.errors import UnavailableError
+from timeball.runtime import wiring
 
 ENVIRONMENT = {
     **{
@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
 }
-CACHED = (wiring.environment, wiring.world, wiring.executor_world, wiring._sqs, wiring._queue_threads)
+CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._sqs, wiring._queue_threads)
 
 
 @pytest.fixture(autouse=True)
@@ -52,14 +52,14 @@ def _patience(part: Any) -> Patience:
     return found
 
 
-def _of_world(world: World) -> set[Patience]:
-    parts: list[Any] = [world.store.hosts, world.queue]
+def _of_world(context: Context) -> set[Patience]:
+    parts: list[Any] = [context.store.hosts, context.queue]
     return {_patience(part) for part in (parts[0]._table.writer, parts[0]._table.reader, parts[1])}
 
 
 def test_an_executor_is_less_patient_than_everybody_else() -> None:
-    assert _of_world(wiring.executor_world()) == {BRISK}
-    assert _of_world(wiring.world()) == _of_world(wiring.api_world()) == {PATIENT}
+    assert _of_world(wiring.executor_context()) == {BRISK}
+    assert _of_world(wiring.engine_context()) == _of_world(wiring.api_world()) == {PATIENT}
     inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
     assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(DynamoTenants.open("tenants")) == BRISK
     assert BRISK.longest_seconds < PATIENT.longest_seconds

@@ -11,8 +11,8 @@ import pytest
 
 from tests.contract.backends import client, moto
 from tests.contract.rows import NOW
-from timeball.aws.queue import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
-from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.ports.queue import MAX_WATCHED, Delivery, Dispatch, Inbox, Queue, Watch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, run, run_id
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import advanced, with_spec
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, claimed
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import advanced, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, claimed
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
 from timeball.ports.store import Store

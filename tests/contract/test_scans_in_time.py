@@ -13,15 +13,15 @@ from botocore.exceptions import ReadTimeoutError
 
 from tests.contract.rows import NOW, job
 from tests.contract.waits import Waits
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.aws.dynamodb.table.writes import to_values
 from timeball.aws.patience import PATIENT, ROOM_SECONDS
-from timeball.aws.queue import SqsQueue
-from timeball.aws.rows import Mapper
-from timeball.aws.store import dynamo_store
-from timeball.aws.writes import to_values
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.buckets import Sweeps
-from timeball.engine.scan import scan
-from timeball.engine.world import Rules, World
+from timeball.aws.sqs import SqsQueue
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context, Rules
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 
@@ -85,7 +85,7 @@ def _scan(aws: Aws) -> None:
     with ThreadPoolExecutor(1) as threads:
         urls = dict.fromkeys(["high", "normal", "low"], "url")
         queue = SqsQueue(aws, urls, "url", aws.waits.clock, threads, asker)  # type: ignore[arg-type]
-        scan(World(store, queue, aws.waits.clock, Rules(shards=1)), 0, Owner("2026", "a"), Sweeps())
+        scan(Context(store, queue, aws.waits.clock, Rules(shards=1)), 0, Owner("2026", "a"), Sweeps())
 
 
 def _longest_ms(ends_at: float) -> int:

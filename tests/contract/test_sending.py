@@ -9,8 +9,8 @@ from botocore.exceptions import ReadTimeoutError
 
 from tests.contract.rows import NOW
 from tests.contract.waits import Waits
-from timeball.aws.queue import SqsInbox, SqsQueue
-from timeball.domain.ids import JobKey, Origin, RunId
+from timeball.aws.sqs import SqsInbox, SqsQueue
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.ports.queue import Delivery, Dispatch
 from timeball.testing.virtual_clock import VirtualClock
 

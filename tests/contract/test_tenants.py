@@ -8,9 +8,9 @@ from botocore.exceptions import ClientError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
-from timeball.aws.schema import TENANTS
-from timeball.aws.tenants import DynamoTenants
-from timeball.domain.tenant import KeyHolder, issue_key, new_tenant
+from timeball.aws.dynamodb.table.schema import TENANTS
+from timeball.aws.dynamodb.tenants import DynamoTenants
+from timeball.domain.model.tenant import KeyHolder, issue_key, new_tenant
 from timeball.ports.tenants import Tenants
 from timeball.testing.memory_tenants import MemoryTenants
 

@@ -12,12 +12,12 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from tests.contract.backends import client
 from tests.contract.rows import NOW, run
 from tests.contract.waits import Waits
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.aws.dynamodb.table.writes import UNKNOWN, Insert, Writer, Written, to_values
 from timeball.aws.patience import PATIENT
-from timeball.aws.rows import Mapper
-from timeball.aws.store import dynamo_store
-from timeball.aws.writes import UNKNOWN, Insert, Writer, Written, to_values
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.run import claimed
+from timeball.domain.model.run import claimed
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.store import Store

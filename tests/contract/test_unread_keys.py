@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.contract.waits import Waits
-from timeball.aws.keys import Key
-from timeball.aws.queries import Reader
+from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.queries import Reader
 from timeball.ports.errors import UnavailableError
 
 TABLE = "jobs"

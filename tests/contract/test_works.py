@@ -6,8 +6,8 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, swapped, work
-from timeball.domain.ids import JobKey
-from timeball.domain.job import with_spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import with_spec
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

@@ -13,7 +13,7 @@ from tests.contract.backends import moto
 from tests.crash.stage import Memory, Moto, Place, Stage
 from tests.engine.play import Play
 from tests.engine.service import Service
-from timeball.domain.instants import MINUTE_MS
+from timeball.domain.time.instants import MINUTE_MS
 
 MEASURED = pytest.StashKey[Counter[str]]()
 LATER = "memory, ten minutes later"

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.engine.play import Play
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.backfill import Backfill, BackfillStatus
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, Job, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import Jitter
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import fires
-from timeball.engine.guard import GUARDED
-from timeball.engine.world import Rules
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Completion, Job, JobStatus
+from timeball.domain.model.policies import Jitter, OverlapPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import fires
+from timeball.engine.context import Rules
+from timeball.engine.runs.overlap_lock import LOCKED
 from timeball.ports.target import Call
 
 
@@ -163,10 +162,10 @@ def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
     """From the first call of a guarded run to its end, through all its retries, no other run of its job is called."""
     if rest.row.spec.overlap is OverlapPolicy.ALLOW:
         return
-    guarded = {row.id: row for row in rest.runs if row.id.origin in GUARDED}
-    called = {run: [(at, call.attempt) for at, call in rest.calls if call.run == run] for run in guarded}
-    for run, row in guarded.items():
-        others = [at for other in guarded if other != run for at, _ in called[other]]
+    locked = {row.id: row for row in rest.runs if row.id.origin in LOCKED}
+    called = {run: [(at, call.attempt) for at, call in rest.calls if call.run == run] for run in locked}
+    for run, row in locked.items():
+        others = [at for other in locked if other != run for at, _ in called[other]]
         for first_at, ended_at in _lives(rest, row, called[run]):
             assert not [at for at in others if first_at <= at < (ended_at or at)], run
 

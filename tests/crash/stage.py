@@ -16,8 +16,8 @@ from moto.dynamodb.models import dynamodb_backends
 
 from tests.contract.backends import REGION, client, new_table
 from tests.engine.play import NotingCaller, Play
-from timeball.aws.store import dynamo_store
-from timeball.engine.world import Rules
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.engine.context import Rules
 from timeball.ports.store import Store
 from timeball.testing.faults import Crash, Points, crash
 from timeball.testing.memory_queue import MemoryQueue

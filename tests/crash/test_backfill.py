@@ -9,17 +9,17 @@ from tests.crash.promises import Rest, assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.backfill import BackfillStatus, instants, new_backfill
-from timeball.domain.ids import BackfillKey, Origin
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Every
-from timeball.engine.backfill import cancel_backfill, create_backfills
-from timeball.engine.change import cancel
-from timeball.engine.claim import claim
-from timeball.engine.world import Rules
+from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
+from timeball.domain.model.ids import BackfillKey, Origin
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every
+from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.changes.change import cancel
+from timeball.engine.context import Rules
+from timeball.engine.execution.claim import claim
 
 NAME = BackfillKey(KEY, "bf1")
 COUNT = 3
@@ -32,15 +32,15 @@ def _instants(job: Job) -> list[int]:
 
 def _create(play: Play, overlap: OverlapPolicy = OverlapPolicy.ALLOW, pace: int = 0) -> None:
     job = play.job(KEY)
-    create_backfills(play.world(), [new_backfill(NAME, job, _instants(job), pace, overlap, NOW)])
+    create_backfills(play.context(), [new_backfill(NAME, job, _instants(job), pace, overlap, NOW)])
 
 
 def _cancel(play: Play) -> None:
-    cancel_backfill(play.world(), NAME)
+    cancel_backfill(play.context(), NAME)
 
 
 def _cancel_the_job(play: Play) -> None:
-    cancel(play.world(), [(KEY, None)])
+    cancel(play.context(), [(KEY, None)])
 
 
 def _paced(overlap: OverlapPolicy) -> Callable[[Play], None]:
@@ -49,7 +49,7 @@ def _paced(overlap: OverlapPolicy) -> Callable[[Play], None]:
     def prepare(play: Play) -> None:
         _create(play, overlap, 7)
         (delivery,) = play.queue.receive("low")
-        claim(play.world(), [delivery.run], "another")
+        claim(play.context(), [delivery.run], "another")
         play.clock.advance(7 * SECOND_MS)
 
     return prepare
@@ -99,7 +99,7 @@ def test_who_waits_for_a_slot_runs_to_its_end_wherever_the_one_before_it_was_sto
     first, second = (BackfillKey(KEY, name) for name in ("bf1", "bf2"))
 
     def create(play: Play, key: BackfillKey) -> None:
-        create_backfills(play.world(), [new_backfill(key, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)])
+        create_backfills(play.context(), [new_backfill(key, job, _instants(job), 0, OverlapPolicy.ALLOW, NOW)])
 
     def create_and_scan(play: Play) -> None:
         create(play, second)

@@ -9,16 +9,16 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, JobStatus
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.callback import Word, heartbeat, report
-from timeball.engine.claim import claim
-from timeball.engine.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
-from timeball.engine.manual import cancel_runs, retry_runs
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Completion, JobStatus
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.callback import Word, heartbeat, report
+from timeball.engine.runs.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
+from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 HEARTBEAT_SECONDS = 40
@@ -92,45 +92,45 @@ def _hourly_failed(play: Play) -> None:
 
 def _lost(play: Play) -> None:
     _queued(play)
-    claim(play.world(), [_run_id(play)], "vanished")
+    claim(play.context(), [_run_id(play)], "vanished")
 
 
 def _host_rests(play: Play) -> None:
     _queued(play)
-    host = Host(HostKey("acme", "target.example"), failures=5, rests=1, rests_until=NOW + 20_000)
+    host = Host(HostKey("acme", "target.example"), failures=5, openings=1, open_until=NOW + 20_000)
     play.store.hosts.insert([host], NOW)
 
 
 def _complete(play: Play) -> None:
-    report(play.world(), [Word(_run_id(play), 1, body="b" * 500)])
+    report(play.context(), [Word(_run_id(play), 1, body="b" * 500)])
 
 
 def _fail(play: Play) -> None:
-    report(play.world(), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
+    report(play.context(), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
 
 
 def _fail_for_good(play: Play) -> None:
-    report(play.world(), [Word(_run_id(play), 1, error="It is of no use.", may_retry=False)])
+    report(play.context(), [Word(_run_id(play), 1, error="It is of no use.", may_retry=False)])
 
 
 def _beat(play: Play) -> None:
-    heartbeat(play.world(), [(_run_id(play), 1)])
+    heartbeat(play.context(), [(_run_id(play), 1)])
 
 
 def _retry(play: Play) -> None:
-    retry_runs(play.world(), [_run_id(play)])
+    retry_runs(play.context(), [_run_id(play)])
 
 
 def _cancel(play: Play) -> None:
-    cancel_runs(play.world(), [_run_id(play)])
+    cancel_runs(play.context(), [_run_id(play)])
 
 
 def _replay(play: Play) -> None:
-    replay_matching(play.world(), ALL, 100, 1, None, None)
+    replay_matching(play.context(), ALL, 100, 1, None, None)
 
 
 def _discard(play: Play) -> None:
-    discard_matching(play.world(), ALL, 100, None)
+    discard_matching(play.context(), ALL, 100, None)
 
 
 def _execute(play: Play) -> None:
@@ -236,5 +236,5 @@ def _assert_promises(play: Play, case: Case) -> None:
     assert [at for at, _ in rest.calls[1:] if at < rest.calls[0][0] + case.apart_seconds * SECOND_MS] == []
     assert_all_is_well(rest)
     assert [one.number for one in rest.attempts.get(run.id, [])] == list(range(1, run.attempt)) or run.attempt <= 1
-    assert [one.id for one in list_dead(play.world(), ALL, 10).runs] == [run.id] * run.is_dead_letter
+    assert [one.id for one in list_dead(play.context(), ALL, 10).runs] == [run.id] * run.is_dead_letter
     assert run.is_dead_letter == (case.act is _fail_for_good)

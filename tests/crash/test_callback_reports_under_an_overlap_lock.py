@@ -11,16 +11,16 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play
-from tests.engine.service import KEY, guarded
-from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule
-from timeball.engine.callback import Word, report
-from timeball.engine.manual import cancel_runs, retry_runs
+from tests.engine.service import KEY, locked
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Completion, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 TWO = Schedule(Every(2, NOW), end_at=NOW + 2_000)
 HEARTBEAT_SECONDS = 20
@@ -36,7 +36,7 @@ def _run(play: Play, number: int) -> RunId:
 def _begin(play: Play, policy: OverlapPolicy, completion: Completion, first_answer: int) -> None:
     """Let both runs be claimed, one after the other; the second one finds the first as its answer has left it."""
     heartbeat_seconds = HEARTBEAT_SECONDS if completion is Completion.CALLBACK else None
-    play.store_jobs([replace(guarded(policy, TWO), completion=completion, heartbeat_seconds=heartbeat_seconds)])
+    play.store_jobs([replace(locked(policy, TWO), completion=completion, heartbeat_seconds=heartbeat_seconds)])
     play.scan_all()
     play.clock.advance(2 * SECOND_MS)
     first, second = sorted(play.queue.receive("normal"), key=lambda delivery: delivery.run)
@@ -70,31 +70,31 @@ def _failed_before(play: Play, policy: OverlapPolicy) -> None:
 
 
 def _complete(play: Play) -> None:
-    report(play.world(), [Word(_run(play, 1), 1, body="b")])
+    report(play.context(), [Word(_run(play, 1), 1, body="b")])
 
 
 def _fail(play: Play) -> None:
-    report(play.world(), [Word(_run(play, 1), 1, error="It broke.")])
+    report(play.context(), [Word(_run(play, 1), 1, error="It broke.")])
 
 
 def _fail_for_good(play: Play) -> None:
-    report(play.world(), [Word(_run(play, 1), 1, error="It is of no use.", may_retry=False)])
+    report(play.context(), [Word(_run(play, 1), 1, error="It is of no use.", may_retry=False)])
 
 
 def _cancel_first(play: Play) -> None:
-    cancel_runs(play.world(), [_run(play, 1)])
+    cancel_runs(play.context(), [_run(play, 1)])
 
 
 def _cancel_second(play: Play) -> None:
-    cancel_runs(play.world(), [_run(play, 2)])
+    cancel_runs(play.context(), [_run(play, 2)])
 
 
 def _retry_first(play: Play) -> None:
-    retry_runs(play.world(), [_run(play, 1)])
+    retry_runs(play.context(), [_run(play, 1)])
 
 
 def _retry_second(play: Play) -> None:
-    retry_runs(play.world(), [_run(play, 2)])
+    retry_runs(play.context(), [_run(play, 2)])
 
 
 End = tuple[RunState, Reason | None]

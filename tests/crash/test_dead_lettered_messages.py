@@ -9,16 +9,16 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
-from tests.engine.service import KEY, guarded
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobSpec, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.change import pause, resume
-from timeball.engine.claim import claim
-from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from tests.engine.service import KEY, locked
+from timeball.domain.model.job import JobSpec, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import pause, resume
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.ports.rows import Swap
 
@@ -39,13 +39,13 @@ def _given_up_once_too_often(play: Play, deliveries: list[Delivery]) -> None:
 
 def _taken_back_by_a_pause_that_was_stopped(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
-    stop_when(play, lambda play: pause(play.world(), [(KEY, None)]), _is_paused)
+    stop_when(play, lambda play: pause(play.context(), [(KEY, None)]), _is_paused)
     assert play.runs(KEY)[0].state is RunState.QUEUED
 
 
 def _claimed_by_one_who_dies(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
-    claim(play.world(), [delivery.run for delivery in deliveries], "another")
+    claim(play.context(), [delivery.run for delivery in deliveries], "another")
 
 
 def _waiting_for_its_retry(play: Play, deliveries: list[Delivery]) -> None:
@@ -61,7 +61,7 @@ def _ended_by_one_who_died_before_the_effects(play: Play, deliveries: list[Deliv
 
 def _holder_ended_with_another_parked(play: Play, deliveries: list[Delivery]) -> None:
     first, second, _ = deliveries
-    play.caller.meanwhile = lambda: claim(play.world(), [second.run], "another")
+    play.caller.meanwhile = lambda: claim(play.context(), [second.run], "another")
     play.queue.inbox("normal").delete([first, second])
     stop_when(play, partial(Play.execute, deliveries=[first]), _first_has_ended)
     assert (play.job(KEY).holder, play.job(KEY).parked) == (first.run, second.run)
@@ -96,13 +96,13 @@ CASES = {
     "it waits for its retry": Case(_waiting_for_its_retry, 2, WELL, ONE_OFF),
     "it is over, and its job does not know": Case(_ended_by_one_who_died_before_the_effects, 2, WELL, ONE_OFF),
     "it is over, and another is parked behind it": Case(
-        _holder_ended_with_another_parked, 4, WELL, guarded(OverlapPolicy.QUEUE_ONE, THREE)
+        _holder_ended_with_another_parked, 4, WELL, locked(OverlapPolicy.QUEUE_ONE, THREE)
     ),
 }
 
 
 def _judge(play: Play) -> None:
-    assert reconcile_messages(play.world(), [play.runs(KEY)[0].id]) == [True]
+    assert reconcile_messages(play.context(), [play.runs(KEY)[0].id]) == [True]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -118,7 +118,7 @@ def test_a_dead_letter_whose_judge_was_stopped_anywhere_is_judged_again_and_its_
         left.clock.advance(stage.later_ms)
         _judge(left)  # the letter is still there
         if _is_paused(left):
-            resume(left.world(), [(KEY, None)])
+            resume(left.context(), [(KEY, None)])
         left.run_on(KEY, to_its_end=True)
         rest = at_rest(left, job)
         assert (rest.runs[0].state, rest.runs[0].reason, rest.row.status) == case.ends

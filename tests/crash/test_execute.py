@@ -9,13 +9,13 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
-from timeball.domain.attempt import Outcome
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At
-from timeball.engine.claim import claim
-from timeball.engine.finish import Result, finish
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.finish import Result, finish
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Crash, Points
 
@@ -109,10 +109,10 @@ def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(stage: Stag
         assert (zombie.attempt, heir.attempt) == (1, 2)
 
         now = play.clock.now()
-        assert finish(play.world(), [result_of(zombie, job, now, status)]) == [False]
+        assert finish(play.context(), [result_of(zombie, job, now, status)]) == [False]
         assert play.store.runs.read([delivery.run]) == [heir]
-        assert finish(play.world(), [result_of(heir, job, now, 404)]) == [True]
-        assert finish(play.world(), [result_of(zombie, job, now, status)]) == [True]
+        assert finish(play.context(), [result_of(heir, job, now, 404)]) == [True]
+        assert finish(play.context(), [result_of(zombie, job, now, status)]) == [True]
         (run,) = play.runs(job.key)
         assert (run.state, run.attempt) == (RunState.FAILED, 2)
         told = [(one.number, one.outcome, one.status) for one in play.store.attempts.of_run(run.id)]
@@ -131,10 +131,10 @@ def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(s
         late = result_of(zombie, job, now, 500)
 
         def wake(play: Play = play, late: Result = late) -> None:
-            finish(play.world(), [late])
+            finish(play.context(), [late])
 
         points = Points(point, wake)
-        assert finish(play.world(points), [result_of(heir, job, now, 200)]) == [True]
+        assert finish(play.context(points), [result_of(heir, job, now, 200)]) == [True]
         (run,) = play.runs(job.key)
         assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
         assert play.job(job.key).status is JobStatus.COMPLETED
@@ -143,7 +143,7 @@ def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(s
 
 
 def _claimed(play: Play, delivery: Delivery, owner: str) -> Run:
-    (one,) = claim(play.world(), [delivery.run], owner)
+    (one,) = claim(play.context(), [delivery.run], owner)
     assert one.is_mine
     assert one.run is not None
     return one.run

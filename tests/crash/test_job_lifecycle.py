@@ -12,13 +12,12 @@ from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one
 from tests.crash.stage import Memory, Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobSpec, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.submit import Submission, submit
+from timeball.domain.model.job import JobSpec, JobStatus
+from timeball.domain.model.policies import Jitter, OverlapPolicy, RetryPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.scheduling.submit import Submission, submit
 
 SIX_RETRIES = RetryPolicy(max_retries=6, base_seconds=5, jitter=Jitter.NONE)
 """So many that two crashes use them up in no life."""
@@ -77,7 +76,7 @@ def _live(life: Life) -> Callable[[Play], None]:
     """Return what submits the job, unless it is there, and lets the system work until nothing is left to do."""
 
     def live(play: Play) -> None:
-        (submitted,) = submit(play.world(), [life.spec], NOW)
+        (submitted,) = submit(play.context(), [life.spec], NOW)
         assert submitted.outcome in (Submission.CREATED, Submission.REPEATED)
         play.run_on(KEY, to_its_end=True)
 

@@ -10,14 +10,14 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.attempt import Outcome
-from timeball.domain.job import JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Timing
-from timeball.engine.change import cancel, pause
-from timeball.engine.claim import claim
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.schedule import At, Every, Timing
+from timeball.engine.changes.change import cancel, pause
+from timeball.engine.execution.claim import claim
 
 ONCE = RetryPolicy(max_retries=0)
 HOURLY = Every(3600, NOW)
@@ -28,16 +28,16 @@ def _nothing(play: Play) -> None:
 
 
 def _cancel(play: Play) -> None:
-    cancel(play.world(), [(KEY, None)])
+    cancel(play.context(), [(KEY, None)])
 
 
 def _pause(play: Play) -> None:
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
 
 
 def _lose_once_more(play: Play) -> None:
     play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
-    (one,) = claim(play.world(), [play.runs(KEY)[0].id], "the second")
+    (one,) = claim(play.context(), [play.runs(KEY)[0].id], "the second")
     assert one.is_mine
 
 
@@ -74,7 +74,7 @@ def test_a_take_over_stopped_anywhere_ends_the_run_as_if_it_had_not_been(stage: 
     (job,) = play.store_jobs([spec("job", case.timing, case.retry)])
     play.scan_all()
     deliveries = play.queue.receive("normal")
-    (one,) = claim(play.world(), [delivery.run for delivery in deliveries], "the first")
+    (one,) = claim(play.context(), [delivery.run for delivery in deliveries], "the first")
     assert one.is_mine
     case.meanwhile(play)
     play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)

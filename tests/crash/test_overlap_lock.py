@@ -8,14 +8,14 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play
-from tests.engine.service import KEY, guarded
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule, fires
-from timeball.engine.claim import claim
+from tests.engine.service import KEY, locked
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule, fires
+from timeball.engine.execution.claim import claim
 from timeball.ports.queue import Delivery
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
@@ -25,7 +25,7 @@ Act = Callable[[Play, list[Delivery]], object]
 
 def _claimed_by_another(play: Play, delivery: Delivery) -> None:
     """Claim a run for an executor of which nothing more is heard; remove its message if the claim says so."""
-    (one,) = claim(play.world(), [delivery.run], "another")
+    (one,) = claim(play.context(), [delivery.run], "another")
     if one.is_done:
         play.queue.inbox("normal").delete([delivery])
 
@@ -96,7 +96,7 @@ def test_guarded_runs_whose_executor_is_stopped_anywhere_leave_no_guard_held_and
     stage: Stage, name: str
 ) -> None:
     case, play = CASES[name], stage.play(NOW)
-    play.store_jobs([guarded(case.overlap, THREE)])
+    play.store_jobs([locked(case.overlap, THREE)])
     play.scan_all()
     play.clock.advance(5 * SECOND_MS)
     play.caller.takes_ms = 3 * SECOND_MS

@@ -10,14 +10,14 @@ from tests.crash.promises import assert_all_is_well, assert_each_run_was_called_
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import Origin
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus, with_spec
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule, fires
-from timeball.engine.change import Outcome, pause, resume, revise
-from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule, fires
+from timeball.engine.changes.change import Outcome, pause, resume, revise
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.testing.faults import Crash, Points
 
 OLD = Schedule(Every(3, NOW + 2_000), end_at=NOW + 8_000)
@@ -26,16 +26,16 @@ Verb = Callable[[Play], object]
 
 
 def _pause(play: Play) -> None:
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
 
 
 def _resume(play: Play) -> None:
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
 
 
 def _reschedule(play: Play, points: Points | None = None) -> None:
     job = with_spec(play.job(KEY), work=WORK)
-    (changed,) = revise(play.world(points), [(job, replace(spec("job", NEW), catch_up=job.spec.catch_up))])
+    (changed,) = revise(play.context(points), [(job, replace(spec("job", NEW), catch_up=job.spec.catch_up))])
     assert changed.outcome is Outcome.DONE
 
 
@@ -170,5 +170,7 @@ def test_a_trigger_stopped_anywhere_leaves_one_run_or_none_and_one_if_it_is_aske
 
 
 def _trigger(play: Play) -> Triggered:
-    (triggered,) = trigger(play.world(), [Trigger(KEY, '{"mine": 1}', has_payload=True, request="r", fingerprint="f")])
+    (triggered,) = trigger(
+        play.context(), [Trigger(KEY, '{"mine": 1}', has_payload=True, request="r", fingerprint="f")]
+    )
     return triggered

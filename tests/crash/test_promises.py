@@ -6,12 +6,12 @@ import pytest
 
 from tests.crash.promises import Rest, assert_nothing_is_called_that_is_over, assert_nothing_was_early, at_rest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At
-from timeball.engine.callback import Word, report
+from timeball.domain.model.job import Completion
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.runs.callback import Word, report
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 
@@ -25,7 +25,7 @@ def _tried_twice(heartbeat_seconds: int | None, says_after_seconds: int | None =
     play.execute_next()
     if says_after_seconds is not None:
         play.clock.advance(says_after_seconds * SECOND_MS)
-        report(play.world(), [Word(play.runs(JOB.key)[0].id, 1, error="It broke.")])
+        report(play.context(), [Word(play.runs(JOB.key)[0].id, 1, error="It broke.")])
     play.run_on(JOB.key)
     rest = at_rest(play, job)
     assert [call.attempt for _, call in rest.calls] == [1, 2]

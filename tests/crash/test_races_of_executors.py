@@ -14,18 +14,18 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, at
-from timeball.domain.attempt import Outcome
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import Completion, Job, JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every
-from timeball.engine.callback import Heard, Word, report
-from timeball.engine.change import Changed, cancel
-from timeball.engine.change import Outcome as Change
-from timeball.engine.claim import claim
-from timeball.engine.reconcile_messages import reconcile_messages
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.job import Completion, Job, JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import Changed, cancel
+from timeball.engine.changes.change import Outcome as Change
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.callback import Heard, Word, report
+from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
@@ -99,7 +99,7 @@ def _lost(play: Play) -> list[Delivery]:
     """Let an executor vanish with a run, and its lease with its margin pass."""
     _one_off(play)
     deliveries = play.queue.receive("normal")
-    claim(play.world(), [delivery.run for delivery in deliveries], "vanished")
+    claim(play.context(), [delivery.run for delivery in deliveries], "vanished")
     play.clock.advance(LEASE_AND_MARGIN_SECONDS * SECOND_MS)
     play.caller.takes_ms = MINUTE_MS
     return deliveries
@@ -113,7 +113,7 @@ def test_a_delete_at_any_point_of_a_take_over_is_followed_by_no_attempt_and_stop
         deleted: list[tuple[Changed, Run]] = []
 
         def delete(play: Play = play, deleted: list[tuple[Changed, Run]] = deleted) -> None:
-            (changed,) = cancel(play.world(), [(KEY, None)])
+            (changed,) = cancel(play.context(), [(KEY, None)])
             deleted.append((changed, _run(play)))
 
         points = Points(point, delete)
@@ -133,12 +133,12 @@ def test_a_take_over_at_any_point_of_a_delete_starts_nothing_behind_it_and_is_st
         (delivery,) = _lost(play)
 
         def take_over(play: Play = play, delivery: Delivery = delivery) -> None:
-            (one,) = claim(play.world(), [delivery.run], "heir")
+            (one,) = claim(play.context(), [delivery.run], "heir")
             if one.is_done:
                 play.queue.inbox("normal").delete([delivery])
 
         points = Points(point, take_over)
-        (changed,) = cancel(play.world(points), [(KEY, None)])
+        (changed,) = cancel(play.context(points), [(KEY, None)])
         then = _run(play)
         play.run_on(KEY)
         outcomes.add(_assert_cancel_held(play, changed, then))
@@ -191,9 +191,9 @@ def test_a_run_that_is_claimed_behind_the_judges_back_is_found_although_its_mess
     _one_off(play)
     (delivery,) = play.queue.receive("normal")
     play.queue.give_up(delivery.run)
-    reconcile_messages(play.world(), play.queue.dead)
+    reconcile_messages(play.context(), play.queue.dead)
     play.queue.dead.clear()
-    assert claim(play.world(), [delivery.run], "sleeper")[0].is_mine
+    assert claim(play.context(), [delivery.run], "sleeper")[0].is_mine
     service.until(at(2 * MINUTE_MS // SECOND_MS))
     run, calls = _run(play), [(visit.attempt, (visit.from_at - NOW) // SECOND_MS) for visit in service.target.visits]
     assert (run.state, run.due_at, play.messages()) == (RunState.SUCCEEDED, None, [])
@@ -268,7 +268,7 @@ def test_an_outage_of_the_executors_alone_ends_in_no_flood(service: Service) -> 
 
 
 def _complete(play: Play) -> Heard:
-    return report(play.world(), [Word(_run(play).id, 1, body="done")])[0].outcome
+    return report(play.context(), [Word(_run(play).id, 1, body="done")])[0].outcome
 
 
 def test_a_crash_after_complete_leaves_the_rest_to_the_scan_and_the_target_may_say_it_again() -> None:

@@ -21,18 +21,18 @@ from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, JobSpec, JobStatus, with_spec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
-from timeball.engine.buckets import PAGE, day_of
-from timeball.engine.change import cancel
-from timeball.engine.dispatch import dispatch
-from timeball.engine.manual import cancel_runs
-from timeball.engine.submit import submit
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
+from timeball.engine.changes.change import cancel
+from timeball.engine.runs.manual import cancel_runs
+from timeball.engine.scanning.buckets import PAGE, day_of
+from timeball.engine.scheduling.dispatch import dispatch
+from timeball.engine.scheduling.submit import submit
 from timeball.ports.target import Call
 from timeball.testing.faults import Points
 from timeball.testing.memory_store import MemoryStore
@@ -108,7 +108,7 @@ def test_a_queued_run_whose_message_expired_behind_its_plan_can_still_be_cancell
     _fifteen_days_without_anyone(play)
     service.until(play.clock.now() + 10 * SECOND_MS)
     (run, *_) = play.runs(KEY)
-    cancel_runs(play.world(), [run.id])
+    cancel_runs(play.context(), [run.id])
     service.until(play.clock.now() + 10 * SECOND_MS)
     assert play.runs(KEY)[0].state is RunState.CANCELLED
     assert [row for row in play.runs(KEY) if not row.is_terminal] == []
@@ -119,7 +119,7 @@ def test_a_one_off_a_year_in_the_past_runs_once_although_its_submission_died_bef
     service: Service, died_when: Callable[[Play], bool]
 ) -> None:
     play = service.play
-    stop_when(play, lambda play: submit(play.world(), [spec("job", At(NOW - YEAR_MS))], NOW), died_when)
+    stop_when(play, lambda play: submit(play.context(), [spec("job", At(NOW - YEAR_MS))], NOW), died_when)
     assert play.queue.sent == []
     service.until(at(5))
     (run,) = play.runs(KEY)
@@ -188,14 +188,14 @@ def test_a_plan_that_was_read_while_a_cancel_took_long_to_be_written_inserts_not
         return play.job(KEY).status is JobStatus.CANCELLED
 
     if dies:
-        stop_when(play, lambda play: cancel(play.world(), [(KEY, None)]), is_written)
+        stop_when(play, lambda play: cancel(play.context(), [(KEY, None)]), is_written)
     else:
-        cancel(play.world(Points(0, take_long)), [(KEY, None)])
+        cancel(play.context(Points(0, take_long)), [(KEY, None)])
     play.scan_all()
     assert (play.job(KEY).status, play.job(KEY).intent) == (JobStatus.CANCELLED, None)
     told = play.runs(KEY)
     for job, read_at in plans:
-        dispatch(play.world(), [job], read_at)
+        dispatch(play.context(), [job], read_at)
     assert plans
     assert play.runs(KEY) == told
 
@@ -218,7 +218,7 @@ def _live(name: str, losing_at: int | None = None) -> tuple[MemoryStore, list[tu
     play = Play(store)
     play.caller.statuses, play.caller.takes_ms = [*statuses], takes_ms
     play.points = points = Points(losing_at, lambda: store.lose_answers(1))
-    submit(play.world(), [wanted], NOW)
+    submit(play.context(), [wanted], NOW)
     play.run_on(KEY, to_its_end=True)
     return store, play.caller.calls, points.reached
 

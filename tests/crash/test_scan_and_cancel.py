@@ -15,12 +15,12 @@ from tests.crash.promises import (
 from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Timing
-from timeball.engine.change import cancel
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Timing
+from timeball.engine.changes.change import cancel
 from timeball.testing.faults import Crash, Points
 
 
@@ -126,7 +126,7 @@ def test_a_cancel_stopped_anywhere_is_finished_by_the_scan_and_nothing_runs_afte
 
 
 def _cancel(play: Play, points: Points | None = None) -> None:
-    cancel(play.world(points), [(KEY, None)])
+    cancel(play.context(points), [(KEY, None)])
 
 
 @pytest.mark.on_moto

@@ -8,8 +8,8 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, reschedule
-from timeball.domain.schedule import At, Every
-from timeball.engine.change import cancel
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import cancel
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
 from timeball.ports.due_index import DueIndex
@@ -39,7 +39,7 @@ def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
 
 
 def _cancel(play: Play) -> None:
-    cancel(play.world(), [(KEY, None)])
+    cancel(play.context(), [(KEY, None)])
 
 
 def _reschedule(play: Play) -> None:

@@ -14,13 +14,13 @@ from tests.crash.promises import (
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.aws.writes import Write, Writer, Written
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import HttpTarget, JobSpec, JobStatus, Work
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.change import revise
-from timeball.engine.submit import Submission, submit
+from timeball.aws.dynamodb.table.writes import Write, Writer, Written
+from timeball.domain.model.job import HttpTarget, JobSpec, JobStatus, Work
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import revise
+from timeball.engine.scheduling.submit import Submission, submit
 
 LARGE = Work(HttpTarget("https://target.example/hook"), '"' + "x" * 1_000 + '"')
 SOON = Schedule(Every(2, NOW + 1_000), end_at=NOW + 3_000)
@@ -52,7 +52,7 @@ def test_a_submission_stopped_anywhere_leaves_its_jobs_there_to_run_or_not_there
     case = CASES[name]
 
     def ask(play: Play) -> list[Submission]:
-        return [one.outcome for one in submit(play.world(), case.specs, play.clock.now())]
+        return [one.outcome for one in submit(play.context(), case.specs, play.clock.now())]
 
     for left in stage.crashes(stage.play(NOW), ask, case.points):
         keys = [one.key for one in case.specs]
@@ -95,11 +95,11 @@ def test_a_submission_stopped_between_the_row_of_a_large_payload_and_that_of_its
 ) -> None:
     wanted, play = replace(spec("job", At(NOW)), work=LARGE), stage.play(NOW)
     _stop_between_rows(monkeypatch, play)
-    for left in stage.crashes(play, lambda play: submit(play.world(), [wanted], NOW), 8):
+    for left in stage.crashes(play, lambda play: submit(play.context(), [wanted], NOW), 8):
         (stored,) = left.store.jobs.read([KEY])
         if asked_again:
             left.clock.advance(SECOND_MS)
-            (again,) = submit(left.world(), [wanted], left.clock.now())
+            (again,) = submit(left.context(), [wanted], left.clock.now())
             assert again.outcome is (Submission.CREATED if stored is None else Submission.REPEATED)
         elif stored is None:
             continue
@@ -117,7 +117,7 @@ def test_a_change_of_a_large_payload_stopped_between_its_rows_leaves_the_old_one
     play = stage.play(NOW)
     (job,) = play.store_jobs([old])
     _stop_between_rows(monkeypatch, play)
-    for left in stage.crashes(play, lambda play: revise(play.world(), [(job, new)]), 2):
+    for left in stage.crashes(play, lambda play: revise(play.context(), [(job, new)]), 2):
         (stands,) = left.store.jobs.read([KEY], with_work=True)
         assert stands is not None
         assert (stands.spec.work, stands.version) in ((old.work, 1), (new.work, 2))

@@ -12,16 +12,16 @@ from functions.api.jobs.spec import spec_of
 from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
-from timeball.domain.jitter import jittered
-from timeball.domain.job import Job
-from timeball.domain.new_job import new_job
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.planner import backlog_of
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule
-from timeball.engine.world import Rules
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.jitter import jittered
+from timeball.domain.policy.planner import backlog_of
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.context import Rules
 
 PAGE = read(ROOT / "docs/schedules.md")
 NINE = parse_instant("2026-11-21T09:00:00Z")

@@ -9,12 +9,12 @@ import pytest
 from functions.api.jobs.request import RetryPolicy
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
-from timeball.domain.host import Host, HostKey, HostRules, admit
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.retry import RetryPolicy as Policy
-from timeball.domain.retry import patience_ms
-from timeball.domain.run import RunState
-from timeball.engine.world import Rules
+from timeball.domain.model.policies import RetryPolicy as Policy
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.circuit_breaker import Host, HostKey, HostRules, admit
+from timeball.domain.policy.retry import patience_ms
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.engine.context import Rules
 
 PAGE = read(ROOT / "docs/runs.md")
 _WRITTEN = {"none": None, "`full`": "full"}

@@ -12,11 +12,11 @@ from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import Api
 from tests.cli.commands import timeball
 from tests.docs.readme import PAGES, ROOT, read
-from timeball.domain.cron import parse_cron
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.instants import parse_instant
-from timeball.domain.preview import preview
-from timeball.domain.schedule import Cron, Schedule
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import parse_instant
+from timeball.domain.time.preview import preview
+from timeball.domain.time.schedule import Cron, Schedule
 
 PAGE = read(ROOT / "docs/schedules.md")
 _ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)

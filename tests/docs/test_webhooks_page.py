@@ -20,9 +20,9 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from tests.api.client import Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
-from timeball.domain.callback import handed_over
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, asked_to_stop, claimed
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, asked_to_stop, claimed
+from timeball.domain.policy.callback import handed_over
 from timeball.ports.target import Call
 from timeball.targets.http.request import headers_of
 from timeball.targets.http.verdict import ACCEPTED

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from timeball.domain.backfill import (
+from timeball.domain.backfills.backfill import (
     MAX_STARTS,
     Backfill,
     BackfillPlan,
@@ -18,13 +18,13 @@ from timeball.domain.backfill import (
     skipped_backfill_run,
     unbounded,
 )
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, JobSpec, Priority, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Cron, Every, Schedule, Timing
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 FIRST = NOW - DAY_MS

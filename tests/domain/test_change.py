@@ -5,16 +5,25 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Intent, Job, JobSpec, JobStatus, Priority, Verb, Work, settled, with_spec
-from timeball.domain.new_job import new_job
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.schedule import At, Cron, Every, Schedule
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import (
+    HttpTarget,
+    Intent,
+    Job,
+    JobSpec,
+    JobStatus,
+    Priority,
+    Verb,
+    Work,
+    settled,
+    with_spec,
+)
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 MINUTELY = Schedule(Every(60, NOW - DAY_MS))

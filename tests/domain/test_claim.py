@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim, held_back_or_given_up
-from timeball.domain.host import Admission
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import MINUTE_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, JobSpec, JobStatus, Work, with_spec
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every, Schedule
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, JobStatus, Work, with_spec
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.circuit_breaker import Admission
+from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.time.instants import MINUTE_MS, parse_instant
+from timeball.domain.time.schedule import At, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000)
@@ -140,12 +139,12 @@ LAST_MINUTES = {"max_age_seconds": 600}
 """A policy by which a retry may still begin three minutes from now, of a run that is seven minutes old."""
 
 OLD = {**STARTED, "not_before": NOW, "created_at": NOW - 7 * MINUTE_MS, **fire(-7)}
-HELD = {"held_since": NOW - 4 * MINUTE_MS, "held_ms": 3 * MINUTE_MS}
+HELD = {"deferred_since": NOW - 4 * MINUTE_MS, "deferred_ms": 3 * MINUTE_MS}
 """It has waited three minutes, and four more until now."""
 
 
 def _held(reason: Reason, minutes: float) -> Decision:
-    return Decision(Action.HOLD_BACK, reason=reason, wait_until=NOW + int(minutes * MINUTE_MS))
+    return Decision(Action.DEFER, reason=reason, wait_until=NOW + int(minutes * MINUTE_MS))
 
 
 def _given_up(reason: Reason) -> Decision:
@@ -159,15 +158,15 @@ KEPT: dict[str, tuple[Decision, Reason, float, dict[str, Any], dict[str, Any]]] 
     "a turn": (_held(PACED, 5), PACED, 5, {}, {}),
     "a rest longer than its patience: it asks once more": (_held(RESTS, 10), RESTS, 15, {}, {}),
     "a rest longer than what is left of it": (_held(RESTS, 3), RESTS, 15, HELD, {}),
-    "no patience is left": (_given_up(Reason.HOST_DOWN), RESTS, 1, {"held_ms": 10 * MINUTE_MS}, {}),
+    "no patience is left": (_given_up(Reason.HOST_DOWN), RESTS, 1, {"deferred_ms": 10 * MINUTE_MS}, {}),
     "it was long in coming after it had waited": (
         _held(RESTS, -1 + 10 - 4),
         RESTS,
         15,
-        {"held_since": NOW - 6 * MINUTE_MS, "not_before": NOW - MINUTE_MS},
+        {"deferred_since": NOW - 6 * MINUTE_MS, "not_before": NOW - MINUTE_MS},
         {},
     ),
-    "a turn is waited for however long": (_held(PACED, 15), PACED, 15, {"held_ms": 10 * MINUTE_MS}, {}),
+    "a turn is waited for however long": (_held(PACED, 15), PACED, 15, {"deferred_ms": 10 * MINUTE_MS}, {}),
     "a retry that is old enough after the rest": (_held(RESTS, 2), RESTS, 2, OLD, LAST_MINUTES),
     "a retry that would be too old after the rest: it asks once more": (_held(RESTS, 3), RESTS, 5, OLD, LAST_MINUTES),
     "a retry that has asked once more": (
@@ -191,4 +190,4 @@ def test_a_run_waits_for_its_host_while_its_patience_and_its_age_allow_and_never
     job = with_spec(JOB, retry=RetryPolicy(max_retries=2, max_seconds=300, **policy))
     run = replace(RUN, **differs)
     admission = Admission(NOW + int(minutes * MINUTE_MS), reason)
-    assert held_back_or_given_up(run, job, NOW, admission) == decision
+    assert deferred_or_given_up(run, job, NOW, admission) == decision

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.engine.play import spec
-from timeball.domain.effects import Conclusion, Effect, Release, effects
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.new_job import new_job
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.effects import Conclusion, Effect, Release, effects
+from timeball.domain.time.schedule import At, Every
 
 NOW = 1_000
 KEY = JobKey("acme", "job")

@@ -12,8 +12,8 @@ import pytest
 import timeball.domain
 import timeball.engine
 from tests.contract import rows
-from timeball.domain.evolve import evolve
-from timeball.domain.run import RunState
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.run import RunState
 
 CLASSES = sorted(
     {

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.host import CALL, Host, HostKey, HostRules, admit, after_answers
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import parse_instant
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.circuit_breaker import CALL, Host, HostKey, HostRules, admit, after_answers
+from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = HostRules(failures=3, rest_ms=30_000, longest_rest_ms=100_000, retries_per_second=10, burst=5)
 HOST = Host(HostKey("acme", "target.example"))
 FRESH = Run(RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RETRY = replace(FRESH, state=RunState.RETRYING, attempt=1)
-RESTS = replace(HOST, failures=3, rests=1, rests_until=NOW + 30_000)
+RESTS = replace(HOST, failures=3, openings=1, open_until=NOW + 30_000)
 
 
 def _after(host: Host, failed: Sequence[bool]) -> Host:
@@ -44,30 +44,30 @@ ANSWERS: dict[str, tuple[Host, tuple[bool, ...], int, int]] = {
     "a success at the end": (HOST, (True, True, False), 0, 0),
     "calls that were on their way when the rest began": (RESTS, (True, True, True), 3, 1),
     "a success of such a call": (RESTS, (False,), 0, 0),
-    "the probe failed": (replace(RESTS, is_probed=True), (True,), 4, 2),
-    "the probe succeeded": (replace(RESTS, is_probed=True), (False,), 0, 0),
+    "the probe failed": (replace(RESTS, is_half_open=True), (True,), 4, 2),
+    "the probe succeeded": (replace(RESTS, is_half_open=True), (False,), 0, 0),
 }
 
 
 @pytest.mark.parametrize("case", ANSWERS)
 def test_a_host_rests_after_so_many_failures_in_a_row(case: str) -> None:
-    host, failed, failures, rests = ANSWERS[case]
+    host, failed, failures, openings = ANSWERS[case]
     after = _after(host, failed)
-    assert (after.failures, after.rests) == (failures, rests)
-    assert (after.rests_until is not None) == (rests > 0)
+    assert (after.failures, after.openings) == (failures, openings)
+    assert (after.open_until is not None) == (openings > 0)
 
 
 def test_each_rest_in_a_row_is_twice_as_long_up_to_the_longest() -> None:
-    host, rests = HOST, []
+    host, openings = HOST, []
     for _ in range(4):
-        host = _after(replace(host, failures=2, is_probed=True), [True])
-        rests.append((host.rests_until or 0) - NOW)
-    assert rests == [30_000, 60_000, 100_000, 100_000]
+        host = _after(replace(host, failures=2, is_half_open=True), [True])
+        openings.append((host.open_until or 0) - NOW)
+    assert openings == [30_000, 60_000, 100_000, 100_000]
 
 
 def test_a_host_may_rest_for_ever() -> None:
-    host = replace(HOST, failures=10_000, rests=10_000, is_probed=True)
-    assert _after(host, [True]).rests_until == NOW + 100_000
+    host = replace(HOST, failures=10_000, openings=10_000, is_half_open=True)
+    assert _after(host, [True]).open_until == NOW + 100_000
 
 
 def test_nobody_calls_a_host_that_rests_and_those_who_wait_come_spread_over_as_long_as_it_rests() -> None:
@@ -83,7 +83,7 @@ def test_after_its_rest_one_run_probes_a_host_and_the_others_ask_again() -> None
     host, waits = _admitted(RESTS, _runs(5, FRESH), NOW + 30_000)
     assert waits[0] is None
     assert all(wait is not None and wait >= NOW + 40_000 for wait in waits[1:])
-    assert (host.is_probed, host.rests_until) == (True, NOW + 90_000)
+    assert (host.is_half_open, host.open_until) == (True, NOW + 90_000)
 
 
 def test_a_probe_of_which_nothing_is_heard_is_followed_by_another() -> None:

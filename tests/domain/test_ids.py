@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from timeball.domain.ids import JobKey, Origin, RunId, fraction_of, shard_of
-from timeball.domain.instants import EARLIEST, LATEST, format_instant, parse_instant
+from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of, shard_of
+from timeball.domain.time.instants import EARLIEST, LATEST, format_instant, parse_instant
 
 
 @pytest.mark.parametrize("origin", Origin)

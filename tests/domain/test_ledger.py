@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
-from timeball.domain.ledger import closing_row, met, planned_row, skipped_around
-from timeball.domain.planner import SkippedRange, Start
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, withdrawn
-from timeball.domain.schedule import At, Every, Schedule
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, withdrawn
+from timeball.domain.policy.ledger import closing_row, met, planned_row, skipped_around
+from timeball.domain.policy.planner import SkippedRange, Start
+from timeball.domain.time.schedule import At, Every, Schedule
 
 NOW = 1_000_000
 SECONDLY = Schedule(Every(1, 0))

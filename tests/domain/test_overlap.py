@@ -6,11 +6,12 @@ from itertools import product
 
 import pytest
 
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import MINUTE_MS, parse_instant
-from timeball.domain.overlap import Overlap, OverlapPolicy, Step, decide_overlap
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.overlap import Overlap, Step, decide_overlap
+from timeball.domain.time.instants import MINUTE_MS, parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 KEY = JobKey("acme", "job")

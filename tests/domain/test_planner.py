@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-import timeball.domain.schedule as schedules
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, JobSpec, Work, advanced, replanned, with_spec
-from timeball.domain.ledger import planned_row
-from timeball.domain.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
-from timeball.domain.reason import Reason
-from timeball.domain.schedule import At, Cron, Every, Schedule, fires
+import timeball.domain.time.schedule as schedules
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, replanned, with_spec
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.policy.ledger import planned_row
+from timeball.domain.policy.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 LOOKAHEAD_MS = 5 * SECOND_MS

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from timeball.domain.instants import LATEST, format_instant, parse_instant
-from timeball.domain.preview import ClockPolicies, clock_policies, preview
-from timeball.domain.schedule import At, Cron, Every, Schedule, is_occurrence
-from timeball.domain.stepper import Gap, Overlap
-from timeball.domain.zones import load_zone
+from timeball.domain.time.instants import LATEST, format_instant, parse_instant
+from timeball.domain.time.preview import ClockPolicies, clock_policies, preview
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, is_occurrence
+from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.zones import load_zone
 
 BERLIN = "Europe/Berlin"
 NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH

@@ -4,13 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.catch_up import CatchUp
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import Intent, Job, JobSpec, Looked, RuleSet, Verb, with_spec
-from timeball.domain.reach import earliest_live, first_window, is_noted, looked, next_window, noted, revised_from
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.schedule import At, Every, Schedule
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Intent, Job, JobSpec, RuleSet, Searched, Verb, with_spec
+from timeball.domain.model.policies import CatchUp, RetryPolicy
+from timeball.domain.policy.search_window import (
+    earliest_live,
+    first_window,
+    is_noted,
+    next_window,
+    noted,
+    revised_from,
+    searched,
+)
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import At, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 JOB = Job(
@@ -52,9 +59,9 @@ def test_a_note_takes_it_further_back_until_a_look_finds_nothing_there() -> None
     job = noted(noted(JOB, long_ago, NOW), NOW, NOW)
     assert _earliest(job) == long_ago
     later = NOW + 10 * MINUTE_MS
-    assert looked(job, None, later - 1) == job, "whoever made the note may not have written its run yet"
-    assert _earliest(looked(job, long_ago + 5, later), later) == long_ago + 5
-    assert looked(job, None, later) == replace(job, live_from=None, live_noted_at=None)
+    assert searched(job, None, later - 1) == job, "whoever made the note may not have written its run yet"
+    assert _earliest(searched(job, long_ago + 5, later), later) == long_ago + 5
+    assert searched(job, None, later) == replace(job, live_from=None, live_noted_at=None)
 
 
 def test_a_note_is_made_again_before_it_may_be_dropped() -> None:
@@ -75,12 +82,12 @@ def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() 
 
 
 # Of each: how far back to look, what was looked at before, how long a window takes, and how wide each one is (hours).
-WINDOWS: dict[str, tuple[int, Looked | None, int, list[float]]] = {
+WINDOWS: dict[str, tuple[int, Searched | None, int, list[float]]] = {
     "quick ones get wider, up to four days": (12 * DAY_MS, None, 10, [6, 24, 96, 96, 66]),
     "slow ones get narrower": (12 * HOUR_MS, None, 600, [6, 1.5, 0.375, 0.09375]),
     "a reach within the first": (HOUR_MS, None, 10, [1]),
-    "cut off after a day": (2 * DAY_MS, Looked(NOW - DAY_MS, None), 10, [6, 18]),
-    "cut off before the end": (DAY_MS, Looked(NOW - DAY_MS, None), 10, []),
+    "cut off after a day": (2 * DAY_MS, Searched(NOW - DAY_MS, None), 10, [6, 18]),
+    "cut off before the end": (DAY_MS, Searched(NOW - DAY_MS, None), 10, []),
 }
 
 

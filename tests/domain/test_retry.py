@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import MINUTE_MS
-from timeball.domain.job import Guarantee, Job, JobSpec, with_spec
-from timeball.domain.outcome import after_attempt, lost_attempt
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RETRIED_BY_DEFAULT, Cause, Jitter, RetryPolicy, decide_retry, longest_life_ms
-from timeball.domain.run import Callback, Run, RunState
-from timeball.domain.schedule import At, Schedule
-from timeball.domain.verdict import Failed, Succeeded
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Guarantee, Job, JobSpec, with_spec
+from timeball.domain.model.policies import RETRIED_BY_DEFAULT, Cause, Jitter, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Callback, Run, RunState
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.policy.outcome import after_attempt, lost_attempt
+from timeball.domain.policy.retry import decide_retry, longest_life_ms
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import At, Schedule
 
 KEY = JobKey("acme", "job")
 RUN = Run(RunId(KEY, 0, Origin.SCHEDULE), RunState.RUNNING, 1, "normal", 0, 0, 0, attempt=1)

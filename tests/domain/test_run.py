@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.reason import SENTENCES, Reason
-from timeball.domain.run import (
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import SENTENCES, Reason
+from timeball.domain.model.run import (
     LIVE,
     MOVES,
     TERMINAL,

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.ids import JobKey, shard_of
-from timeball.domain.instants import LATEST
-from timeball.domain.job import HttpTarget, JobSpec, Work
-from timeball.domain.new_job import new_job
-from timeball.domain.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire
+from timeball.domain.model.ids import JobKey, shard_of
+from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.new_job import new_job
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import LATEST
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire
 
 # Of each: a schedule, an instant, and the first fire after it.
 NEXT = {

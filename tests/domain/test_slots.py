@@ -2,15 +2,15 @@
 
 import pytest
 
-from timeball.domain.backfill import Backfill, BackfillStatus, admitted, new_backfill, waiting, woken
-from timeball.domain.evolve import evolve
-from timeball.domain.ids import BackfillKey, JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, JobSpec, Work
-from timeball.domain.new_job import new_job
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import Every, Schedule
-from timeball.domain.slots import MAX_LINE, Slots, allot
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus, admitted, new_backfill, waiting, woken
+from timeball.domain.backfills.slots import MAX_LINE, Slots, allot
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
 
 KEY = JobKey("acme", "job")
 NOW = 10**12

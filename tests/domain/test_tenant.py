@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.tenant import KEY_PREFIX, KeyHolder, Tenant, hash_of, issue_key, new_tenant
+from timeball.domain.model.tenant import KEY_PREFIX, KeyHolder, Tenant, hash_of, issue_key, new_tenant
 
 SECRET = bytes(range(32))
 

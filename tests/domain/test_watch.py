@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import SECOND_MS, parse_instant
-from timeball.domain.run import Run, RunState
-from timeball.domain.watch import FIRST_LOOK_MS, Finding, find, pause_ms
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.watch import FIRST_LOOK_MS, Finding, find, pause_ms
+from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 MARGIN_MS = 5 * SECOND_MS

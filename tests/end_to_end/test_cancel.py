@@ -7,7 +7,7 @@ import pytest
 from local.demo_client import ApiAnswer, ApiClient
 from local.receiver import Receiver
 from tests.end_to_end.steps import calls_of, in_time, until
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

@@ -8,7 +8,7 @@ import pytest
 from local.demo_client import ApiAnswer, ApiClient
 from local.receiver import Receiver
 from tests.end_to_end.steps import ask, calls_of, in_time, ledger, until
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

@@ -27,7 +27,7 @@ from tests.end_to_end.emulated import (
     start_processes,
 )
 from tests.end_to_end.steps import are_completed, calls_of, clock, in_time, ledger, soon, until
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 pytestmark = pytest.mark.xdist_group("standstill")
 

@@ -17,13 +17,13 @@ from bench.metering import WRITES, Charges, meter
 from local.emulator import Emulator
 from tests.contract.backends import new_table
 from tests.engine.play import NOW, WORK, Play, spec
-from timeball.aws.store import dynamo_store
-from timeball.domain.instants import HOUR_MS, SECOND_MS
-from timeball.domain.job import JobSpec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every
-from timeball.engine.submit import Submission, submit
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.scheduling.submit import Submission, submit
 
 pytestmark = pytest.mark.xdist_group("write_units")
 
@@ -49,16 +49,16 @@ class Cost:
 
 
 OFTEN = spec("often", Every(PERIOD_SECONDS, NOW))
-GUARDED = replace(OFTEN, overlap=OverlapPolicy.QUEUE_ONE)
+LOCKED = replace(OFTEN, overlap=OverlapPolicy.QUEUE_ONE)
 LARGE = replace(WORK, payload='"' + 600 * "x" + '"')
 
 # The budget of the architecture: a fire 6, a one-off 11 with its submission; overlap-guarded 2 more; 1 for each
 # 10 s of running, and 1 for each row of a payload or of an attempt that failed.
 COSTS = {
     "recurring": Cost(OFTEN, 6),
-    "recurring, guarded": Cost(GUARDED, 6 + 2),
+    "recurring, guarded": Cost(LOCKED, 6 + 2),
     "recurring, 25 s long": Cost(OFTEN, 6 + 2, takes_seconds=25),
-    "recurring, guarded, 25 s long": Cost(GUARDED, 6 + 2 + 2, takes_seconds=25),
+    "recurring, guarded, 25 s long": Cost(LOCKED, 6 + 2 + 2, takes_seconds=25),
     "recurring, its large payload written before": Cost(replace(OFTEN, work=LARGE), 6),
     "one-off, due now": Cost(spec("now", At(NOW)), 11),
     "one-off, due later": Cost(spec("later", At(LATER)), 11),
@@ -95,7 +95,7 @@ def submitted(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
     specs = [
         replace(wanted, key=replace(wanted.key, job_id=f"{wanted.key.job_id}-{number}")) for number in range(AT_ONCE)
     ]
-    outcomes = submit(play.world(), specs, play.clock.now())
+    outcomes = submit(play.context(), specs, play.clock.now())
     assert {one.outcome for one in outcomes} == {Submission.CREATED}
     return specs
 
@@ -161,7 +161,7 @@ def test_a_failed_attempt_costs_a_row_the_way_through_the_due_index_and_a_note_a
 
 @pytest.mark.parametrize("metered", ["single"], indirect=True)
 def test_every_price_is_what_the_endpoint_counted(metered: Metered) -> None:
-    specs = second_fires(metered, replace(GUARDED, work=LARGE))
+    specs = second_fires(metered, replace(LOCKED, work=LARGE))
     metered.play.caller.statuses = [500] * AT_ONCE
     run_on(metered, specs, fires=2)
 

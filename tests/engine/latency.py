@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tests.engine.play import Play
-from timeball.domain.ids import RunId
-from timeball.engine.world import World
+from timeball.domain.model.ids import RunId
+from timeball.engine.context import Context
 from timeball.testing.faults import each_port
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -25,10 +25,10 @@ class Slow:
         self.sent_at: dict[RunId, int] = {}
         self._play = play
 
-    def world(self) -> World:
+    def context(self) -> Context:
         """Return the world as a process sees it to which nothing comes at once."""
-        world = self._play.world()
-        return replace(world, store=self._slow(world.store), queue=self._slow(world.queue))
+        context = self._play.context()
+        return replace(context, store=self._slow(context.store), queue=self._slow(context.queue))
 
     def _slow(self, port: _Port) -> _Port:
         return each_port(port, lambda one, called: _SlowPort(one, called, self._play.clock, self))

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import HttpTarget, Job, JobSpec, Priority, Work
-from timeball.domain.new_job import new_job
-from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import Run
-from timeball.domain.schedule import Schedule, Timing
-from timeball.engine.buckets import Older, Sweeps
-from timeball.engine.execute import execute
-from timeball.engine.finish import Result
-from timeball.engine.held import call_of
-from timeball.engine.scan import Scan, scan
-from timeball.engine.watch import look_again
-from timeball.engine.world import Rules, World
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import Jitter, RetryPolicy
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import Schedule, Timing
+from timeball.engine.context import Context, Rules
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.finish import Result
+from timeball.engine.execution.in_flight import call_of
+from timeball.engine.runs.watch import look_again
+from timeball.engine.scanning.buckets import Older, Sweeps
+from timeball.engine.scanning.scan import Scan, scan
 from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.runs import LedgerQuery
@@ -116,14 +116,14 @@ class Play:
         self.points: Points | None = None
         self._invocations = 0
 
-    def world(self, points: Points | None = None) -> World:
+    def context(self, points: Points | None = None) -> Context:
         """Return the world as a process sees it that stops, if at all, at the given points."""
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return World(self.store, queue, self.clock, self.rules, self.telemetry, host_of)
+            return Context(self.store, queue, self.clock, self.rules, self.telemetry, host_of)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
-        return World(store, queue, self.clock, self.rules, self.telemetry, host_of)
+        return Context(store, queue, self.clock, self.rules, self.telemetry, host_of)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""
@@ -134,7 +134,7 @@ class Play:
 
     def scan(self, points: Points | None = None) -> Scan:
         """Scan once, the open days only."""
-        return scan(self.world(points), 0, Owner("2026", "a"), open_days_only(0))
+        return scan(self.context(points), 0, Owner("2026", "a"), open_days_only(0))
 
     def scan_all(self) -> None:
         """Scan until nothing more is due."""
@@ -154,7 +154,7 @@ class Play:
         if points is not None:
             inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
         owner = f"invocation-{self._invocations}"
-        return self.clock.run(execute(self.world(points), inbox, caller, deliveries, owner, inline))
+        return self.clock.run(execute(self.context(points), inbox, caller, deliveries, owner, inline))
 
     def execute_next(self) -> bool:
         """Execute the messages that can be received from one queue; False: there are none in any."""
@@ -168,7 +168,7 @@ class Play:
     def watch(self) -> int:
         """Look again at what is to be looked at by now; return how many runs were sent again."""
         due, sent = self.queue.due_watches(), len(self.queue.sent)
-        for watch, gone in zip(due, look_again(self.world(), due), strict=True):
+        for watch, gone in zip(due, look_again(self.context(), due), strict=True):
             if gone:
                 self.queue.watches.remove(watch)
         return len(self.queue.sent) - sent

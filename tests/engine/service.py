@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from tests.engine.play import NOW, WORK, NotingCaller, Play, inline, spec
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobSpec, Priority, with_spec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import Schedule, Timing
-from timeball.engine.buckets import Sweeps
-from timeball.engine.change import Changed, revise
-from timeball.engine.execute import execute
-from timeball.engine.reconcile_messages import reconcile_messages
-from timeball.engine.scan import scan
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobSpec, Priority, with_spec
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Schedule, Timing
+from timeball.engine.changes.change import Changed, revise
+from timeball.engine.execution.execute import execute
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import Points
@@ -89,7 +89,7 @@ class Service:
         while True:
             if self.is_scanning and clock.now() // SECOND_MS > self._scanned_at and clock.now() >= self._next_scan_at():
                 self._scanned_at = clock.now() // SECOND_MS
-                while scan(self.play.world(), 0, Owner("2026", "a"), self._sweeps).backlog:
+                while scan(self.play.context(), 0, Owner("2026", "a"), self._sweeps).backlog:
                     pass
             self._hand_out()
             await asyncio.sleep(0)
@@ -103,7 +103,7 @@ class Service:
             while deliveries := self.play.queue.receive(priority):
                 self._invocations += 1
                 owner, inbox = f"executor-{self._invocations}", self.play.queue.inbox(priority)
-                work = execute(self.play.world(), inbox, self.target, deliveries, owner, inline)
+                work = execute(self.play.context(), inbox, self.target, deliveries, owner, inline)
                 task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work)
                 self._executors.add(task)
                 task.add_done_callback(self._executors.discard)
@@ -111,7 +111,7 @@ class Service:
             self.play.watch()
         if self.play.queue.dead:
             dead, self.play.queue.dead = self.play.queue.dead, []
-            assert all(reconcile_messages(self.play.world(), dead))
+            assert all(reconcile_messages(self.play.context(), dead))
 
     def _next_moment(self) -> int:
         now = self.play.clock.now()
@@ -138,14 +138,14 @@ def at(seconds: float) -> int:
     return NOW + int(seconds * SECOND_MS)
 
 
-def guarded(overlap: OverlapPolicy, timing: Timing | Schedule, name: str = "job") -> JobSpec:
+def locked(overlap: OverlapPolicy, timing: Timing | Schedule, name: str = "job") -> JobSpec:
     """Return what a user asks for who wants an overlap policy."""
     return replace(spec(name, timing), overlap=overlap)
 
 
 def begin(service: Service, overlap: OverlapPolicy, timing: Timing | Schedule, takes_seconds: float) -> Job:
     """Store a job with an overlap policy, whose calls take so long."""
-    (job,) = service.play.store_jobs([guarded(overlap, timing)])
+    (job,) = service.play.store_jobs([locked(overlap, timing)])
     service.target.takes = lambda _: int(takes_seconds * SECOND_MS)
     return job
 
@@ -198,5 +198,5 @@ def reschedule(play: Play, timing: Timing | Schedule, points: Points | None = No
         overlap=job.spec.overlap,
         jitter_seconds=job.spec.jitter_seconds,
     )
-    (changed,) = revise(play.world(points), [(job, wanted)])
+    (changed,) = revise(play.context(points), [(job, wanted)])
     return changed

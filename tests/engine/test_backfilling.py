@@ -9,18 +9,18 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
 from tests.engine.service import begin as begin_guarded
-from timeball.domain.backfill import Backfill, BackfillStatus, instants, new_backfill
-from timeball.domain.ids import BackfillKey, Origin
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Every
-from timeball.engine.backfill import cancel_backfill, create_backfills, move_on
-from timeball.engine.change import cancel, pause
-from timeball.engine.manual import retry_runs
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus, instants, new_backfill
+from timeball.domain.model.ids import BackfillKey, Origin
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every
+from timeball.engine.backfills.backfill import cancel_backfill, create_backfills, move_on
+from timeball.engine.changes.change import cancel, pause
 from timeball.engine.metrics import Metric
+from timeball.engine.runs.manual import retry_runs
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
@@ -42,7 +42,7 @@ def backfill_of(job: Job, name: str, count: int, pace: int, overlap: OverlapPoli
 
 def start(service: Service, job: Job, count: int, pace: int = 0, overlap: OverlapPolicy = ALLOW) -> BackfillKey:
     one = backfill_of(job, "bf1", count, pace, overlap, service.play.clock.now())
-    assert create_backfills(service.play.world(), [one]) == [one]
+    assert create_backfills(service.play.context(), [one]) == [one]
     return one.key
 
 
@@ -89,7 +89,7 @@ def test_a_backfill_keeps_its_pace_to_the_second(service: Service, pace: int) ->
 def test_a_range_may_be_run_again_under_another_name(service: Service) -> None:
     job = begin(service)
     backfills = [backfill_of(job, name, 3, 0, ALLOW) for name in ("bf1", "bf2")]
-    create_backfills(service.play.world(), backfills)
+    create_backfills(service.play.context(), backfills)
     service.until(at(20))
     assert len(service.target.visits) == len({visit.run for visit in service.target.visits}) == 6
 
@@ -98,7 +98,7 @@ def test_the_same_backfill_created_again_is_the_one_that_stands(service: Service
     job = begin(service)
     start(service, job, 3)
     service.until(at(20))
-    (standing,) = create_backfills(service.play.world(), [backfill_of(job, "bf1", 2, 0, ALLOW)])
+    (standing,) = create_backfills(service.play.context(), [backfill_of(job, "bf1", 2, 0, ALLOW)])
     assert standing == row(service.play)
     service.until(at(40))
     assert len(service.target.visits) == 3
@@ -177,7 +177,7 @@ def test_a_cancelled_backfill_strands_nothing(service: Service, overlap: Overlap
     key = start(service, begin(service, 60), 20, 2, overlap)
     service.until(at(15))
     under_way = {run.id for run in runs(service.play) if run.state is RunState.RUNNING}
-    backfill, stopped = cancel_backfill(service.play.world(), key)
+    backfill, stopped = cancel_backfill(service.play.context(), key)
     assert backfill is not None
     assert (backfill.status, backfill.due_at) == (BackfillStatus.CANCELLED, None)
     assert {*stopped} <= under_way
@@ -185,14 +185,14 @@ def test_a_cancelled_backfill_strands_nothing(service: Service, overlap: Overlap
     service.until(at(200))
     assert len(service.target.visits) == called
     assert [run for run in runs(service.play) if not run.is_terminal] == []
-    assert cancel_backfill(service.play.world(), key)[0] == row(service.play)
+    assert cancel_backfill(service.play.context(), key)[0] == row(service.play)
 
 
 def test_a_completed_backfill_that_is_cancelled_stays_so_and_its_live_runs_stop(service: Service) -> None:
     key = start(service, begin(service, 60), 3)
     service.until(at(5))
     assert row(service.play).status is BackfillStatus.COMPLETED
-    _, stopped = cancel_backfill(service.play.world(), key)
+    _, stopped = cancel_backfill(service.play.context(), key)
     assert len(stopped) == 3
     service.until(at(100))
     assert {run.reason for run in runs(service.play)} == {Reason.BACKFILL_CANCELLED}
@@ -200,12 +200,12 @@ def test_a_completed_backfill_that_is_cancelled_stays_so_and_its_live_runs_stop(
 
 
 def test_a_backfill_that_does_not_exist_is_not_cancelled(service: Service) -> None:
-    assert cancel_backfill(service.play.world(), BackfillKey(KEY, "none")) == (None, ())
+    assert cancel_backfill(service.play.context(), BackfillKey(KEY, "none")) == (None, ())
 
 
 def test_a_backfill_works_on_a_paused_job(service: Service) -> None:
     job = begin(service)
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     start(service, job, 5, 1)
     service.until(at(30))
     assert states(service.play) == ["succeeded"] * 5
@@ -224,7 +224,7 @@ def test_cancelling_the_job_cancels_its_backfills_and_their_live_runs_however_fa
     key = start(service, begin(service, 60), 20, 2)
     service.until(at(10))
     under_way = {run.id for run in runs(service.play) if run.state is RunState.RUNNING}
-    (changed,) = cancel(service.play.world(), [(KEY, None)])
+    (changed,) = cancel(service.play.context(), [(KEY, None)])
     assert under_way
     assert {*changed.claimed} == under_way
     assert row(service.play).status is BackfillStatus.CANCELLED
@@ -246,10 +246,10 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_l
             play.store.backfills.insert([one], NOW)
 
             def meanwhile(play: Play = play, key: BackfillKey = one.key) -> None:
-                cancel(play.world(), [(KEY, None)]) if whole else cancel_backfill(play.world(), key)
+                cancel(play.context(), [(KEY, None)]) if whole else cancel_backfill(play.context(), key)
 
             points = Points(point, meanwhile)
-            move_on(play.world(points), [one])
+            move_on(play.context(points), [one])
             reached = points.reached
             service.until(at(200))
             assert service.target.visits == [], point
@@ -268,12 +268,12 @@ def test_a_run_whose_plan_died_before_its_send_is_sent_although_the_one_before_i
 ) -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(60, NOW + DAY_MS))])
-    create_backfills(play.world(), [backfill_of(job, "bf1", 2, 0, overlap)])
+    create_backfills(play.context(), [backfill_of(job, "bf1", 2, 0, overlap)])
     play.caller.statuses = [404]
     play.execute_next()
     stop_when(play, Play.scan, lambda play: len(runs(play)) == 2)
     assert (states(play), play.messages()) == (["failed", "queued"], [])
-    retry_runs(play.world(), [runs(play)[0].id])
+    retry_runs(play.context(), [runs(play)[0].id])
     play.scan_all()
     play.run_on(KEY)
     assert states(play) == [first, "succeeded"]

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.attempt import Outcome
-from timeball.domain.ids import RunId
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import Completion, Guarantee, Job, JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At
-from timeball.engine.callback import Heard, Word, heartbeat, report
-from timeball.engine.change import cancel
-from timeball.engine.claim import claim
-from timeball.engine.reap import reap
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import cancel
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.callback import Heard, Word, heartbeat, report
+from timeball.engine.runs.reap import reap
 from timeball.ports.queue import Delivery
 
 TIMEOUT_SECONDS = 600
@@ -48,11 +48,11 @@ def _run(play: Play, run_id: RunId) -> Run:
 
 
 def _say(play: Play, run_id: RunId, attempt: int = 1, error: str | None = None, **more: bool) -> Heard:
-    return report(play.world(), [Word(run_id, attempt, error, "done" if error is None else None, **more)])[0].outcome
+    return report(play.context(), [Word(run_id, attempt, error, "done" if error is None else None, **more)])[0].outcome
 
 
 def _beat(play: Play, run_id: RunId, attempt: int = 1) -> Heard:
-    return heartbeat(play.world(), [(run_id, attempt)])[0].outcome
+    return heartbeat(play.context(), [(run_id, attempt)])[0].outcome
 
 
 def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_target_says_that_it_is_done() -> None:
@@ -250,15 +250,15 @@ def test_a_duplicate_of_the_message_neither_calls_the_target_again_nor_stays() -
     before = _run(play, run_id)
     assert play.execute([Delivery(run_id, "again")]) == []
     play.clock.advance((TIMEOUT_SECONDS + 60) * SECOND_MS)
-    (late,) = claim(play.world(), [run_id], "another")
+    (late,) = claim(play.context(), [run_id], "another")
     assert (late.is_done, _run(play, run_id)) == (True, before)
 
 
 def test_a_cancel_is_told_by_the_heartbeat_and_ends_the_run_when_its_lease_is_out() -> None:
     play, job, run_id = _handed_over()
-    (changed,) = cancel(play.world(), [(job.key, None)])
+    (changed,) = cancel(play.context(), [(job.key, None)])
     assert changed.claimed == (run_id,)
-    (answered,) = heartbeat(play.world(), [(run_id, 1)])
+    (answered,) = heartbeat(play.context(), [(run_id, 1)])
     assert answered.run is not None
     assert answered.run.cancel_requested
     play.run_on(job.key)
@@ -277,7 +277,7 @@ CANCELLED_WORDS: dict[str, tuple[str | None, RunState]] = {
 def test_a_target_that_was_asked_to_stop_says_itself_how_it_ended(case: str) -> None:
     error, state = CANCELLED_WORDS[case]
     play, job, run_id = _handed_over()
-    cancel(play.world(), [(job.key, None)])
+    cancel(play.context(), [(job.key, None)])
     assert _say(play, run_id, error=error) is Heard.DONE
     assert _run(play, run_id).state is state
 
@@ -304,5 +304,5 @@ def test_what_comes_between_the_reading_of_an_expired_lease_and_its_end_wins(cas
     play.clock.advance(HEARTBEAT_SECONDS * SECOND_MS - 1)
     act(play, run_id)
     play.clock.advance(30 * SECOND_MS)
-    assert reap(play.world(), [as_read_before], play.clock.now()) == 0
+    assert reap(play.context(), [as_read_before], play.clock.now()) == 0
     assert _run(play, run_id).state is state

@@ -9,15 +9,15 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.change import paused
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job, Looked
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every
-from timeball.engine.change import cancel, pause
-from timeball.engine.manual import retry_runs
-from timeball.engine.settle import UnfinishedError, settle
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, Searched
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.change import paused
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import cancel, pause
+from timeball.engine.changes.reconcile import UnfinishedError, reconcile
+from timeball.engine.runs.manual import retry_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_rows import Memory
@@ -56,7 +56,7 @@ def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepRuns, Run
     dead_id = RunId(KEY, LONG_AGO, Origin.SCHEDULE)
     dead = Run(dead_id, RunState.FAILED, 1, "normal", 0, LONG_AGO, LONG_AGO, attempt=4, finished_at=LONG_AGO)
     runs.insert([dead], NOW)
-    retry_runs(play.world(), [dead_id])
+    retry_runs(play.context(), [dead_id])
     play.caller.statuses = [answer]
     play.drain()
     assert _run(play, dead_id).is_terminal == (answer == 200)
@@ -73,7 +73,7 @@ def _run(play: Play, run_id: RunId) -> Run:
 def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_each_within_its_time() -> None:
     play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
-        cancel(play.world(), [(KEY, None)])
+        cancel(play.context(), [(KEY, None)])
     scans, backlog = 0, True
     while backlog:
         begun_at = play.clock.now()
@@ -92,7 +92,7 @@ def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_e
 def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
     play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
-        cancel(play.world(), [(KEY, None)])
+        cancel(play.context(), [(KEY, None)])
     for number in range(200):
         runs.killed_at = play.clock.now() + 1_000 if number % 2 else None
         try:
@@ -110,7 +110,7 @@ def test_what_an_earlier_call_found_live_is_noted_when_a_later_one_has_finished_
     live = RunId(KEY, NOW - 30 * DAY_MS, Origin.SCHEDULE)
     runs.insert([Run(live, RunState.RETRYING, 1, "normal", 0, LATEST, NOW, attempt=1, due_at=LATEST)], NOW)
     with pytest.raises(UnfinishedError):
-        pause(play.world(), [(KEY, None)])
+        pause(play.context(), [(KEY, None)])
     play.scan_all()
     assert (play.job(KEY).intent, play.job(KEY).live_from) == (None, live.fire_at)
 
@@ -120,10 +120,10 @@ def test_a_note_that_was_made_while_a_look_went_on_outlasts_it() -> None:
     met_by_then = RunId(KEY, NOW - 3 * DAY_MS, Origin.SCHEDULE)
     runs.insert([Run(met_by_then, RunState.FAILED, 1, "normal", 0, NOW, NOW, attempt=4, finished_at=NOW)], NOW)
     with pytest.raises(UnfinishedError):
-        pause(play.world(), [(KEY, None)])
+        pause(play.context(), [(KEY, None)])
     while runs.looked_at[-1][0] > met_by_then.fire_at:
         play.scan()
-    retry_runs(play.world(), [met_by_then])
+    retry_runs(play.context(), [met_by_then])
     play.clock.advance(10 * MINUTE_MS)
     play.scan_all()
     assert play.job(KEY).intent is None
@@ -131,11 +131,11 @@ def test_a_note_that_was_made_while_a_look_went_on_outlasts_it() -> None:
     assert not _run(play, met_by_then).is_terminal
 
 
-def _kept_by_another(play: Play, looked: Looked) -> Job:
+def _kept_by_another(play: Play, searched: Searched) -> Job:
     """Let another process keep its place on a job's intent; return the job as it was before."""
     job = play.job(KEY)
     assert job.intent is not None
-    kept = replace(job, intent=replace(job.intent, looked=looked))
+    kept = replace(job, intent=replace(job.intent, searched=searched))
     assert play.store.jobs.swap([Swap(job, kept)], play.clock.now())[0].done
     return job
 
@@ -144,26 +144,26 @@ def test_who_has_finished_a_look_drops_the_intent_though_another_kept_its_place_
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(3600, NOW + HOUR_MS))])
     play.store.jobs.swap([Swap(job, paused(job, NOW))], NOW)
-    settle(play.world(), [_kept_by_another(play, Looked(NOW - HOUR_MS, None))])
+    reconcile(play.context(), [_kept_by_another(play, Searched(NOW - HOUR_MS, None))])
     assert play.job(KEY).intent is None
 
 
 def test_who_is_cut_off_does_not_overwrite_the_place_of_another() -> None:
     play, _, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
-        pause(play.world(), [(KEY, None)])
-    stale = _kept_by_another(play, place := Looked(NOW - 80 * DAY_MS, None))
+        pause(play.context(), [(KEY, None)])
+    stale = _kept_by_another(play, place := Searched(NOW - 80 * DAY_MS, None))
     with pytest.raises(UnavailableError, match="changed meanwhile"):
-        settle(play.world(), [stale])
+        reconcile(play.context(), [stale])
     intent = play.job(KEY).intent
     assert intent is not None
-    assert intent.looked == place
+    assert intent.searched == place
 
 
 def test_what_is_due_is_dispatched_before_a_long_settling_and_whatever_becomes_of_that() -> None:
     play, runs, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
-        pause(play.world(), [(KEY, None)])
+        pause(play.context(), [(KEY, None)])
     (good,) = play.store_jobs([spec("good", At(play.clock.now() + SECOND_MS))])
     runs.killed_at = play.clock.now()
     with pytest.raises(KeyboardInterrupt):

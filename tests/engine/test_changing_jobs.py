@@ -7,15 +7,15 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobSpec, JobStatus
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
-from timeball.engine.dispatch import dispatch
-from timeball.engine.settle import settle
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import JobSpec, JobStatus
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.reconcile import reconcile
+from timeball.engine.scheduling.dispatch import dispatch
 from timeball.testing.faults import Crash, Points
 
 SKIP = CatchUp(CatchUpPolicy.SKIP)
@@ -38,12 +38,12 @@ def test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets
     play = service.play
     begin(play, Every(60, at(4)))
     service.until(at(1))
-    (changed,) = pause(play.world(), [(KEY, None)])
+    (changed,) = pause(play.context(), [(KEY, None)])
     assert (changed.outcome, changed.claimed) == (Outcome.DONE, ())
     (run,) = play.runs(KEY)
     assert run.state is RunState.WITHDRAWN
     service.until(at(2))
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
     service.until(at(30))
     assert play.runs(KEY)[0].id == run.id
     assert ledger(play) == {4: RAN}
@@ -68,10 +68,10 @@ def test_resume_decides_about_the_row_that_a_pause_took_back_as_about_any_other_
     catch_up, seconds, rows = RESUMED[case]
     begin(service.play, Every(60, at(4)), catch_up)
     service.until(at(1))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(at(1 + seconds))
     assert calls(service) == []
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(at(5 + seconds))
     assert ledger(service.play) == rows
     assert [fire for fire, _ in calls(service)] == [fire for fire, row in rows.items() if row == RAN]
@@ -89,9 +89,9 @@ PAUSED_LONG = {
 def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: Service, case: str) -> None:
     catch_up, ran = PAUSED_LONG[case]
     begin(service.play, Every(60, NOW), catch_up)
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(NOW + 10 * MINUTE_MS)
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(NOW + 10 * MINUTE_MS + 30 * SECOND_MS)
     assert sorted(fire // 60 for fire, _ in calls(service)) == ran
     rows = service.play.runs(KEY)
@@ -102,9 +102,9 @@ def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: S
 def test_a_one_off_that_a_pause_took_back_runs_however_late_it_is_resumed(service: Service) -> None:
     begin(service.play, At(at(3)), SKIP)
     service.until(at(1))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(NOW + 2 * DAY_MS)
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(NOW + 2 * DAY_MS + MINUTE_MS)
     assert ledger(service.play) == {3: RAN}
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -114,7 +114,7 @@ def test_a_pause_leaves_a_run_alone_that_waits_for_its_retry(service: Service) -
     service.target.statuses = [500]
     begin(service.play, Every(60, at(1)))
     service.until(at(2))
-    (changed,) = pause(service.play.world(), [(KEY, None)])
+    (changed,) = pause(service.play.context(), [(KEY, None)])
     assert changed.claimed == ()
     service.until(at(200))
     assert ledger(service.play) == {1: RAN}
@@ -125,7 +125,7 @@ def test_a_pause_names_the_run_that_was_already_claimed_and_lets_it_end(service:
     begin(service.play, Every(60, NOW))
     service.target.takes = lambda _: 20 * SECOND_MS
     service.until(at(5))
-    (changed,) = pause(service.play.world(), [(KEY, None)])
+    (changed,) = pause(service.play.context(), [(KEY, None)])
     assert changed.claimed == (RunId(KEY, NOW, Origin.SCHEDULE),)
     service.until(at(100))
     assert ledger(service.play) == {0: RAN}
@@ -134,7 +134,7 @@ def test_a_pause_names_the_run_that_was_already_claimed_and_lets_it_end(service:
 def test_pausing_twice_and_resuming_twice_is_one_change_each(service: Service) -> None:
     begin(service.play, Every(60, NOW))
     for verb, version in ((pause, 2), (pause, 2), (resume, 3), (resume, 3)):
-        (changed,) = verb(service.play.world(), [(KEY, None)])
+        (changed,) = verb(service.play.context(), [(KEY, None)])
         assert changed.job is not None
         assert (changed.outcome, changed.job.version) == (Outcome.DONE, version)
 
@@ -142,27 +142,27 @@ def test_pausing_twice_and_resuming_twice_is_one_change_each(service: Service) -
 def test_a_job_that_is_over_is_neither_paused_nor_resumed_nor_rescheduled(service: Service) -> None:
     begin(service.play, At(NOW))
     service.until(at(10))
-    assert pause(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
-    assert resume(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert pause(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert resume(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
     assert reschedule(service.play, At(at(60))).outcome is Outcome.ENDED
-    assert cancel(service.play.world(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert cancel(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
 
 
 def test_a_stale_version_changes_nothing(service: Service) -> None:
     begin(service.play, Every(60, NOW))
-    pause(service.play.world(), [(KEY, 1)])
+    pause(service.play.context(), [(KEY, 1)])
     before = service.play.job(KEY)
     for verb in (pause, resume, cancel):
-        assert verb(service.play.world(), [(KEY, 1)])[0].outcome is Outcome.STALE
+        assert verb(service.play.context(), [(KEY, 1)])[0].outcome is Outcome.STALE
     assert (
-        revise(service.play.world(), [(replace(before, version=1), spec("job", At(NOW)))])[0].outcome is Outcome.STALE
+        revise(service.play.context(), [(replace(before, version=1), spec("job", At(NOW)))])[0].outcome is Outcome.STALE
     )
     assert service.play.job(KEY) == before
 
 
 def test_no_such_job() -> None:
     for verb in (pause, resume, cancel):
-        assert verb(Play().world(), [(KEY, None)]) == [Changed(Outcome.NOT_FOUND, None)]
+        assert verb(Play().context(), [(KEY, None)]) == [Changed(Outcome.NOT_FOUND, None)]
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,11 @@ class Slow:
 
 
 def _pause(play: Play, points: Points | None = None) -> None:
-    pause(play.world(points), [(KEY, None)])
+    pause(play.context(points), [(KEY, None)])
 
 
 def _resume(play: Play, points: Points | None = None) -> None:
-    resume(play.world(points), [(KEY, None)])
+    resume(play.context(points), [(KEY, None)])
 
 
 def _reschedule_until_it_is_done(play: Play, points: Points) -> None:
@@ -288,10 +288,10 @@ def test_a_run_that_a_slow_scan_inserts_after_a_resume_runs_on_time_though_a_pau
     as_another_read_it = play.job(KEY)
     _resume(play)
     play.clock.advance(3 * SECOND_MS)
-    dispatch(play.world(), [as_one_scan_read_it], play.clock.now())
+    dispatch(play.context(), [as_one_scan_read_it], play.clock.now())
     if and_the_next_scan:
         play.scan_all()
-    settle(play.world(), [as_another_read_it])
+    reconcile(play.context(), [as_another_read_it])
     expected = (RunState.QUEUED, 2) if and_the_next_scan else (RunState.WITHDRAWN, 1)
     assert [(run.state, run.stamp) for run in play.runs(KEY)] == [expected]
     service.until(at(10))

@@ -9,17 +9,16 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
-from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import HttpTarget, JobSpec, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.change import cancel
-from timeball.engine.world import Rules
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import cancel
+from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.resource import host_of
 from timeball.targets.http.verdict import unanswered
@@ -135,7 +134,7 @@ OCCUPIED = {"a call of minutes": 800, "a guard that is held for minutes": 0}
 @pytest.mark.parametrize("case", OCCUPIED)
 def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case: str) -> None:
     patient = replace(PLAIN_RETRY, max_seconds=60)
-    rests = Host(HostKey("acme", "slow.example"), failures=5, rests=1, rests_until=at(830))
+    openings = Host(HostKey("acme", "slow.example"), failures=5, openings=1, open_until=at(830))
     if OCCUPIED[case]:
         service.target.statuses = [503]
         job = replace(_job("job", "slow.example", At(NOW), patient), timeout_seconds=840)
@@ -145,7 +144,7 @@ def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case:
     service.target.takes = lambda call: 800 * SECOND_MS if call.attempt == 1 and call.run.fire_at == NOW else 0
     service.play.store_jobs([job])
     service.until(at(799))
-    service.play.store.hosts.insert([rests], service.play.clock.now())
+    service.play.store.hosts.insert([openings], service.play.clock.now())
     service.until(at(1000))
     run = service.play.runs(job.key)[-1]
     assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
@@ -174,7 +173,7 @@ def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None
     (run,) = service.play.runs(JobKey("acme", "dead-19"))
     assert (run.state, run.reason, run.attempt) == (RunState.QUEUED, Reason.CIRCUIT_OPEN, 0)
     assert (run.due_at or 0) > at(25)
-    cancel(service.play.world(), [(run.id.job, None)])
+    cancel(service.play.context(), [(run.id.job, None)])
     service.until(BACK_AT + 20 * MINUTE_MS)
     (run,) = service.play.runs(JobKey("acme", "dead-19"))
     assert (run.state, run.reason, run.attempt) == (RunState.CANCELLED, Reason.JOB_CANCELLED, 0)
@@ -186,10 +185,10 @@ def test_a_run_that_its_guard_keeps_from_its_call_takes_no_turn_away_from_the_on
     assert isinstance(service.target, Hosts)
     service.target.back_at = at(100)
     patient = replace(PLAIN_RETRY, max_retries=20)
-    guarded = replace(_job("guarded", "dead.example", Every(3, NOW), patient), overlap=OverlapPolicy.QUEUE_ONE)
-    service.play.store_jobs([guarded])
+    locked = replace(_job("guarded", "dead.example", Every(3, NOW), patient), overlap=OverlapPolicy.QUEUE_ONE)
+    service.play.store_jobs([locked])
     service.until(at(300))
-    rows = service.play.runs(guarded.key)
+    rows = service.play.runs(locked.key)
     assert len([called_at for called_at in _calls(service, "dead.example") if called_at < at(100)]) <= 8
     assert sum(row.state is RunState.SUCCEEDED for row in rows) > 20
     assert {row.reason for row in rows if row.state is RunState.SKIPPED} == {Reason.OVERLAP}
@@ -203,7 +202,7 @@ def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
     acme, other = service.play.store.hosts.read([HostKey("acme", "dead.example"), HostKey("other", "dead.example")])
     assert acme is not None
     assert other is not None
-    assert (acme.rests, other.rests) == (1, 0)
+    assert (acme.openings, other.openings) == (1, 0)
 
 
 def test_a_host_that_answers_has_no_row(service: Service) -> None:

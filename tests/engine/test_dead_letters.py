@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every
-from timeball.engine import dead_letters
-from timeball.engine.change import cancel
-from timeball.engine.dead_letters import (
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import cancel
+from timeball.engine.runs import dead_letters
+from timeball.engine.runs.dead_letters import (
     DeadFilter,
     DeadPage,
     discard_matching,
@@ -56,7 +56,7 @@ def test_dead_letters_are_listed_newest_first_page_by_page_each_once() -> None:
     found: list[str] = []
     after = None
     for pages_left in (3, 2, 1, 0):
-        page = list_dead(play.world(), ALL, 3, after)
+        page = list_dead(play.context(), ALL, 3, after)
         found += _ids(page)
         after = page.next_after
         assert (after is None) == (pages_left == 0)
@@ -79,7 +79,7 @@ FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_a_filter_finds_what_it_names(case: str) -> None:
     changes, expected = FILTERS[case]
     play, _ = _dead()
-    assert _ids(list_dead(play.world(), replace(ALL, **changes), 100)) == expected
+    assert _ids(list_dead(play.context(), replace(ALL, **changes), 100)) == expected
 
 
 def test_a_filter_that_finds_nothing_reads_no_more_than_a_page_may_and_says_where_to_go_on(
@@ -91,17 +91,17 @@ def test_a_filter_that_finds_nothing_reads_no_more_than_a_page_may_and_says_wher
     asked, after, pages = replace(ALL, error="turn 0"), None, 0
     found: list[str] = []
     while pages == 0 or after is not None:
-        page = list_dead(play.world(), asked, 100, after)
+        page = list_dead(play.context(), asked, 100, after)
         found, after, pages = found + _ids(page), page.next_after, pages + 1
     assert (found, pages) == (["job-1@0", "job-0@0"], 3)
 
 
 def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed_no_more() -> None:
     play, _ = _dead()
-    dealt = replay_matching(play.world(), ALL, 100, 2, None, None)
+    dealt = replay_matching(play.context(), ALL, 100, 2, None, None)
     assert (len(dealt.done), dealt.refused, dealt.next_after) == (10, (), None)
     assert dealt.next_start_at == play.clock.now() + 5_000
-    assert list_dead(play.world(), ALL, 100).runs == ()
+    assert list_dead(play.context(), ALL, 100).runs == ()
     begun_at = play.clock.now()
     names = {run.id for run in dealt.done}
     while len(called := [at for at, call in play.caller.calls if call.run in names]) < 10:
@@ -117,7 +117,7 @@ def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed
 
 def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
     play, jobs = _dead()
-    dealt = replay_matching(play.world(), ALL, 100, 1, None, None)
+    dealt = replay_matching(play.context(), ALL, 100, 1, None, None)
     assert [run.budget_at for run in dealt.done] == [play.clock.now() + 1_000 * turn for turn in range(10)]
     assert {run.budget_from for run in dealt.done} == {1}
     assert play.job(jobs[0].key).live_from == NOW
@@ -125,8 +125,8 @@ def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
 
 def test_a_replay_page_by_page_goes_on_where_and_when_the_page_before_ended() -> None:
     play, _ = _dead()
-    first = replay_matching(play.world(), ALL, 4, 2, None, None)
-    second = replay_matching(play.world(), ALL, 100, 2, first.next_after, first.next_start_at)
+    first = replay_matching(play.context(), ALL, 4, 2, None, None)
+    second = replay_matching(play.context(), ALL, 100, 2, first.next_after, first.next_start_at)
     turns = [run.not_before - play.clock.now() for run in (*first.done, *second.done)]
     assert turns == [500 * turn for turn in range(10)]
     assert second.next_after is None
@@ -136,42 +136,42 @@ def test_what_is_no_dead_letter_any_more_is_refused_and_nothing_happens_to_it() 
     play, jobs = _dead()
     first, second, *_ = [run.id for run in play.runs(jobs[0].key)]
     unknown = RunId(jobs[0].key, NOW + 1, first.origin)
-    replay_named(play.world(), [first], 10)
+    replay_named(play.context(), [first], 10)
     before = play.store.runs.read([first])
-    dealt = replay_named(play.world(), [first, second, unknown, second], 10)
+    dealt = replay_named(play.context(), [first, second, unknown, second], 10)
     assert ([run.id for run in dealt.done], dealt.refused) == ([second], (first, unknown))
     assert play.store.runs.read([first]) == before
 
 
 def test_a_dead_letter_of_a_cancelled_job_is_refused() -> None:
     play, jobs = _dead()
-    cancel(play.world(), [(jobs[0].key, None)])
-    dealt = replay_matching(play.world(), ALL, 100, 100, None, None)
+    cancel(play.context(), [(jobs[0].key, None)])
+    dealt = replay_matching(play.context(), ALL, 100, 100, None, None)
     assert {run.id.job for run in dealt.done} == {jobs[1].key}
     assert {run.job for run in dealt.refused} == {jobs[0].key}
-    assert len(list_dead(play.world(), ALL, 100).runs) == 5
+    assert len(list_dead(play.context(), ALL, 100).runs) == 5
 
 
 def test_a_discarded_dead_letter_is_listed_no_more_stays_in_its_ledger_and_may_yet_be_tried_by_hand() -> None:
     play, jobs = _dead()
     first = play.runs(jobs[0].key)[0].id
-    assert [run.id for run in discard_named(play.world(), [first]).done] == [first]
-    assert first not in [run.id for run in list_dead(play.world(), ALL, 100).runs]
+    assert [run.id for run in discard_named(play.context(), [first]).done] == [first]
+    assert first not in [run.id for run in list_dead(play.context(), ALL, 100).runs]
     (run,) = play.store.runs.read([first])
     assert run is not None
     assert (run.state, run.discarded_at, run.is_dead_letter) == (RunState.FAILED, play.clock.now(), False)
-    assert discard_named(play.world(), [first]).refused == (first,)
-    dealt = discard_matching(play.world(), replace(ALL, job=jobs[1].key), 3, None)
+    assert discard_named(play.context(), [first]).refused == (first,)
+    dealt = discard_matching(play.context(), replace(ALL, job=jobs[1].key), 3, None)
     assert len(dealt.done) == 3
-    assert len(discard_matching(play.world(), ALL, 100, None).done) == 6
-    assert list_dead(play.world(), ALL, 100).runs == ()
+    assert len(discard_matching(play.context(), ALL, 100, None).done) == 6
+    assert list_dead(play.context(), ALL, 100).runs == ()
 
 
 def test_a_run_that_fails_for_good_is_a_dead_letter_and_a_run_that_is_skipped_or_cancelled_is_none() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW), replace(PLAIN_RETRY, max_retries=0)), spec("other", At(NOW + 3_000))])
     play.scan_all()
-    cancel(play.world(), [(JobKey("acme", "other"), None)])
+    cancel(play.context(), [(JobKey("acme", "other"), None)])
     play.caller.statuses = [500]
     play.drain()
-    assert [run.id.job.job_id for run in list_dead(play.world(), ALL, 100).runs] == ["job"]
+    assert [run.id.job.job_id for run in list_dead(play.context(), ALL, 100).runs] == ["job"]

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-import timeball.engine.scan as scanning
+import timeball.engine.scanning.scan as scanning
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job
-from timeball.domain.new_job import new_job
-from timeball.domain.schedule import At
-from timeball.engine import buckets
-from timeball.engine.buckets import PAGE, Older, Sweeps, begin, day_of, note_failed, note_pages, to_ask
-from timeball.engine.scan import scan
-from timeball.engine.world import Rules, World
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.new_job import new_job
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context, Rules
+from timeball.engine.scanning import buckets
+from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of, note_failed, note_pages, to_ask
+from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_index import Buckets
@@ -156,13 +156,13 @@ def test_a_process_asks_four_shards_at_most_sixteen_times_in_its_first_scan(at: 
     assert isinstance(index, CountingIndex)
     for shard in range(4 if is_stored else 0):
         index.move_oldest_day(shard, TODAY - 9 * DAY_MS)
-    scan(play.world(), 0, Owner("2026", "a"), sweeps := Sweeps())
+    scan(play.context(), 0, Owner("2026", "a"), sweeps := Sweeps())
     assert index.asked == 16
     for _ in range(70):
         play.clock.advance(SECOND_MS)
-        scan(play.world(), 0, Owner("2026", "a"), sweeps)
+        scan(play.context(), 0, Owner("2026", "a"), sweeps)
     index.asked = 0
-    scan(play.world(), 0, Owner("2026", "a"), sweeps)
+    scan(play.context(), 0, Owner("2026", "a"), sweeps)
     assert index.asked <= 8
 
 
@@ -203,7 +203,7 @@ def test_a_row_that_nobody_can_read_holds_back_nothing_of_the_days_behind_its_ow
     sweeps = Sweeps()
     for _ in range(days // 3 + 2):
         with suppress(ValueError):  # a scan that does nothing says so
-            scan(play.world(), 0, Owner("2026", "a"), sweeps)
+            scan(play.context(), 0, Owner("2026", "a"), sweeps)
         play.clock.advance(SECOND_MS)
     assert all(play.runs(job.key) for job in later)
     assert store.due.read_oldest_days([0]) == {0: TODAY}
@@ -219,7 +219,7 @@ def test_what_was_due_while_nobody_scanned_is_caught_up(days: int, *, is_stored:
     play.clock.advance(days * DAY_MS)
     sweeps = Sweeps()
     for _ in range(12):
-        scan(play.world(), 0, Owner("2026", "a"), sweeps)
+        scan(play.context(), 0, Owner("2026", "a"), sweeps)
         play.clock.advance(SECOND_MS)
     assert all(play.runs(job.key) for job in jobs)
 
@@ -324,14 +324,14 @@ class Days:
         """Scan each five seconds, now the one and now the other."""
         until = self.clock.now() + for_ms
         while self.clock.now() < until:
-            world, sweeps = self.random.choice(self.scanners)
+            context, sweeps = self.random.choice(self.scanners)
             with suppress(ValueError):
-                scan(world, 0, Owner("2026", "a"), sweeps)
+                scan(context, 0, Owner("2026", "a"), sweeps)
             self.clock.advance(5 * SECOND_MS)
 
-    def _new_scanner(self) -> tuple[World, Sweeps]:
+    def _new_scanner(self) -> tuple[Context, Sweeps]:
         clock = SkewedClock(self.clock, self.random.randrange(-3_000, 3_001))
-        return World(self.store, self.play.queue, clock, self.play.rules), Sweeps()
+        return Context(self.store, self.play.queue, clock, self.play.rules), Sweeps()
 
 
 @pytest.fixture(autouse=True)

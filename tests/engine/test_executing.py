@@ -3,16 +3,16 @@
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.attempt import Outcome
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every
-from timeball.engine.change import Outcome as Change
-from timeball.engine.change import cancel
-from timeball.engine.claim import claim
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import Outcome as Change
+from timeball.engine.changes.change import cancel
+from timeball.engine.execution.claim import claim
 from timeball.ports.queue import Delivery
 
 
@@ -81,7 +81,7 @@ def test_a_cancel_during_a_run_names_it_stops_it_and_is_never_followed_by_a_retr
     play, job = _sent()
     play.caller.takes_ms, play.caller.statuses = 60 * SECOND_MS, [500]
     answers = []
-    play.caller.meanwhile = lambda: answers.extend(cancel(play.world(), [(job.key, None)]))
+    play.caller.meanwhile = lambda: answers.extend(cancel(play.context(), [(job.key, None)]))
     play.run_on(job.key)
     (run,) = play.runs(job.key)
     assert answers[0].outcome is Change.DONE
@@ -99,7 +99,7 @@ def test_a_cancel_while_the_run_is_held_keeps_the_call_from_leaving() -> None:
     play, job = _sent(NOW + 5_000)
     (_run,) = play.runs(job.key)
     play.clock.advance(4_000)
-    cancel(play.world(), [(job.key, None)])
+    cancel(play.context(), [(job.key, None)])
     play.drain()
     assert play.caller.calls == []
     assert play.runs(job.key)[0].state is RunState.CANCELLED
@@ -108,11 +108,11 @@ def test_a_cancel_while_the_run_is_held_keeps_the_call_from_leaving() -> None:
 def test_a_run_whose_executor_vanished_is_taken_over_after_its_lease_and_not_before() -> None:
     play, job = _sent()
     (delivery,) = play.queue.receive("normal")
-    (first,) = claim(play.world(), [delivery.run], "vanished")
+    (first,) = claim(play.context(), [delivery.run], "vanished")
     assert first.is_mine
     lease_over = NOW + play.rules.lease_ms + play.rules.margin_ms
     play.clock.advance(lease_over - NOW - 1)
-    (early,) = claim(play.world(), [delivery.run], "early")
+    (early,) = claim(play.context(), [delivery.run], "early")
     assert (early.is_mine, early.is_done, early.wait_until) == (False, False, lease_over)
     play.clock.advance(1)
     play.execute([delivery])

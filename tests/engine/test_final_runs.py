@@ -7,15 +7,14 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Completion, JobSpec, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import Jitter, RetryPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.change import cancel, pause, resume
-from timeball.engine.scan import Scan
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Completion, JobSpec, JobStatus
+from timeball.domain.model.policies import Jitter, OverlapPolicy, RetryPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.scanning.scan import Scan
 
 TWICE = Schedule(Every(2, NOW), end_at=NOW + 2 * SECOND_MS)
 FINAL = RunId(KEY, NOW + 2 * SECOND_MS, Origin.SCHEDULE)
@@ -67,14 +66,14 @@ def _nothing(_: Service) -> None:
 
 
 def _pause_for_an_hour(service: Service) -> None:
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(at(3600))
     assert service.play.job(KEY).due_at is None, "a paused job waits for its user alone"
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
 
 
 def _cancel(service: Service) -> None:
-    cancel(service.play.world(), [(KEY, None)])
+    cancel(service.play.context(), [(KEY, None)])
 
 
 # What a final run may wait for, or meet; how long each call takes, and the first answers; when all is over (hours),

@@ -10,19 +10,19 @@ from tests.engine.service import (
     assert_guard_is_free,
     at,
     begin,
-    guarded,
     ledger,
+    locked,
     visits,
 )
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus, with_spec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.change import cancel, pause, resume, revise
-from timeball.engine.trigger import Trigger, trigger
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import cancel, pause, resume, revise
+from timeball.engine.runs.trigger import Trigger, trigger
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
 
@@ -34,14 +34,14 @@ def states(service: Service) -> list[RunState]:
 def test_a_trigger_respects_the_guard(service: Service) -> None:
     begin(service, SKIP, Schedule(Every(60, NOW), end_at=at(60)), 20)
     service.until(at(5))
-    (by_hand,) = trigger(service.play.world(), [Trigger(KEY)])
+    (by_hand,) = trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(10))
     assert by_hand.run is not None
     (row,) = service.play.store.runs.read([by_hand.run.id])
     assert row is not None
     assert (row.state, row.reason) == (RunState.SKIPPED, Reason.OVERLAP)
     service.until(at(30))
-    trigger(service.play.world(), [Trigger(KEY)])
+    trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(31))
     assert service.play.job(KEY).holder == RunId(KEY, at(30), Origin.MANUAL)
     service.until(at(100))
@@ -52,7 +52,7 @@ def test_a_trigger_respects_the_guard(service: Service) -> None:
 def test_a_trigger_is_parked_behind_the_run_under_way_and_runs_after_it(service: Service) -> None:
     begin(service, QUEUE_ONE, At(NOW), 20)
     service.until(at(5))
-    trigger(service.play.world(), [Trigger(KEY)])
+    trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(60))
     holder, parked = visits(service)
     assert parked[0] == 5
@@ -63,7 +63,7 @@ def test_a_trigger_is_parked_behind_the_run_under_way_and_runs_after_it(service:
 def test_a_trigger_that_overtakes_a_one_off_runs_and_is_not_cancelled_with_it(service: Service) -> None:
     begin(service, CANCEL_OTHER, At(NOW), 20)
     service.until(at(5))
-    trigger(service.play.world(), [Trigger(KEY)])
+    trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(60))
     ends = [(run.id.origin, run.state) for run in service.play.runs(KEY)]
     assert ends == [(Origin.SCHEDULE, RunState.CANCELLED), (Origin.MANUAL, RunState.SUCCEEDED)]
@@ -74,7 +74,7 @@ def test_a_final_fire_that_a_trigger_overtakes_while_it_is_parked_completes_its_
     begin(service, CANCEL_OTHER, Schedule(Every(5, NOW), max_runs=2), 60)
     service.until(at(6))
     assert service.play.job(KEY).parked == RunId(KEY, at(5), Origin.SCHEDULE)
-    trigger(service.play.world(), [Trigger(KEY)])
+    trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(200))
     assert ledger(service.play) == {0: ("cancelled", "replaced"), 5: ("skipped", "replaced")}
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -88,7 +88,7 @@ def test_a_run_that_is_parked_runs_after_its_holder_whatever_its_jobs_policy_has
     service.until(at(11))
     job = with_spec(service.play.job(KEY), work=WORK)
     assert job.parked is not None
-    revise(service.play.world(), [(job, guarded(overlap, job.spec.schedule))])
+    revise(service.play.context(), [(job, locked(overlap, job.spec.schedule))])
     service.until(at(100))
     assert states(service) == [RunState.SUCCEEDED] * 2
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -103,10 +103,10 @@ PAUSES = {"for less than its holder runs": 10, "for longer, but less than a minu
 def test_a_pause_takes_a_parked_run_back_and_resume_lets_it_go_on(service: Service, case: str) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(10)), 30)
     service.until(at(11))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     assert states(service) == [RunState.RUNNING, RunState.WITHDRAWN]
     service.until(at(11 + PAUSES[case]))
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(at(300))
     assert states(service) == [RunState.SUCCEEDED] * 2
     assert_calls_do_not_overlap(service)
@@ -117,9 +117,9 @@ def test_a_pause_takes_a_parked_run_back_and_resume_lets_it_go_on(service: Servi
 def test_a_run_that_is_parked_still_when_its_job_is_resumed_never_misfires(service: Service) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(20)), 400)
     service.until(at(11))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(at(200))
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(at(1200))
     assert ledger(service.play)[10] == ("succeeded", None)
     assert service.play.job(KEY).status is JobStatus.COMPLETED
@@ -130,10 +130,10 @@ def test_a_final_run_that_ends_while_its_job_is_paused_completes_it_at_the_lates
 ) -> None:
     begin(service, SKIP, Schedule(Every(10, NOW), max_runs=2), 5)
     service.until(at(11))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(at(60))
     assert states(service) == [RunState.SUCCEEDED] * 2
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
     service.until(at(70))
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
@@ -141,7 +141,7 @@ def test_a_final_run_that_ends_while_its_job_is_paused_completes_it_at_the_lates
 def test_a_job_that_is_cancelled_ends_its_parked_run_and_stops_its_holder(service: Service) -> None:
     begin(service, QUEUE_ONE, Every(10, NOW), 60)
     service.until(at(12))
-    (changed,) = cancel(service.play.world(), [(KEY, None)])
+    (changed,) = cancel(service.play.context(), [(KEY, None)])
     assert changed.claimed == (RunId(KEY, NOW, Origin.SCHEDULE),)
     service.until(at(200))
     assert set(states(service)) == {RunState.CANCELLED, RunState.SKIPPED}
@@ -160,7 +160,7 @@ def test_a_reschedule_that_supersedes_the_parked_run_is_settled_at_once(service:
     job = begin(service, QUEUE_ONE, Every(10, NOW), 30)
     service.until(at(12))
     read = with_spec(service.play.job(KEY), work=job.spec.work)
-    (changed,) = revise(service.play.world(), [(read, guarded(QUEUE_ONE, Every(7, at(14))))])
+    (changed,) = revise(service.play.context(), [(read, locked(QUEUE_ONE, Every(7, at(14))))])
     assert changed.job is not None
     assert (changed.job.intent, changed.job.parked) == (None, None)
     assert ledger(service.play)[10] == ("skipped", "superseded")
@@ -173,7 +173,7 @@ def test_a_guard_that_comes_with_a_change_of_policy_lets_a_retry_of_before_wait_
     service.target.statuses = [500]
     service.until(at(2))
     read = with_spec(service.play.job(KEY), work=WORK)
-    revise(service.play.world(), [(read, guarded(SKIP, read.spec.schedule))])
+    revise(service.play.context(), [(read, locked(SKIP, read.spec.schedule))])
     service.until(at(14))
     assert states(service) == [RunState.QUEUED, RunState.RUNNING]
     service.until(at(4000))

@@ -13,20 +13,20 @@ from tests.engine.service import (
     assert_calls_do_not_overlap,
     at,
     begin,
-    guarded,
     ledger,
+    locked,
 )
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Completion
-from timeball.domain.job import guarded as handed_to
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Every, Schedule
-from timeball.engine.callback import Word, report
-from timeball.engine.change import pause, resume
-from timeball.engine.claim import claim
-from timeball.engine.manual import retry_runs
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Completion
+from timeball.domain.model.job import locked as handed_to
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import pause, resume
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.manual import retry_runs
 from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
@@ -43,7 +43,7 @@ def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle
     service.target.statuses = [404]
     service.until(at(15))
     assert ledger(service.play)[0] == ("failed", "not_retriable")
-    retry_runs(service.play.world(), [FIRST])
+    retry_runs(service.play.context(), [FIRST])
     service.until(at(40))
     assert ledger(service.play)[0] == ("succeeded", None)
     assert [visit.attempt for visit in service.target.visits if visit.run == FIRST] == [1, 2]
@@ -57,7 +57,7 @@ def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the
     service.target.statuses = [404]
     service.target.takes = lambda call: 0 if (call.run, call.attempt) == (FIRST, 1) else 35 * SECOND_MS
     service.until(at(25))
-    retry_runs(service.play.world(), [FIRST])
+    retry_runs(service.play.context(), [FIRST])
     service.until(at(120))
     rows = ledger(service.play)
     assert rows[20] == ("cancelled", "replaced")
@@ -69,7 +69,7 @@ def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the
 def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder_before_it() -> None:
     """And that one, which waited for another and not by its own fault, runs after the pause however late."""
     play = Play()
-    play.store_jobs([guarded(QUEUE_ONE, Schedule(Every(60, NOW), end_at=at(60)))])
+    play.store_jobs([locked(QUEUE_ONE, Schedule(Every(60, NOW), end_at=at(60)))])
     play.caller.statuses = [404]
     _work(play)
     play.clock.advance(MINUTE_MS)
@@ -77,16 +77,16 @@ def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder
     second = RunId(KEY, at(60), Origin.SCHEDULE)
     job = play.job(KEY)
     play.store.jobs.swap([Swap(job, handed_to(job, second, None))], play.clock.now())  # by one that has just ended
-    retry_runs(play.world(), [FIRST])
-    assert claim(play.world(), [FIRST], "me")[0].is_done
+    retry_runs(play.context(), [FIRST])
+    assert claim(play.context(), [FIRST], "me")[0].is_done
     assert (play.job(KEY).holder, play.job(KEY).parked) == (second, FIRST)
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     assert (play.job(KEY).holder, play.job(KEY).parked) == (FIRST, second)
     _work(play)
     assert _first(play).state is RunState.SUCCEEDED
     play.clock.advance(HOUR_MS)
     _work(play)
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
     _work(play)
     assert [(run.state, run.reason) for run in play.runs(KEY)] == [(RunState.SUCCEEDED, None)] * 2
     assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
@@ -95,11 +95,11 @@ def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder
 def _with_its_target(overlap: OverlapPolicy) -> Play:
     """Return a play in which the target has the first run of two that are a minute apart, tried by hand once before."""
     play = Play()
-    wanted = guarded(overlap, Schedule(Every(60, NOW), end_at=at(60)))
+    wanted = locked(overlap, Schedule(Every(60, NOW), end_at=at(60)))
     play.store_jobs([replace(wanted, completion=Completion.CALLBACK, retry=replace(PLAIN_RETRY, max_retries=0))])
     play.caller.statuses = [202] * 10
     _work(play)
-    report(play.world(), [Word(FIRST, 1, "no paper")])
+    report(play.context(), [Word(FIRST, 1, "no paper")])
     _retry_first(play)
     assert (_first(play).attempt, _first(play).callback is None) == (2, False)
     return play
@@ -118,7 +118,7 @@ def _first(play: Play) -> Run:
 
 
 def _retry_first(play: Play) -> None:
-    retry_runs(play.world(), [FIRST])
+    retry_runs(play.context(), [FIRST])
     _work(play)
 
 
@@ -140,7 +140,7 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
     while point < reached:
         play = _with_its_target(overlap)
         points = Points(point, partial(meanwhile, play))
-        report(play.world(points), [Word(FIRST, 2, "no ink")])
+        report(play.context(points), [Word(FIRST, 2, "no ink")])
         renewed += _first(play).is_renewed or _first(play).attempt == 3
         for _ in range(20):
             play.clock.advance(10 * SECOND_MS)
@@ -149,7 +149,7 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
             assert len(live) <= 1
             assert all(play.job(KEY).holder == run.id for run in live)
             for run in live:
-                report(play.world(), [Word(run.id, run.attempt)])
+                report(play.context(), [Word(run.id, run.attempt)])
         assert [run for run in play.runs(KEY) if not run.is_terminal] == []
         assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
         point, reached = point + 1, max(reached, points.reached)

@@ -7,11 +7,11 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import JobKey
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.schedule import At
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_rows import Memory
@@ -19,7 +19,7 @@ from timeball.testing.memory_store import MemoryHosts, MemoryStore
 
 KEY = HostKey("acme", "target.example")
 FAILED_LATELY = Host(KEY, failures=2)
-RESTED = Host(KEY, failures=5, rests=1, rests_until=NOW)
+RESTED = Host(KEY, failures=5, openings=1, open_until=NOW)
 
 
 class Contested(MemoryHosts):
@@ -90,7 +90,7 @@ def test_a_row_that_cannot_be_written_still_tells_that_its_host_rests() -> None:
     play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, ValueError("refused"))))
     with Service(play) as service:
         play.store_jobs([spec("job", At(NOW))])
-        play.store.hosts.insert([replace(RESTED, rests_until=at(30))], NOW)
+        play.store.hosts.insert([replace(RESTED, open_until=at(30))], NOW)
         service.until(at(1))
         (run,) = play.runs(JobKey("acme", "job"))
         assert (run.state, run.reason) == (RunState.QUEUED, Reason.CIRCUIT_OPEN)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import RunId
-from timeball.domain.job import Completion, with_spec
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At
-from timeball.engine.attempts import INLINE_BYTES
-from timeball.engine.callback import Heard, Word, report
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Completion, with_spec
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.schedule import At
+from timeball.engine.runs.attempts import INLINE_BYTES
+from timeball.engine.runs.callback import Heard, Word, report
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
@@ -30,7 +30,7 @@ def _handed_over() -> tuple[Play, RunId]:
 
 
 def _say(play: Play, run_id: RunId, body: str | None = None, error: str | None = None) -> Heard:
-    return report(play.world(), [Word(run_id, 1, error, body)])[0].outcome
+    return report(play.context(), [Word(run_id, 1, error, body)])[0].outcome
 
 
 def _run(play: Play, run_id: RunId) -> Run:

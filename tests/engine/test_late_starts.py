@@ -5,17 +5,16 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
-from tests.engine.service import KEY, guarded
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import Origin
-from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule
-from timeball.engine.change import cancel, pause, resume
-from timeball.engine.claim import claim
-from timeball.engine.finish import finish
-from timeball.engine.trigger import Trigger, trigger
+from tests.engine.service import KEY, locked
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.finish import finish
+from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.queue import Delivery
 
 ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
@@ -25,12 +24,12 @@ ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
 def test_a_cancel_finds_a_run_that_started_only_when_an_outage_of_the_executors_was_over(hours: int) -> None:
     play = Play()
     play.store_jobs([replace(spec(KEY.job_id, ANNUALLY), retry=replace(PLAIN_RETRY, max_age_seconds=60))])
-    trigger(play.world(), [Trigger(KEY)])
+    trigger(play.context(), [Trigger(KEY)])
     play.clock.advance(hours * HOUR_MS)
     (run,) = play.runs(KEY)
-    assert claim(play.world(), [run.id], "executor")[0].is_mine
+    assert claim(play.context(), [run.id], "executor")[0].is_mine
     play.clock.advance(2 * MINUTE_MS)
-    (changed,) = cancel(play.world(), [(KEY, None)])
+    (changed,) = cancel(play.context(), [(KEY, None)])
     assert changed.claimed == (run.id,)
     assert play.runs(KEY)[0].cancel_requested
 
@@ -43,11 +42,11 @@ def _receive(play: Play, origin: Origin) -> Delivery:
 @pytest.mark.parametrize("is_triggered", [False, True])
 def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that_was(is_triggered: bool) -> None:  # noqa: FBT001 - a case
     play = Play()
-    twice = guarded(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
+    twice = locked(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
     play.store_jobs([replace(twice, catch_up=CatchUp(CatchUpPolicy.SKIP))])
     play.scan_all()
     first = _receive(play, Origin.SCHEDULE)
-    held = claim(play.world(), [first.run], "executor")[0]
+    held = claim(play.context(), [first.run], "executor")[0]
     play.clock.advance(7 * SECOND_MS)
     play.scan_all()
     play.clock.advance(3 * SECOND_MS)
@@ -55,18 +54,18 @@ def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that
     now = play.clock.now()
     assert held.run is not None
     assert held.job is not None
-    finish(play.world(), [result_of(held.run, held.job, now, 200)])
+    finish(play.context(), [result_of(held.run, held.job, now, 200)])
     play.queue.inbox("normal").delete([first])
     if is_triggered:
         play.clock.advance(5)
-        trigger(play.world(), [Trigger(KEY)])
+        trigger(play.context(), [Trigger(KEY)])
         _stand_behind(play, _receive(play, Origin.MANUAL))
 
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     while play.execute_next():
         pass
     play.clock.advance(10 * MINUTE_MS)
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
     play.run_on(KEY)
     assert {run.state for run in play.runs(KEY)} == {RunState.SUCCEEDED}
     assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
@@ -74,5 +73,5 @@ def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that
 
 def _stand_behind(play: Play, delivery: Delivery) -> None:
     """Let a run be parked behind the holder of its guard."""
-    claim(play.world(), [delivery.run], "another")
+    claim(play.context(), [delivery.run], "another")
     play.queue.inbox("normal").delete([delivery])

@@ -8,16 +8,16 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, inline, spec
-from timeball.domain.attempt import Outcome
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At
-from timeball.engine.change import cancel
-from timeball.engine.execute import execute
-from timeball.engine.offload import Offload
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import cancel
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.offload import Offload
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery, Inbox
 from timeball.ports.rows import Swap
@@ -47,7 +47,7 @@ def _execute(
     inbox: Inbox | None = None,
 ) -> list[Delivery]:
     at = inbox or play.queue.inbox("normal")
-    return play.clock.run(execute(play.world(), at, play.caller, deliveries, "one", offload, deadline_at))
+    return play.clock.run(execute(play.context(), at, play.caller, deliveries, "one", offload, deadline_at))
 
 
 def _fails_until(play: Play, until: int, which: Callable[[Run], bool], method: str = "runs.swap") -> None:
@@ -178,10 +178,10 @@ def test_two_calls_of_a_run_never_overlap_although_a_renewal_hangs() -> None:
 
     async def second() -> list[Delivery]:
         await play.clock.sleep_until(taken_over_at)
-        return await execute(play.world(), inbox, caller, play.queue.receive("normal"), "two", inline)
+        return await execute(play.context(), inbox, caller, play.queue.receive("normal"), "two", inline)
 
     async def both() -> tuple[list[Delivery], list[Delivery]]:
-        hanging = execute(play.world(), inbox, caller, first, "one", _hanging(play, "renew", 28_000))
+        hanging = execute(play.context(), inbox, caller, first, "one", _hanging(play, "renew", 28_000))
         one, two = await asyncio.gather(hanging, second())
         return one, two
 
@@ -236,7 +236,7 @@ def test_leases_are_renewed_while_the_removal_of_messages_hangs() -> None:
 def test_a_call_that_was_cut_still_tells_when_it_left() -> None:
     play, (job,) = _sent("job")
     play.caller.takes_ms = 60_000
-    play.caller.meanwhile = lambda: cancel(play.world(), [(job.key, None)])
+    play.caller.meanwhile = lambda: cancel(play.context(), [(job.key, None)])
     play.drain()
     (run,) = play.runs(job.key)
     assert (run.state, run.first_started_at) == (RunState.CANCELLED, NOW)

@@ -14,19 +14,18 @@ import pytest
 
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service, Visit, reschedule
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.change import LONGEST_REQUEST_SECONDS
-from timeball.domain.ids import Origin
-from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Cron, Every, Schedule, fires, is_occurrence
-from timeball.domain.stepper import Gap, Overlap
-from timeball.engine.change import Outcome, pause, resume
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import Cron, Every, Schedule, fires, is_occurrence
+from timeball.domain.time.stepper import Gap, Overlap
+from timeball.engine.changes.change import Outcome, pause, resume
 from timeball.engine.metrics import Metric
-from timeball.engine.trigger import Trigger, trigger
+from timeball.engine.runs.trigger import Trigger, trigger
 
 SEEDS = 40
 WINDOW_MS = 2 * HOUR_MS
@@ -111,13 +110,13 @@ class Story:
             case 2:
                 self._then(at, self.service.kill_executors)
             case 3 | 4:
-                self._then(at, lambda: pause(self.play.world(), [(KEY, None)]))
-                self._then(at + for_ms, lambda: resume(self.play.world(), [(KEY, None)]))
+                self._then(at, lambda: pause(self.play.context(), [(KEY, None)]))
+                self._then(at + for_ms, lambda: resume(self.play.context(), [(KEY, None)]))
             case 5 | 6:
                 for _ in range(self.draw.choice((1, 1, 2, 3))):
                     self._then(at + self.draw.randrange(15 * SECOND_MS), self._reschedule)
             case _:
-                self._then(at, lambda: trigger(self.play.world(), [Trigger(KEY)]))
+                self._then(at, lambda: trigger(self.play.context(), [Trigger(KEY)]))
 
     def _then(self, at: int, act: Callable[[], object]) -> None:
         self._timeline.append((at, next(self._order), act))

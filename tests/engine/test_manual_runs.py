@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.attempt import Outcome
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Guarantee, Job, JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState, held_back
-from timeball.domain.schedule import At, Every, Timing
-from timeball.engine.change import cancel, pause
-from timeball.engine.claim import claim
-from timeball.engine.dead_letters import replay_named
-from timeball.engine.manual import Manual, cancel_runs, retry_runs
-from timeball.engine.trigger import Trigger, trigger
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Guarantee, Job, JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, deferred
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Timing
+from timeball.engine.changes.change import cancel, pause
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.dead_letters import replay_named
+from timeball.engine.runs.manual import Manual, cancel_runs, retry_runs
+from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.rows import Swap
 
 
@@ -47,11 +47,11 @@ def _run(play: Play, run_id: RunId) -> Run:
 
 
 def _retry(play: Play, run_id: RunId) -> Manual:
-    return retry_runs(play.world(), [run_id])[0].outcome
+    return retry_runs(play.context(), [run_id])[0].outcome
 
 
 def _cancel(play: Play, run_id: RunId) -> Manual:
-    return cancel_runs(play.world(), [run_id])[0].outcome
+    return cancel_runs(play.context(), [run_id])[0].outcome
 
 
 def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() -> None:
@@ -115,9 +115,9 @@ def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
 
 def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before() -> None:
     play, job, run_id = _failed()
-    replay_named(play.world(), [run_id], 10)
+    replay_named(play.context(), [run_id], 10)
     renewed = _run(play, run_id)
-    later = Swap(renewed, held_back(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW))
+    later = Swap(renewed, deferred(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW))
     play.store.runs.swap([later], play.clock.now())
     assert _retry(play, run_id) is Manual.DONE
     assert (_run(play, run_id), play.messages()) == (later.written, [])
@@ -131,7 +131,7 @@ def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
     assert _retry(play, run_id) is Manual.WRONG_STATE
     assert _retry(play, replace(run_id, fire_at=NOW + 1)) is Manual.NOT_FOUND
     play, job, run_id = _failed(Every(3600, NOW))
-    cancel(play.world(), [(job.key, None)])
+    cancel(play.context(), [(job.key, None)])
     assert _retry(play, run_id) is Manual.JOB_CANCELLED
     assert _run(play, run_id).state is RunState.FAILED
 
@@ -152,7 +152,7 @@ def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_bec
     assert play.store.runs.swap([Swap(before, failed)], NOW)[0].done
     play.drain()
     play.clock.advance(30 * MINUTE_MS)
-    pause(play.world(), [(job.key, None)])
+    pause(play.context(), [(job.key, None)])
     assert _retry(play, run_id) is Manual.DONE
     play.drain()
     assert _run(play, run_id).state is RunState.SUCCEEDED
@@ -190,7 +190,7 @@ def test_a_run_that_is_under_way_is_asked_to_stop_and_is_cancelled() -> None:
 
 def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelled() -> None:
     play, job, run_id = _due()
-    claim(play.world(), [run_id], "another")
+    claim(play.context(), [run_id], "another")
     _cancel(play, run_id)
     assert _retry(play, run_id) is Manual.WRONG_STATE
     play.run_on(job.key)
@@ -199,7 +199,7 @@ def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelle
 
 def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
     play, job, run_id = _due()
-    claim(play.world(), [run_id], "another")
+    claim(play.context(), [run_id], "another")
     assert _cancel(play, run_id) is Manual.DONE
     play.run_on(job.key)
     run = _run(play, run_id)
@@ -217,7 +217,7 @@ def test_a_run_that_is_over_is_not_cancelled() -> None:
 
 def test_a_cancelled_run_leaves_its_job_and_its_other_runs_alone() -> None:
     play, job, run_id = _due(Every(2, NOW))
-    others = trigger(play.world(), [Trigger(job.key, request="one")])
+    others = trigger(play.context(), [Trigger(job.key, request="one")])
     assert _cancel(play, run_id) is Manual.DONE
     play.drain()
     assert run_id not in [call.run for _, call in play.caller.calls]
@@ -251,7 +251,7 @@ def test_a_run_that_may_be_called_once_is_not_called_again_after_an_answer(case:
 def test_a_run_that_may_be_called_once_is_not_called_again_when_its_executor_died() -> None:
     play, job = _at_most_once()
     (delivery,) = play.queue.receive("normal")
-    claim(play.world(), [delivery.run], "another")
+    claim(play.context(), [delivery.run], "another")
     play.run_on(job.key)
     (run,) = play.runs(job.key)
     assert (run.state, run.reason, play.caller.calls) == (RunState.FAILED, Reason.AT_MOST_ONCE, [])

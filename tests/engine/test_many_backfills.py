@@ -8,17 +8,17 @@ import pytest
 from tests.engine.latency import REQUEST_MS, Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
 from tests.engine.service import Service, at
-from timeball.domain.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
-from timeball.domain.ids import BackfillKey, JobKey
-from timeball.domain.instants import DAY_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import Job
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import Every
-from timeball.domain.slots import MAX_LINE, Slots
-from timeball.engine.backfill import cancel_backfill, create_backfills
-from timeball.engine.change import cancel
-from timeball.engine.scan import Scan, scan
-from timeball.engine.world import Rules
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
+from timeball.domain.backfills.slots import MAX_LINE, Slots
+from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every
+from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.changes.change import cancel
+from timeball.engine.context import Rules
+from timeball.engine.scanning.scan import Scan, scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 from timeball.testing.faults import with_outages
@@ -51,7 +51,7 @@ def _running(play: Play, number: int) -> list[Backfill]:
 
 
 def _scan(slow: Slow) -> Scan:
-    return scan(slow.world(), 0, Owner("2026", "a"), open_days_only(*range(SHARDS)))
+    return scan(slow.context(), 0, Owner("2026", "a"), open_days_only(*range(SHARDS)))
 
 
 def _of(play: Play, status: BackfillStatus) -> list[Backfill]:
@@ -123,7 +123,7 @@ def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> No
     made = _backfills(job := _hourly(play), 80, 1)
     over = [replace(one, status=BackfillStatus.COMPLETED, next_fire_at=None, due_at=None) for one in made]
     play.store.backfills.insert(over, NOW)
-    cancel(slow.world(), [(job.key, None)])
+    cancel(slow.context(), [(job.key, None)])
     assert sum(slow.requests.values()) <= len(over) + 10
     assert len(_of(play, BackfillStatus.COMPLETED)) == len(over)
 
@@ -132,7 +132,7 @@ def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_o
     with Service(Play(rules=Rules(shards=1, running_backfills=3))) as service:
         play = service.play
         job = _hourly(play)
-        create_backfills(play.world(), made := _backfills(job, 3 + MAX_LINE, 8))
+        create_backfills(play.context(), made := _backfills(job, 3 + MAX_LINE, 8))
         running: list[int] = []
         for second in range(60):
             service.until(at(second))
@@ -148,18 +148,18 @@ def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
     with Service(Play(rules=Rules(shards=1, running_backfills=1))) as service:
         play = service.play
         first, second = _backfills(_hourly(play), 2, 100)
-        create_backfills(play.world(), [first])
-        create_backfills(play.world(), [second])
+        create_backfills(play.context(), [first])
+        create_backfills(play.context(), [second])
         service.until(at(60))
         assert [one.key for one in _of(play, BackfillStatus.WAITING)] == [second.key]
-        cancel_backfill(play.world(), first.key)
+        cancel_backfill(play.context(), first.key)
         service.until(at(61))
         assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
 
 def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
     play = Play(rules=Rules(shards=1, running_backfills=1))
-    create_backfills(play.world(), _backfills(_hourly(play), 200, 1_000, pace=3600))
+    create_backfills(play.context(), _backfills(_hourly(play), 200, 1_000, pace=3600))
     slow = Slow(play)
     moved = 0
     for second in range(120):
@@ -173,10 +173,10 @@ def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
 def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
     play = Play(rules=Rules(shards=1, running_backfills=1))
     first, second = _backfills(_hourly(play), 2, 100)
-    create_backfills(play.world(), [first])
+    create_backfills(play.context(), [first])
     assert isinstance(play.store, MemoryStore)
     play.store.backfills[first.key] = replace(first, status=status, due_at=None)
-    create_backfills(play.world(), [second])
+    create_backfills(play.context(), [second])
     assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
 
@@ -190,7 +190,7 @@ def test_who_loses_the_race_for_the_row_asks_again_with_the_next_scan(monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(play.store.slots, "insert", too_late)
-        create_backfills(play.world(), [one])
+        create_backfills(play.context(), [one])
     assert _of(play, BackfillStatus.WAITING) == [one]
     play.scan()
     assert [row.started for row in _of(play, RUNNING)] == [1]
@@ -205,7 +205,7 @@ def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pyt
 
     with monkeypatch.context() as patch:
         patch.setattr(play.store.slots, "read", unavailable)
-        assert create_backfills(play.world(), [one]) == [one]
+        assert create_backfills(play.context(), [one]) == [one]
     assert play.scan().backfilled == 1
 
 
@@ -219,7 +219,7 @@ def test_the_cancel_of_a_job_with_many_backfills_is_settled_bit_by_bit_and_makes
     play.store.backfills.insert(over, NOW)
     play.store_jobs([replace(spec("job", Every(1, NOW)), key=OTHER)])
     with pytest.raises(UnavailableError):
-        cancel(slow.world(), [(job.key, None)])
+        cancel(slow.context(), [(job.key, None)])
     assert play.clock.now() < at(5)
     took_ms: list[int] = []
     while play.job(job.key).intent is not None:
@@ -240,13 +240,13 @@ def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range
     play = Play(store := MemoryStore(), rules=Rules(shards=1))
     job, slow = _hourly(play), Slow(play)
     own, sibling = _backfills(job, 2, 300, pace=0)
-    create_backfills(play.world(), [own])
+    create_backfills(play.context(), [own])
     copies = {
         replace(run.id, series=sibling.key.name): replace(run, id=replace(run.id, series=sibling.key.name))
         for run in store.runs.values()
     }
     store.runs.update(copies)
-    cancel_backfill(slow.world(), own.key)
+    cancel_backfill(slow.context(), own.key)
     assert slow.requests["runs.live"] == 0
     assert slow.requests["runs.read"] <= 5
     assert not [run for run in store.runs.live(job.key, 0) if run.id.backfill == own.key]

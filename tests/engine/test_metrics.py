@@ -6,17 +6,17 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At
-from timeball.engine.callback import Word, report
-from timeball.engine.claim import claim
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Completion
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
-from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.ports.rows import Swap
 
 WAITS = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
@@ -45,14 +45,14 @@ MOVES = {
 def test_a_move_is_told_once_and_with_its_reason(case: str) -> None:
     before, after, counted, late_ms = MOVES[case]
     play = Play()
-    moved(play.world(), [Swap(before, after)])
+    moved(play.context(), [Swap(before, after)])
     assert play.telemetry.counts == ({} if counted is None else {counted: 1})
     assert play.telemetry.timings == ({} if late_ms is None else {Metric.LATENESS: [late_ms]})
 
 
 def test_of_a_backfills_run_which_is_late_by_intent_no_lateness_is_told() -> None:
     play, run_id = Play(), RunId(KEY, NOW, Origin.BACKFILL, "bf1")
-    moved(play.world(), [Swap(replace(RUNS, id=run_id), replace(DIED, id=run_id))])
+    moved(play.context(), [Swap(replace(RUNS, id=run_id), replace(DIED, id=run_id))])
     assert play.telemetry.timings == {}
 
 
@@ -83,7 +83,7 @@ def test_a_run_that_was_taken_over_is_told_of_by_whoever_takes_it() -> None:
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
     (delivery,) = play.queue.receive("normal")
-    claim(play.world(), [delivery.run], "vanished")
+    claim(play.context(), [delivery.run], "vanished")
     play.clock.advance(play.rules.lease_ms + play.rules.margin_ms)
     play.execute([delivery])
     assert play.telemetry.counts == {(Metric.RUNS_TAKEN_OVER, "lost"): 1}
@@ -101,7 +101,7 @@ def test_what_a_target_reports_is_told_and_its_lateness_was_when_it_took_the_run
     play = Play()
     run = _handed_over(play)
     assert _told(play) == {Metric.LATENESS: [0]}
-    report(play.world(), [Word(run, 1, "It broke.", may_retry=False)])
+    report(play.context(), [Word(run, 1, "It broke.", may_retry=False)])
     assert _told(play) == {Metric.LATENESS: [0]}
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "not_retriable"): 1}
 
@@ -120,5 +120,5 @@ def test_a_run_that_no_queue_carries_is_told_of() -> None:
     play.scan_all()
     (run,) = play.runs(KEY)
     play.store.runs.swap([Swap(run, replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1))], NOW)
-    assert reconcile_messages(play.world(), [run.id]) == [True]
+    assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "undeliverable"): 1}

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, Play, open_days_only, spec
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import HOUR_MS, SECOND_MS
-from timeball.domain.job import Job
-from timeball.domain.run import Run, RunState, ended
-from timeball.domain.schedule import At
-from timeball.engine.apart import apart
-from timeball.engine.buckets import PAGE, day_of
-from timeball.engine.scan import scan
-from timeball.engine.trigger import Trigger, trigger
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.bisect import bisect
+from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.scanning.buckets import PAGE, day_of
+from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap, Swapped
@@ -133,7 +133,7 @@ def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_se
 def test_a_run_that_a_scan_cannot_move_on_just_now_keeps_no_job_from_its_fires(call: str) -> None:
     play, hot, good, bad = _play(bad_at=NOW + HOUR_MS)
     hot.refused = frozenset({"swap runs"})
-    trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
+    trigger(play.context(), [Trigger(bad.key)])  # its run stays in the due index
     hot.refused = frozenset({call})
     _assert_only_the_good_go_on(play, good)
     hot.refused = frozenset()
@@ -183,16 +183,16 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
         for from_at in (NOW, NOW + 2 * SECOND_MS):  # at both ends of the day's page
             play.clock.advance(from_at - play.clock.now())
             for _ in range(2 * PAGE + 1):
-                trigger(play.world(), [Trigger(bad.key)])  # its run stays in the due index
+                trigger(play.context(), [Trigger(bad.key)])  # its run stays in the due index
                 play.clock.advance(1)
     runs.unreadable = True
     sweeps = open_days_only(0)
     with pytest.raises(ValueError, match="no state"):
-        scan(play.world(), 0, Owner("2026", "a"), sweeps)
-    assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == 1
+        scan(play.context(), 0, Owner("2026", "a"), sweeps)
+    assert scan(play.context(), 0, Owner("2026", "a"), sweeps).sent == 1
     assert _states(play, [good]) == {RunState.QUEUED}
     runs.unreadable = False
-    while scan(play.world(), 0, Owner("2026", "a"), sweeps).progressed:
+    while scan(play.context(), 0, Owner("2026", "a"), sweeps).progressed:
         pass
     assert len(play.messages()) == 2 * (2 * PAGE + 1) + 1
     assert sweeps.failed == {}
@@ -214,7 +214,7 @@ def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
     jobs.read = noting
     sweeps = open_days_only(0)
     sweeps.failed[0, day_of(NOW)] = frozenset({bad.key})
-    assert scan(play.world(), 0, Owner("2026", "a"), sweeps).sent == len(good)
+    assert scan(play.context(), 0, Owner("2026", "a"), sweeps).sent == len(good)
     assert asked[0] == [job.key for job in good]
     assert [bad.key] in asked
 
@@ -229,7 +229,7 @@ def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptu
         return sum(part)
 
     with caplog.at_level(logging.WARNING):
-        done, failure = apart(work, range(8), VirtualClock(NOW), NOW + SECOND_MS)
+        done, failure = bisect(work, range(8), VirtualClock(NOW), NOW + SECOND_MS)
     assert sum(done) == sum(range(8)) - 3
     assert str(failure) == "not 3"
     assert asked == [[*range(8)], [0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [4, 5, 6, 7]]
@@ -240,6 +240,6 @@ def test_when_the_time_is_up_what_fails_is_left_as_it_is() -> None:
     def work(part: Sequence[int]) -> int:
         raise UnavailableError(f"{len(part)} at once")
 
-    done, failure = apart(work, range(8), VirtualClock(NOW), NOW)
+    done, failure = bisect(work, range(8), VirtualClock(NOW), NOW)
     assert (done, str(failure)) == ([], "8 at once")
-    assert apart(work, [], VirtualClock(NOW), NOW) == ([], None)
+    assert bisect(work, [], VirtualClock(NOW), NOW) == ([], None)

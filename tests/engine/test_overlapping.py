@@ -10,18 +10,18 @@ from tests.engine.service import (
     assert_guard_is_free,
     at,
     begin,
-    guarded,
     ledger,
+    locked,
     visits,
 )
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import Every, Schedule
-from timeball.engine.claim import claim
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
@@ -102,13 +102,13 @@ def test_cancel_other_stops_the_run_under_way_and_the_newest_fire_runs(service: 
 
 def test_an_older_fire_whose_message_comes_later_stops_no_newer_one() -> None:
     play = Play()
-    play.store_jobs([guarded(CANCEL_OTHER, Schedule(Every(2, NOW), end_at=at(2)))])
+    play.store_jobs([locked(CANCEL_OTHER, Schedule(Every(2, NOW), end_at=at(2)))])
     play.scan_all()
     play.clock.advance(3 * SECOND_MS)
     older, newer = (delivery.run for delivery in play.queue.receive("normal"))
-    (one,) = claim(play.world(), [newer], "a")
+    (one,) = claim(play.context(), [newer], "a")
     assert one.is_mine
-    (other,) = claim(play.world(), [older], "b")
+    (other,) = claim(play.context(), [older], "b")
     assert other.is_done
     rows = {run.id: run for run in play.runs(KEY)}
     assert (rows[newer].state, rows[newer].cancel_requested) == (RunState.RUNNING, False)
@@ -173,7 +173,7 @@ TOGETHER = {
 
 def _two_are_due(overlap: OverlapPolicy) -> tuple[Play, RunId, RunId]:
     play = Play()
-    play.store_jobs([guarded(overlap, Schedule(Every(2, NOW), end_at=at(2)))])
+    play.store_jobs([locked(overlap, Schedule(Every(2, NOW), end_at=at(2)))])
     play.scan_all()
     play.clock.advance(3 * SECOND_MS)
     first, second = (run.id for run in play.runs(KEY))
@@ -188,7 +188,7 @@ def _states(play: Play) -> tuple[RunState, ...]:
 @pytest.mark.parametrize("order", [1, -1])
 def test_two_claims_of_one_guard_in_one_batch_leave_one_running(overlap: OverlapPolicy, order: int) -> None:
     play, first, second = _two_are_due(overlap)
-    claim(play.world(), [first, second][::order], "one")
+    claim(play.context(), [first, second][::order], "one")
     assert _states(play) == TOGETHER[overlap]
     running = RunState.RUNNING
     assert play.job(KEY).holder == (first if TOGETHER[overlap][0] is running else second)
@@ -205,10 +205,10 @@ def test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothin
         one, other = both[::order]
 
         def the_other(play: Play = play, other: RunId = other) -> None:
-            claim(play.world(), [other], "other")
+            claim(play.context(), [other], "other")
 
         points = Points(point, the_other)
-        claim(play.world(points), [one], "one")
+        claim(play.context(points), [one], "one")
         assert _states(play).count(RunState.RUNNING) <= 1
         play.clock.advance(40 * SECOND_MS)
         play.drain()
@@ -222,19 +222,19 @@ def test_a_fire_that_takes_the_guard_between_a_holders_end_and_its_release_keeps
     point, reached = 0, 1
     while point < reached:
         play = Play()
-        play.store_jobs([guarded(QUEUE_ONE, Schedule(Every(2, NOW), end_at=at(4)))])
+        play.store_jobs([locked(QUEUE_ONE, Schedule(Every(2, NOW), end_at=at(4)))])
         play.scan_all()
         play.clock.advance(5 * SECOND_MS)
         first, second, third = play.queue.receive("normal")
 
         def comes(play: Play = play, delivery: Delivery = third) -> None:
             play.queue.hide_one("normal", delivery.receipt, 0)
-            (one,) = claim(play.world(), [delivery.run], "third")
+            (one,) = claim(play.context(), [delivery.run], "third")
             if one.is_done:
                 play.queue.delete_one("normal", delivery.receipt)
 
         def parks(play: Play = play, delivery: Delivery = second) -> None:
-            (one,) = claim(play.world(), [delivery.run], "second")
+            (one,) = claim(play.context(), [delivery.run], "second")
             assert one.is_done
             play.queue.delete_one("normal", delivery.receipt)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.schedule import At
-from timeball.engine.buckets import Sweeps
-from timeball.engine.scan import scan
-from timeball.engine.world import Rules
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Rules
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryDueIndex
@@ -90,7 +90,7 @@ def _tick(play: Play, due: AskedIndex, loops: Sequence[Loop]) -> list[Loop]:
     going_on = []
     for loop in loops:
         owner = Owner(loop.execution, "name")
-        if not scan(play.world(), loop.partition, owner, Sweeps(), loop.partitions).superseded:
+        if not scan(play.context(), loop.partition, owner, Sweeps(), loop.partitions).superseded:
             going_on.append(loop)
     assert due.asked == {*range(SHARDS)}
     play.clock.advance(SECOND_MS)

@@ -6,13 +6,13 @@ import pytest
 
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobSpec, JobStatus, with_spec
-from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.change import Outcome, cancel, pause, resume, revise
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import JobSpec, JobStatus, with_spec
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
 
 SKIP = CatchUp(CatchUpPolicy.SKIP)
 LATEST = CatchUp(CatchUpPolicy.LATEST)
@@ -93,12 +93,12 @@ def test_a_paused_job_that_is_rescheduled_stays_paused_and_resumes_on_its_new_sc
     play = service.play
     begin(play, Every(60, at(3)))
     service.until(at(1))
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     reschedule(play, Every(60, at(30)))
     assert play.job(KEY).status is JobStatus.PAUSED
     service.until(at(35))
     assert calls(service) == []
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
     service.until(at(95))
     assert ledger(play) == {3: SUPERSEDED, 30: RAN, 90: RAN}
 
@@ -107,9 +107,9 @@ def test_a_run_that_was_taken_back_a_month_ago_ends_with_its_job(service: Servic
     play = service.play
     begin(play, Every(3600, at(3)))
     service.until(at(1))
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     play.clock.advance(30 * DAY_MS)
-    cancel(play.world(), [(KEY, None)])
+    cancel(play.context(), [(KEY, None)])
     assert [run for run in play.runs(KEY) if not run.is_terminal] == []
 
 
@@ -117,7 +117,7 @@ def test_a_run_that_was_taken_back_a_month_ago_is_superseded_by_a_new_schedule(s
     play = service.play
     begin(play, Every(3600, at(3)))
     service.until(at(1))
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     play.clock.advance(30 * DAY_MS)
     reschedule(play, Every(60, NOW + 40 * DAY_MS))
     assert [run for run in play.runs(KEY) if not run.is_terminal] == []
@@ -138,7 +138,7 @@ def test_a_change_of_tags_within_the_look_ahead_supersedes_nothing(service: Serv
     wanted = begin(play, Every(4, at(4)))
     service.until(at(1))
     job = with_spec(play.job(KEY), work=WORK)
-    (changed,) = revise(play.world(), [(job, replace(wanted, tags={"a": "b"}))])
+    (changed,) = revise(play.context(), [(job, replace(wanted, tags={"a": "b"}))])
     assert changed.job is not None
     assert (changed.job.version, changed.job.schedule_version, changed.job.intent) == (2, 1, None)
     service.until(at(9))
@@ -148,7 +148,7 @@ def test_a_change_of_tags_within_the_look_ahead_supersedes_nothing(service: Serv
 def test_a_request_that_changes_nothing_makes_no_new_version(service: Service) -> None:
     wanted = begin(service.play, Every(60, NOW))
     before = service.play.job(KEY)
-    (changed,) = revise(service.play.world(), [(with_spec(before, work=WORK), wanted)])
+    (changed,) = revise(service.play.context(), [(with_spec(before, work=WORK), wanted)])
     after = service.play.job(KEY)
     assert changed.outcome is Outcome.DONE
     assert (after.version, after.schedule_version, after.updated_at) == (1, 1, before.updated_at)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Run, RunState, ended
-from timeball.domain.schedule import At
-from timeball.engine.on_run_end import change_runs
-from timeball.engine.world import World
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context
+from timeball.engine.runs.on_run_end import change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
@@ -22,14 +22,14 @@ def queued_in(play: Play) -> tuple[Run, Job]:
     return play.runs(job.key)[0], play.job(job.key)
 
 
-def without_conclusions(play: Play) -> World:
-    return replace(play.world(), store=with_outages(play.store, lambda method, _: method == "jobs.conclude"))
+def without_conclusions(play: Play) -> Context:
+    return replace(play.context(), store=with_outages(play.store, lambda method, _: method == "jobs.conclude"))
 
 
 def test_whoever_ends_a_run_concludes_its_job() -> None:
     play = Play()
     run, job = queued_in(play)
-    change_runs(play.world(), [(Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)), job)], NOW)
+    change_runs(play.context(), [(Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)), job)], NOW)
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
@@ -39,7 +39,7 @@ def test_whoever_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
     play.store.runs.swap([Swap(run, over)], NOW)  # by one who died then
     late = ended(run, RunState.SKIPPED, NOW + 1, Guarantor.MESSAGE)
-    (refused,) = change_runs(play.world(), [(Swap(run, late), job)], NOW)
+    (refused,) = change_runs(play.context(), [(Swap(run, late), job)], NOW)
     assert (refused.done, refused.row) == (False, replace(over, revision=2))
     assert play.job(job.key).status is JobStatus.CANCELLED
 

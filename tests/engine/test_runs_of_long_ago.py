@@ -3,18 +3,17 @@
 from dataclasses import replace
 
 from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
-from tests.engine.service import KEY, guarded
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS
-from timeball.domain.job import Completion, JobSpec, with_spec
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Every
-from timeball.engine.callback import Word, report
-from timeball.engine.change import cancel, pause, resume, revise
-from timeball.engine.claim import claim
-from timeball.engine.manual import retry_runs
+from tests.engine.service import KEY, locked
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Completion, JobSpec, with_spec
+from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, HOUR_MS
+from timeball.domain.time.schedule import Every
+from timeball.engine.changes.change import cancel, pause, resume, revise
+from timeball.engine.execution.claim import claim
+from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.manual import retry_runs
 
 WEEK_SECONDS = 7 * 24 * 3600
 NO_RETRY = RetryPolicy(max_retries=0)
@@ -51,7 +50,7 @@ def _daily(wanted: JobSpec) -> JobSpec:
 
 def _assert_delete_stops(play: Play, run: Run) -> None:
     assert run.state is RunState.RUNNING
-    (changed,) = cancel(play.world(), [(KEY, None)])
+    (changed,) = cancel(play.context(), [(KEY, None)])
     assert run.id in changed.claimed
     (stopped,) = play.store.runs.read([run.id])
     assert stopped is not None
@@ -59,9 +58,9 @@ def _assert_delete_stops(play: Play, run: Run) -> None:
 
 
 def test_the_holder_of_the_guard_that_was_parked_for_days_before_it_ran_for_days() -> None:
-    play = _begun(_daily(guarded(OverlapPolicy.QUEUE_ONE, Every(24 * 3600, NOW))), [202] * 10)
+    play = _begun(_daily(locked(OverlapPolicy.QUEUE_ONE, Every(24 * 3600, NOW))), [202] * 10)
     _work_until(play, 24 * 6.9)
-    report(play.world(), [Word(_run(play, 0).id, 1)])
+    report(play.context(), [Word(_run(play, 0).id, 1)])
     _work_until(play, 24 * 13.5)
     _assert_delete_stops(play, _run(play, 1))
 
@@ -70,20 +69,20 @@ def test_a_run_that_began_when_its_job_allowed_a_week() -> None:
     wanted = _daily(spec("job", Every(24 * 3600, NOW)))
     play = _begun(wanted, [202] * 10)
     _work_until(play, 24 * 3.5)
-    revise(play.world(), [(with_spec(play.job(KEY), work=WORK), replace(wanted, timeout_seconds=60))])
+    revise(play.context(), [(with_spec(play.job(KEY), work=WORK), replace(wanted, timeout_seconds=60))])
     _assert_delete_stops(play, _run(play, 0))
 
 
 def _retried_after_a_month() -> Play:
     play = _begun(spec("job", Every(24 * 3600, NOW), replace(PLAIN_RETRY, max_retries=0)), [404])
     _work_until(play, 24 * 30.5)
-    retry_runs(play.world(), [_run(play, 0).id])
+    retry_runs(play.context(), [_run(play, 0).id])
     return play
 
 
 def test_a_run_of_long_ago_that_is_tried_by_hand() -> None:
     play = _retried_after_a_month()
-    claim(play.world(), [_run(play, 0).id], "another")
+    claim(play.context(), [_run(play, 0).id], "another")
     _assert_delete_stops(play, _run(play, 0))
 
 
@@ -92,7 +91,7 @@ def test_when_it_is_over_a_change_looks_no_further_back_than_the_policies_say() 
     assert play.job(KEY).live_from == NOW
     _work_until(play, 24 * 30.6)
     assert _run(play, 0).state is RunState.SUCCEEDED
-    pause(play.world(), [(KEY, None)])
+    pause(play.context(), [(KEY, None)])
     assert play.job(KEY).live_from is None
-    resume(play.world(), [(KEY, None)])
+    resume(play.context(), [(KEY, None)])
     assert play.job(KEY).live_from is None

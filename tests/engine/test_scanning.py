@@ -6,17 +6,17 @@ from itertools import pairwise
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus, with_spec
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, claimed, ended, retrying
-from timeball.domain.schedule import At, Cron, Every, Schedule
-from timeball.engine.buckets import PAGE, Sweeps, day_of
-from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
-from timeball.engine.scan import Scan, scan
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, claimed, ended, retrying
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
+from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
+from timeball.engine.scanning.scan import Scan, scan
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore
@@ -28,7 +28,7 @@ def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire
     play.store.due.move_oldest_day(0, day_of(NOW))  # as scans of before had left it
     play.clock.advance(2 * DAY_MS)
     sweeps = Sweeps()
-    while scan(play.world(), 0, Owner("2026", "a"), sweeps).backlog:
+    while scan(play.context(), 0, Owner("2026", "a"), sweeps).backlog:
         pass
     play.drain()
     rows = play.runs(job.key)
@@ -63,7 +63,7 @@ def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"))
-    assert scan(play.world(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
+    assert scan(play.context(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
     assert play.queue.sent == []
 
 
@@ -84,13 +84,13 @@ def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_ofte
     older, newer = Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")
     old, new = Sweeps(), Sweeps()
     for second in range(4):
-        assert not scan(play.world(), 0, older, old).superseded
+        assert not scan(play.context(), 0, older, old).superseded
         assert asked.asked == second // 2 + 1
         play.clock.advance(SECOND_MS)
-    assert not scan(play.world(), 0, newer, new).superseded
-    assert scan(play.world(), 0, older, new).superseded  # this process knows it without asking
+    assert not scan(play.context(), 0, newer, new).superseded
+    assert scan(play.context(), 0, older, new).superseded  # this process knows it without asking
     play.clock.advance(SECOND_MS)
-    assert scan(play.world(), 0, older, old).superseded
+    assert scan(play.context(), 0, older, old).superseded
     assert asked.asked == 4
 
 
@@ -118,7 +118,7 @@ def test_what_waited_through_an_outage_is_worked_off_by_scans_that_follow_each_o
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + MINUTE_MS)) for number in range(2_000))
     play.clock.advance(3 * HOUR_MS)
     sweeps = Sweeps()
-    while scan(play.world(), 0, Owner("2026", "a"), sweeps).backlog:
+    while scan(play.context(), 0, Owner("2026", "a"), sweeps).backlog:
         pass
     assert all(play.runs(job.key) for job in jobs)
 
@@ -168,7 +168,7 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     play = Play()
     before = _run(case)
     play.store.runs.insert([before], NOW)
-    assert reconcile_messages(play.world(), [before.id]) == [True]
+    assert reconcile_messages(play.context(), [before.id]) == [True]
     (after,) = play.store.runs.read([before.id])
     assert after is not None
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
@@ -178,7 +178,7 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
 
 
 def test_a_dead_letter_of_no_run_may_go() -> None:
-    assert reconcile_messages(Play().world(), [RunId(JobKey("acme", "none"), NOW, Origin.MANUAL)]) == [True]
+    assert reconcile_messages(Play().context(), [RunId(JobKey("acme", "none"), NOW, Origin.MANUAL)]) == [True]
 
 
 def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
@@ -187,7 +187,7 @@ def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
     play.scan_all()
     (delivery,) = play.queue.receive("normal")
     play.queue.inbox("normal").delete([delivery])
-    assert reconcile_messages(play.world(), [delivery.run]) == [True]
+    assert reconcile_messages(play.context(), [delivery.run]) == [True]
     play.run_on(job.key)
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
     assert play.job(job.key).status is JobStatus.COMPLETED

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.backfill import BackfillStatus, instants, new_backfill
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import DAY_MS, MINUTE_MS
-from timeball.domain.new_job import new_job
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import At, Every
+from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS
+from timeball.domain.time.schedule import At, Every
 from timeball.ports.queue import Dispatch
 
 MANY = 10_000
@@ -65,7 +65,7 @@ def test_what_another_tenant_has_due_is_in_the_first_chunk(kind: str, monkeypatc
 
 
 def test_what_is_over_a_scans_measure_is_cut_off_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timeball.engine.scan._MAX_NOMINATED", 10)
+    monkeypatch.setattr("timeball.engine.scanning.scan._MAX_NOMINATED", 10)
     play = Play()
     _store_jobs(play, "crowd", 100, NOW - 30_000)
     _store_jobs(play, "other", 3, NOW - 1_000)

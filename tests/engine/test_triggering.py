@@ -8,15 +8,15 @@ import pytest
 from tests.engine.play import NOW, WORK, spec
 from tests.engine.service import KEY, Service, at, calls, ledger
 from tests.engine.service import begin as begin_guarded
-from timeball.domain.ids import JobKey, Origin
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, Job, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.change import cancel, pause, revise
-from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import HttpTarget, Job, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import cancel, pause, revise
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import with_outages
 
@@ -26,7 +26,7 @@ def begin(service: Service, timing: Timing | Schedule) -> Job:
 
 
 def by_hand(service: Service, **asked: Any) -> Triggered:
-    (one,) = trigger(service.play.world(), [Trigger(KEY, **asked)])
+    (one,) = trigger(service.play.context(), [Trigger(KEY, **asked)])
     return one
 
 
@@ -72,7 +72,7 @@ def test_a_retry_of_a_run_with_a_payload_of_its_own_calls_the_target_that_its_jo
     wanted = replace(spec(KEY.job_id, job.spec.schedule), work=moved)
     (read,) = service.play.store.jobs.read([KEY], with_work=True)
     assert read is not None
-    revise(service.play.world(), [(read, wanted)])
+    revise(service.play.context(), [(read, wanted)])
     service.until(at(20))
     first, second = [call.work for _, call in service.target.calls]
     assert (first.target, second.target) == (WORK.target, moved.target)
@@ -149,7 +149,7 @@ def test_a_run_whose_message_could_not_be_sent_is_sent_by_the_scan(service: Serv
 
 def test_a_paused_job_may_be_triggered(service: Service) -> None:
     begin(service, Every(60, at(3)))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     by_hand(service)
     service.until(at(10))
     assert calls(service) == [(0, 0)]
@@ -168,12 +168,12 @@ def test_a_completed_job_may_be_triggered_and_stays_completed(service: Service) 
 
 def test_a_cancelled_job_is_not_triggered(service: Service) -> None:
     begin(service, Every(60, at(3)))
-    cancel(service.play.world(), [(KEY, None)])
+    cancel(service.play.context(), [(KEY, None)])
     assert by_hand(service) == Triggered(Triggering.CANCELLED, None)
 
 
 def test_a_job_that_does_not_exist_is_not_triggered(service: Service) -> None:
-    assert trigger(service.play.world(), [Trigger(JobKey("acme", "none"))]) == [Triggered(Triggering.NOT_FOUND, None)]
+    assert trigger(service.play.context(), [Trigger(JobKey("acme", "none"))]) == [Triggered(Triggering.NOT_FOUND, None)]
 
 
 def test_a_cancel_ends_a_run_by_hand(service: Service) -> None:
@@ -181,7 +181,7 @@ def test_a_cancel_ends_a_run_by_hand(service: Service) -> None:
     service.target.takes = lambda _: 60 * SECOND_MS
     one = by_hand(service)
     service.until(at(5))
-    (changed,) = cancel(service.play.world(), [(KEY, None)])
+    (changed,) = cancel(service.play.context(), [(KEY, None)])
     assert one.run is not None
     assert changed.claimed == (one.run.id,)
     service.until(at(100))

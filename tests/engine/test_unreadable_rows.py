@@ -3,10 +3,10 @@
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.instants import MINUTE_MS
-from timeball.domain.job import with_spec
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Cron, Schedule
+from timeball.domain.model.job import with_spec
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.testing.memory_store import MemoryStore
 
 

@@ -7,38 +7,38 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, assert_guard_is_free, at
-from timeball.domain.host import Host, HostKey
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.change import pause, resume
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import pause, resume
 from timeball.ports.rows import Swap
 
-HOST = Host(HostKey("acme", "target.example"), failures=5, rests=1)
+HOST = Host(HostKey("acme", "target.example"), failures=5, openings=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
 """The patience of a run whose retries might take three."""
 
 
-def _rest(service: Service, until: int, rests: int = 1) -> None:
+def _rest(service: Service, until: int, openings: int = 1) -> None:
     """Let the host rest, whatever it did before."""
     store, now = service.play.store, service.play.clock.now()
     (row,) = store.hosts.read([HOST.key])
-    after = replace(HOST, rests=rests, rests_until=until)
+    after = replace(HOST, openings=openings, open_until=until)
     if row is None:
         assert store.hosts.insert([after], now) == [None]
     else:
         assert store.hosts.swap([Swap(row, after)], now)[0].done
 
 
-def _paused(service: Service, rests: int) -> None:
+def _paused(service: Service, openings: int) -> None:
     service.play.store_jobs([spec("job", At(at(1)), TEN_MINUTES)])
-    _rest(service, at(30), rests)
+    _rest(service, at(30), openings)
     service.until(at(5))
-    pause(service.play.world(), [(KEY, None)])
+    pause(service.play.context(), [(KEY, None)])
     service.until(at(1200))
     _rest(service, at(1230))
-    resume(service.play.world(), [(KEY, None)])
+    resume(service.play.context(), [(KEY, None)])
 
 
 def _without_executors(service: Service) -> None:
@@ -65,8 +65,8 @@ def _parked(service: Service) -> None:
 
 # What keeps a run from its call for twenty minutes (the last: thirteen), between two short rests of its host.
 KEPT: dict[str, Callable[[Service], None]] = {
-    "its job is paused": lambda service: _paused(service, rests=1),
-    "its job is paused while its host rests for long": lambda service: _paused(service, rests=6),
+    "its job is paused": lambda service: _paused(service, openings=1),
+    "its job is paused while its host rests for long": lambda service: _paused(service, openings=6),
     "no executor works": _without_executors,
     "its guard is held by an earlier run": _parked,
 }
@@ -108,7 +108,7 @@ def test_fires_of_a_guarded_job_do_not_pile_up_before_a_host_that_rests(overlap:
     called, reason = OVERLAPS[overlap]
     with Service(Play()) as service:
         service.play.store_jobs([replace(spec("job", Schedule(Every(10, NOW), end_at=at(240))), overlap=overlap)])
-        _rest(service, at(245), rests=4)
+        _rest(service, at(245), openings=4)
         service.until(at(1500))
         assert [(call.run.fire_at - NOW) // 1000 for _, call in service.target.calls] == called
         assert {run.reason for run in service.play.runs(KEY) if run.state is RunState.SKIPPED} == {reason}

@@ -7,16 +7,16 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, Play, inline, spec
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At
-from timeball.engine.change import cancel, pause
-from timeball.engine.claim import claim
-from timeball.engine.execute import execute
-from timeball.engine.waves import CLAIM_AHEAD_MS, waves_of
-from timeball.engine.world import Rules
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import cancel, pause
+from timeball.engine.context import Rules
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.waves import CLAIM_AHEAD_MS, waves_of
 from timeball.ports.queue import Delivery, Inbox
 from timeball.testing.memory_queue import MemoryInbox
 
@@ -44,7 +44,7 @@ class Executor:
 
     async def _work(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
         inbox: Inbox = _NotingInbox(self.play.queue, "normal", self.hidden)
-        return await execute(self.play.world(), inbox, self.play.caller, deliveries, "one", self._offload)
+        return await execute(self.play.context(), inbox, self.play.caller, deliveries, "one", self._offload)
 
     async def _offload(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         if work.__name__ == "claim_runs":
@@ -107,7 +107,7 @@ def test_what_is_taken_back_while_it_waits_here_is_never_claimed(change: Callabl
     play, (job,) = _sent(DUE_AT)
 
     def take_back() -> None:
-        change(play.world(), [(job.key, None)])
+        change(play.context(), [(job.key, None)])
 
     deliveries = play.queue.receive("normal")
     Executor(play, at=DUE_AT - EARLIEST_MS, happens=take_back).work(deliveries)
@@ -165,7 +165,7 @@ def test_a_run_that_is_to_wait_for_less_than_a_second_more_waits_here_with_all_i
     deliveries = play.queue.receive("normal")
     taken = next(one for one in deliveries if one.run.job == first.key)
     lease_ms = play.rules.lease_ms + play.rules.margin_ms
-    assert claim(play.world(), [taken.run], "somebody who dies")[0].is_mine
+    assert claim(play.context(), [taken.run], "somebody who dies")[0].is_mine
     play.clock.advance(lease_ms - 400)
     executor = Executor(play)
     returned = executor.work([*deliveries, replace(taken, receipt="a copy")])

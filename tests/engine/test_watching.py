@@ -8,16 +8,16 @@ import pytest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at, begin
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.run import RunState
-from timeball.domain.schedule import At, Every
-from timeball.domain.watch import FIRST_LOOK_MS
-from timeball.engine.submit import submit
-from timeball.engine.trigger import Trigger, trigger
-from timeball.engine.watch import look_again
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.watch import FIRST_LOOK_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.runs.watch import look_again
+from timeball.engine.scheduling.submit import submit
 from timeball.ports.queue import MAX_WATCHED, Watch
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
@@ -32,12 +32,12 @@ def _fires(play: Play) -> None:
 
 
 def _is_submitted(play: Play) -> None:
-    submit(play.world(), [spec("job", At(NOW))], NOW)
+    submit(play.context(), [spec("job", At(NOW))], NOW)
 
 
 def _is_triggered(play: Play) -> None:
     play.store_jobs([spec("job", At(at(3600)))])
-    trigger(play.world(), [Trigger(KEY, fingerprint="f")])
+    trigger(play.context(), [Trigger(KEY, fingerprint="f")])
 
 
 def _is_tried_again(play: Play) -> None:
@@ -162,9 +162,9 @@ def test_a_look_that_fails_comes_again_and_stops_no_other() -> None:
     def fails(method: str, item: object) -> bool:
         return method == "watch" and isinstance(item, Watch) and lost in item.runs
 
-    world = replace(play.world(), queue=with_outages(play.queue, fails))
-    assert look_again(world, [many, one]) == [True, False]
-    assert look_again(play.world(), [one]) == [True]
+    context = replace(play.context(), queue=with_outages(play.queue, fails))
+    assert look_again(context, [many, one]) == [True, False]
+    assert look_again(play.context(), [one]) == [True]
     assert len(store.runs) == MAX_WATCHED + 1
 
 

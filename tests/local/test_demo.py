@@ -11,7 +11,7 @@ from local.demo_scenario import BURST, CRON, EVERY, Progress, due_of, planned
 from local.demo_table import Display, each_lateness, table, verdict
 from local.demo_tally import Due, Tally, early_retries, percentile, tally, total
 from local.receiver import Arrival
-from timeball.domain.instants import format_instant
+from timeball.domain.time.instants import format_instant
 
 AT = 1_795_253_400_000
 DUE = [Due("a", AT), Due("b", AT)]

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.simulation.story import MOST_SKEW_MS, Done, Story
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.run import Run, RunState
-from timeball.engine.callback import Answered, Heard, Word
-from timeball.engine.dead_letters import DeadFilter, Dealt, list_dead
-from timeball.engine.manual import Handled, Manual
-from timeball.engine.trigger import Triggered, Triggering
-from timeball.engine.world import World
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.runs.callback import Answered, Heard, Word
+from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
+from timeball.engine.runs.manual import Handled, Manual
+from timeball.engine.runs.trigger import Triggered, Triggering
 
 
 def _answers(story: Story, verb: str) -> Iterator[Done]:
@@ -147,8 +147,8 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
 
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:
-    world = World(story.store, story.queue, story.clock, story.rules)
-    listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(world, DeadFilter(tenant), 10_000).runs}
+    context = Context(story.store, story.queue, story.clock, story.rules)
+    listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
     dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
     if len(dead) < 1_000 and listed != dead:
         yield f"{listed ^ dead}"

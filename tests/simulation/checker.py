@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
 from tests.simulation.rules import RULES
+from tests.simulation.simulated_aws import REFUSED
 from tests.simulation.story import MOST_SKEW_MS, Story
-from tests.simulation.world import REFUSED
-from timeball.domain.ids import JobKey, Origin
-from timeball.domain.instants import HOUR_MS
-from timeball.domain.job import Guarantee, Job, JobStatus
-from timeball.domain.run import Run, RunState
-from timeball.domain.schedule import Schedule, fires
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Guarantee, Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import HOUR_MS
+from timeball.domain.time.schedule import Schedule, fires
 from timeball.targets.http.verdict import ACCEPTED
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.simulation.process import CutOffError, Process
 from tests.simulation.story import Done, Story
-from timeball.domain.change import LONGEST_REQUEST_SECONDS
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.engine.world import World
+from timeball.domain.model.ids import JobKey
+from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.engine.context import Context
 from timeball.ports.errors import UnavailableError
 
 _MOST_CALLS = 15
@@ -26,9 +26,9 @@ class Client:
     process: Process
 
     @property
-    def world(self) -> World:
+    def context(self) -> Context:
         """The world as the process sees it that serves this client."""
-        return self.story.world(self.process)
+        return self.story.context(self.process)
 
     async def ask(self, verb: str, key: JobKey, work: Callable[..., Any], *args: Any) -> Any:
         """Ask until there is an answer, as a client does after a 503, or give up; return the answer, or None."""
@@ -50,9 +50,9 @@ class Client:
         process.lives_until = process.clock.now() + LONGEST_REQUEST_SECONDS * SECOND_MS
         try:
             if process.fails(process.weather.cut_off):
-                answer = await process.run_cut_off(process.random.randrange(1, _MOST_CALLS), work, self.world, *args)
+                answer = await process.run_cut_off(process.random.randrange(1, _MOST_CALLS), work, self.context, *args)
             else:
-                answer = await process.run(work, self.world, *args)
+                answer = await process.run(work, self.context, *args)
         except (UnavailableError, CutOffError):
             return None
         finally:

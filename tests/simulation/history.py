@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Run
-from timeball.domain.schedule import Schedule, first_fire, is_occurrence
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run
+from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
 _Row = TypeVar("_Row", Job, Run, Backfill)
 

@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.checker import complaints
 from tests.simulation.process import CutOffError, Process, Stop, Weather, simulated
+from tests.simulation.simulated_aws import SimulatedCaller
 from tests.simulation.story import START, Done, Story
 from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
-from tests.simulation.world import SimulatedCaller
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import HttpTarget, JobSpec, JobStatus, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import At, Every, Schedule, Timing
-from timeball.engine.buckets import Sweeps
-from timeball.engine.change import Changed, Request, cancel, pause, resume, revise
-from timeball.engine.claim import claim
-from timeball.engine.dispatch import dispatch
-from timeball.engine.execute import execute
-from timeball.engine.manual import cancel_runs
-from timeball.engine.scan import scan
-from timeball.engine.submit import submit
-from timeball.engine.world import World
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import HttpTarget, JobSpec, JobStatus, Work
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
+from timeball.engine.context import Context
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.execute import execute
+from timeball.engine.runs.manual import cancel_runs
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
+from timeball.engine.scheduling.dispatch import dispatch
+from timeball.engine.scheduling.submit import submit
 from timeball.ports.partitions import Owner
 
 KEY = JobKey("acme", "job")
@@ -117,7 +117,7 @@ def _spec(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> JobSp
 
 def submits(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> Verb:
     async def verb(story: Story, process: Process) -> None:
-        await process.run(submit, story.world(process), [_spec(timing, overlap)], process.now())
+        await process.run(submit, story.context(process), [_spec(timing, overlap)], process.now())
 
     return verb
 
@@ -126,24 +126,24 @@ async def crowds(story: Story, process: Process) -> None:
     """Submit more jobs of one tenant than a scan takes at once, and one of another, which is due last."""
     specs = [replace(_spec(_LATER), key=JobKey("acme", f"job-{n}")) for n in range(110)]
     specs.append(replace(_spec(At(START + 9_000)), key=JobKey("other", "job")))
-    await process.run(submit, story.world(process), specs, process.now())
+    await process.run(submit, story.context(process), specs, process.now())
 
 
 def revises(timing: Timing, calls: int = 1_000) -> Verb:
     """Change the schedule; the process ends before it makes one call more."""
 
     async def verb(story: Story, process: Process) -> None:
-        process.calls_left, world = calls, story.world(process)
-        (job,) = await process.run(world.store.jobs.read, [KEY], with_work=True)
+        process.calls_left, context = calls, story.context(process)
+        (job,) = await process.run(context.store.jobs.read, [KEY], with_work=True)
         if job is not None and job.is_open:
-            await process.run(revise, world, [(job, replace(_spec(timing), tags={"by": process.name}))])
+            await process.run(revise, context, [(job, replace(_spec(timing), tags={"by": process.name}))])
 
     return verb
 
 
-def _changes(change: Callable[[World, Sequence[Request]], list[Changed]]) -> Verb:
+def _changes(change: Callable[[Context, Sequence[Request]], list[Changed]]) -> Verb:
     async def verb(story: Story, process: Process) -> None:
-        (answer,) = await process.run(change, story.world(process), [(KEY, None)])
+        (answer,) = await process.run(change, story.context(process), [(KEY, None)])
         story.done.append(Done(story.clock.now(), change.__name__, KEY, answer))
 
     return verb
@@ -151,7 +151,7 @@ def _changes(change: Callable[[World, Sequence[Request]], list[Changed]]) -> Ver
 
 async def scans(story: Story, process: Process) -> None:
     owner = Owner(f"{next(story.names):06}", process.name)
-    await process.run(scan, story.world(process), 0, owner, Sweeps())
+    await process.run(scan, story.context(process), 0, owner, Sweeps())
 
 
 def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
@@ -159,14 +159,14 @@ def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Ver
 
     async def verb(story: Story, process: Process) -> None:
         await process.sleep_until(START + read_after * SECOND_MS)
-        read_at, world = process.now(), story.world(process)
-        jobs = await process.run(world.store.jobs.read, [KEY])
+        read_at, context = process.now(), story.context(process)
+        jobs = await process.run(context.store.jobs.read, [KEY])
         for seconds, other in meanwhile:
             await story.clock.sleep_until(START + seconds * SECOND_MS)
             await other(story, _process(story, other))
         await process.sleep_until(START + written_after * SECOND_MS)
         pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
-        await process.run(dispatch, world, pending, read_at)
+        await process.run(dispatch, context, pending, read_at)
 
     return verb
 
@@ -174,18 +174,18 @@ def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Ver
 async def executes(story: Story, process: Process) -> None:
     deliveries = story.queue.receive("normal", visibility_seconds=40)
     inbox, caller = simulated(story.queue.inbox("normal"), process), SimulatedCaller(story.receiver, process)
-    await execute(story.world(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
+    await execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
 
 
 async def claims(story: Story, process: Process) -> None:
     """Claim what there is, and die."""
     runs = [delivery.run for delivery in story.queue.receive("normal", visibility_seconds=40)]
-    await process.run(claim, story.world(process), runs, process.name)
+    await process.run(claim, story.context(process), runs, process.name)
 
 
 async def cancels_its_run(story: Story, process: Process) -> None:
     """Cancel the run of a job that has one."""
-    await process.run(cancel_runs, story.world(process), [run for run in story.store.runs if run.job == KEY])
+    await process.run(cancel_runs, story.context(process), [run for run in story.store.runs if run.job == KEY])
 
 
 async def gives_up(story: Story, _: Process) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
 from tests.simulation.users import act, give_up
@@ -14,8 +15,7 @@ from tests.simulation.workers import (
     scan_each_second,
     watch_over_runs,
 )
-from tests.simulation.world import LONGEST_LAG_MS
-from timeball.domain.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 CALM_MS = 10 * MINUTE_MS
 """How long after the storm a story may take to come to its end."""

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from greenlet import getcurrent, greenlet
 
-from timeball.domain.instants import LATEST
+from timeball.domain.time.instants import LATEST
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import LIST_WRITES, each_port
 from timeball.testing.virtual_clock import VirtualClock

@@ -11,20 +11,18 @@ from itertools import islice
 
 from tests.simulation.history import Write
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
-from timeball.domain.attempt import Outcome
-from timeball.domain.backfill import BackfillStatus
-from timeball.domain.catch_up import PACE_MS
-from timeball.domain.effects import Effect, Release, effects
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import Job, JobStatus, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import MOVES, Run, RunState
-from timeball.domain.schedule import fires, is_occurrence
-from timeball.engine.guard import GUARDED
-from timeball.engine.waves import CLAIM_AHEAD_MS, TOGETHER_MS
+from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus, Work
+from timeball.domain.model.policies import PACE_MS, OverlapPolicy, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import MOVES, Run, RunState
+from timeball.domain.policy.effects import Effect, Release, effects
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.domain.time.schedule import fires, is_occurrence
+from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS
+from timeball.engine.runs.overlap_lock import LOCKED
 
 
 def _each_move_is_legal(story: Story) -> Iterator[str]:
@@ -222,7 +220,7 @@ def _guarded_runs_come_one_by_one(story: Story) -> Iterator[str]:
     under_way: dict[JobKey, dict[RunId, Run]] = defaultdict(dict)
     for write in history.runs:
         before, after = write.before, write.after
-        if after.id.origin not in GUARDED or after.id.job in allowed:
+        if after.id.origin not in LOCKED or after.id.job in allowed:
             continue
         live = under_way[after.id.job]
         if before is not None and after.attempt > before.attempt and live.keys() - {after.id}:

@@ -10,12 +10,12 @@ from random import Random
 from typing import Any
 
 from tests.simulation.process import Process, Weather, simulated
-from tests.simulation.world import HOSTS, LaggingStore, Receiver, UnrulyQueue
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.instants import MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.job import Job, JobStatus
-from timeball.domain.run import Run
-from timeball.engine.world import Rules, World
+from tests.simulation.simulated_aws import HOSTS, LaggingStore, Receiver, UnrulyQueue
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
+from timeball.engine.context import Context, Rules
 from timeball.targets.http.resource import host_of
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -135,10 +135,10 @@ class Story:
         skew_ms = self.random.randrange(-MOST_SKEW_MS, MOST_SKEW_MS + 1)
         return Process(name, self.clock, self._new_random(), self.weather, skew_ms, trace=self._traced)
 
-    def world(self, process: Process) -> World:
+    def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return World(store, queue, process, self.rules, resource_of=host_of)
+        return Context(store, queue, process, self.rules, resource_of=host_of)
 
     def calm_down(self) -> None:
         """End the storm: from now on the world is as one wishes it."""

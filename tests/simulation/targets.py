@@ -7,9 +7,9 @@ import asyncio
 
 from tests.simulation.client import Client
 from tests.simulation.story import TARGET, Story
-from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.callback import Answered, Heard, Word, heartbeat, report
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.runs.callback import Answered, Heard, Word, heartbeat, report
 
 _FATES = ("succeeds", "succeeds", "succeeds", "fails", "fails for good", "stalls")
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.simulation.checker import complaints
 from tests.simulation.play import play
-from timeball.domain.reason import Reason
-from timeball.domain.run import MOVES, RunState
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import MOVES, RunState
 
 SEEDS = 300
 _ALWAYS = 150

@@ -3,23 +3,21 @@
 from dataclasses import replace
 
 from tests.simulation.client import Client
+from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
-from tests.simulation.world import HOSTS, REPORTS_LATER
-from timeball.domain.backfill import instants, new_backfill
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.ids import BackfillKey, JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.schedule import At, Every, Schedule
-from timeball.engine.backfill import cancel_backfill, create_backfills
-from timeball.engine.change import Outcome, cancel, pause, resume, revise
-from timeball.engine.dead_letters import DeadFilter, discard_named, replay_matching
-from timeball.engine.manual import cancel_runs, retry_runs
-from timeball.engine.submit import submit
-from timeball.engine.trigger import Trigger, trigger
+from timeball.domain.backfills.backfill import instants, new_backfill
+from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.runs.dead_letters import DeadFilter, discard_named, replay_matching
+from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.scheduling.submit import submit
 from timeball.ports.errors import UnavailableError
 
 _PERIODS = (2, 3, 5, 7, 10, 10, 15, 20, 20, 20, 30, 30, 60, 60)
@@ -155,7 +153,7 @@ class _User(Client):
     async def _read(self, key: JobKey) -> Job:
         while True:
             try:
-                job = (await self.process.run(self.world.store.jobs.read, [key], with_work=True))[0]
+                job = (await self.process.run(self.context.store.jobs.read, [key], with_work=True))[0]
             except UnavailableError:
                 continue
             assert job is not None

@@ -4,14 +4,14 @@ import asyncio
 from itertools import count
 
 from tests.simulation.process import Process, simulated
+from tests.simulation.simulated_aws import HOSTS, SimulatedCaller
 from tests.simulation.story import Story
-from tests.simulation.world import HOSTS, SimulatedCaller
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.buckets import Sweeps
-from timeball.engine.execute import execute
-from timeball.engine.reconcile_messages import reconcile_messages
-from timeball.engine.scan import scan
-from timeball.engine.watch import look_again
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.execution.execute import execute
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import look_again
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 
@@ -44,10 +44,10 @@ async def scan_each_second(story: Story, number: int) -> None:
 
 async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
     """Scan a partition at each second, until the time is up or a newer loop has it."""
-    world = story.world(process)
+    context = story.context(process)
     while story.clock.now() < until:
         try:
-            found = await process.run(scan, world, *asked)
+            found = await process.run(scan, context, *asked)
         except UnavailableError:
             found = None
         if found is not None and found.superseded:
@@ -71,7 +71,7 @@ async def execute_messages(story: Story, number: int) -> None:
 
 
 async def _invocations(story: Story, process: Process) -> None:
-    world, caller = story.world(process), SimulatedCaller(story.receiver, process)
+    context, caller = story.context(process), SimulatedCaller(story.receiver, process)
     for number in count(1):
         priority = process.random.choice(await story.queue.arrivals())
         await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))
@@ -80,13 +80,13 @@ async def _invocations(story: Story, process: Process) -> None:
             continue
         process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
         inbox = simulated(story.queue.inbox(priority), process)
-        await execute(world, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
+        await execute(context, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
 
 
 async def judge_dead_letters(story: Story) -> None:
     """Judge what the queue gave up on."""
     process = story.new_process("judge")
-    world = story.world(process)
+    context = story.context(process)
     while True:
         await process.sleep_until(process.now() + 5 * SECOND_MS)
         dead = list(story.queue.dead)
@@ -94,7 +94,7 @@ async def judge_dead_letters(story: Story) -> None:
             continue
         process.trace(f"{process.name} judges {', '.join(map(str, dead))}")
         try:
-            may_go = await process.run(reconcile_messages, world, dead)
+            may_go = await process.run(reconcile_messages, context, dead)
         except UnavailableError:
             may_go = [False] * len(dead)
         for run, gone in zip(dead, may_go, strict=True):
@@ -112,14 +112,14 @@ async def repartition(story: Story) -> None:
 async def watch_over_runs(story: Story) -> None:
     """Look again at runs that were sent; a watch that could not be dealt with comes again."""
     process = story.new_process("watcher")
-    world = story.world(process)
+    context = story.context(process)
     while True:
         await process.sleep_until(process.now() + 3 * SECOND_MS)
         watches = story.queue.due_watches()[:10]
         if not watches:
             continue
         process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
-        for watch, gone in zip(watches, await process.run(look_again, world, watches), strict=True):
+        for watch, gone in zip(watches, await process.run(look_again, context, watches), strict=True):
             if gone:
                 story.queue.watches.remove(watch)
 

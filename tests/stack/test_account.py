@@ -12,12 +12,12 @@ import pytest
 
 from infra.ticker import DEFINITION
 from tests.stack.conftest import Synthesized
-from timeball.aws import schema
+from timeball.aws.dynamodb.table import schema
 
 ASKED = {
-    "due": "due",
-    "dead_letters": "listing",
-    **dict.fromkeys(("backfills.of_job", "ledger", "runs.live", "attempts.of_run", "runs.between"), "table"),
+    "due.query": "due",
+    "runs.dead_letters": "listing",
+    **dict.fromkeys(("backfills.of_job", "runs.ledger", "runs.live", "attempts.of_run", "runs.between"), "table"),
 }
 """What each question of the store that is a query asks: the table or one of its indexes."""
 

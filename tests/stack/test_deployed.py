@@ -185,8 +185,8 @@ def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
     assert {
         "functions/scan.py",
         "functions/api/jobs/routes.py",
-        "timeball/domain/preview.py",
-        "timeball/aws/store.py",
+        "timeball/domain/time/preview.py",
+        "timeball/aws/dynamodb/store.py",
     } <= deployed
     unwanted = ("functions/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
     assert not {path for path in deployed if path.startswith(unwanted)}

@@ -7,11 +7,17 @@ import pytest
 
 from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
-from timeball.aws.settings import Environment
-from timeball.domain.callback import LONGEST_SECONDS
-from timeball.domain.change import LONGEST_REQUEST_SECONDS
-from timeball.domain.instants import SECOND_MS
-from timeball.engine.invocation import LONGEST_CALL_SECONDS, call_seconds, last_call_at, last_write_at, longest_seconds
+from timeball.domain.policy.callback import LONGEST_SECONDS
+from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.execution.invocation import (
+    LONGEST_CALL_SECONDS,
+    call_seconds,
+    last_call_at,
+    last_write_at,
+    longest_seconds,
+)
+from timeball.runtime.settings import Environment
 
 PATIENCE = {
     "api": PATIENT,

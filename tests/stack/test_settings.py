@@ -3,7 +3,7 @@
 import pytest
 
 from infra.settings import PREFIX, STAGES, Settings, as_markdown, declared
-from timeball.aws.settings import Environment
+from timeball.runtime.settings import Environment
 from timeball.setting import SettingsError
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from infra.ticker import DEFINITION
 from tests.stack.conftest import ROOT, Synthesized
-from timeball.aws import schema
-from timeball.aws.settings import Environment
+from timeball.aws.dynamodb.table import schema
+from timeball.runtime.settings import Environment
 
 
 def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
@@ -170,7 +170,8 @@ def test_a_function_may_do_what_it_does_and_no_more(
 
 def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
     source = "".join(
-        (ROOT / f"layers/core/python/timeball/aws/{name}.py").read_text() for name in ("queries", "writes")
+        (ROOT / f"layers/core/python/timeball/aws/dynamodb/table/{name}.py").read_text()
+        for name in ("queries", "writes")
     )
     asked = {name.title().replace("_", "") for name in re.findall(r"_client\.([a-z_]+)\(", source)}
     statements = {f"PartiQL{verb.title()}" for verb in re.findall(r"f['\"](INSERT|UPDATE|DELETE|SELECT) ", source)}

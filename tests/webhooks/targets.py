@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.job import HttpTarget, Work
-from timeball.domain.retry import RETRIED_BY_DEFAULT
-from timeball.domain.verdict import Failed, Succeeded
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import HttpTarget, Work
+from timeball.domain.model.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import HttpCaller, Lookup

@@ -21,7 +21,7 @@ from tests.webhooks.targets import (
     receive,
     success,
 )
-from timeball.domain.verdict import Failed, Succeeded
+from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import BODY_BYTES, HttpCaller
 from timeball.testing.virtual_clock import VirtualClock

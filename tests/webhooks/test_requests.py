@@ -17,7 +17,7 @@ from tests.webhooks.targets import (
     receive,
 )
 from timeball import __version__
-from timeball.domain.job import HttpTarget, Work
+from timeball.domain.model.job import HttpTarget, Work
 from timeball.targets.http.caller import HttpCaller
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.backfill import Backfill, BackfillStatus
-from timeball.domain.instants import format_instant
-from timeball.domain.job import Job, RuleSet
-from timeball.domain.overlap import OverlapPolicy
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.model.job import Job, RuleSet
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import format_instant
 
 MAX_SHOWN: Final = 1_000
 """Of the fire times of a dry run, so many are shown."""

@@ -10,8 +10,8 @@ from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from timeball.domain.backfill import Backfill
-from timeball.domain.ids import JobKey
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import JobKey
 
 BACKFILL_PARAMETERS: Final = ("limit", "cursor")
 
@@ -21,7 +21,7 @@ def list_backfills(edge: Edge, request: Request) -> Reply:
     key = job_key(request)
     page = backfill_page(key, request.query)
     read_job_row(edge, key)
-    shown, cursor = page.of(edge.world.store.backfills.of_job(key))
+    shown, cursor = page.of(edge.context.store.backfills.of_job(key))
     return ok(BackfillPageAnswer(items=[backfill_answer(backfill) for backfill in shown], next_cursor=cursor))
 
 

@@ -7,16 +7,16 @@ from functions.api.http.identity import backfill_name, backfill_name_of_key
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
-from timeball.domain.backfill import Backfill, new_backfill
-from timeball.domain.ids import SERIES, BackfillKey
-from timeball.domain.job import Job, JobStatus
-from timeball.engine.backfill import cancel_backfill, create_backfills
+from timeball.domain.backfills.backfill import Backfill, new_backfill
+from timeball.domain.model.ids import SERIES, BackfillKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 
 
 def create_backfill(edge: Edge, request: Request) -> Reply:
     """Run the fires of a past range again, or show them; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)
-    now = edge.world.clock.now()
+    now = edge.context.clock.now()
     wanted, errors = read_backfill_request(body, now)
     idempotent = idempotency_key(request, errors)
     if errors:
@@ -25,7 +25,7 @@ def create_backfill(edge: Edge, request: Request) -> Reply:
     if idempotent is None or wanted.is_dry:
         return _made(edge, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())), now)
     key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
-    standing = edge.world.store.backfills.read([key])[0]
+    standing = edge.context.store.backfills.read([key])[0]
     # What was right when the key was first used may be wrong by now: what was made stands.
     return _made(edge, job, wanted, key, now) if standing is None else _repeated(wanted, standing)
 
@@ -39,7 +39,7 @@ def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Re
     if wanted.is_dry:
         return ok(dry_run_answer(job, found, wanted.pace_seconds, wanted.overlap))
     backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, now)
-    standing = create_backfills(edge.world, [backfill])[0]
+    standing = create_backfills(edge.context, [backfill])[0]
     if standing != backfill:
         return _repeated(wanted, standing)
     return _created(_standing(edge, key))  # by now it runs, or waits
@@ -70,7 +70,7 @@ def cancel_a_backfill(edge: Edge, request: Request) -> Reply:
         found = _standing(edge, key)
         if found.version != version:
             raise stale("backfill", found.version, "cancel")
-    backfill, claimed = cancel_backfill(edge.world, key)
+    backfill, claimed = cancel_backfill(edge.context, key)
     if backfill is None:
         raise _no_backfill()
     answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])
@@ -85,7 +85,7 @@ def _key(request: Request) -> BackfillKey:
 
 
 def _standing(edge: Edge, key: BackfillKey) -> Backfill:
-    backfill = edge.world.store.backfills.read([key])[0]
+    backfill = edge.context.store.backfills.read([key])[0]
     if backfill is None:
         raise _no_backfill()
     return backfill

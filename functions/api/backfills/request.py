@@ -13,10 +13,10 @@ from pydantic import ConfigDict, Field
 from functions.api.http.fields import Instant, OverlapPolicy
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
-from timeball.domain.backfill import MAX_INSTANTS, Backfill, instants, unbounded
-from timeball.domain.instants import format_instant
-from timeball.domain.overlap import OverlapPolicy as Overlap
-from timeball.domain.schedule import Schedule, next_fire, previous_fire
+from timeball.domain.backfills.backfill import MAX_INSTANTS, Backfill, instants, unbounded
+from timeball.domain.model.policies import OverlapPolicy as Overlap
+from timeball.domain.time.instants import format_instant
+from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
 
 _PACE_SECONDS: Final = 1
 

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, next_attempt_at, run_fields
-from timeball.domain.instants import format_instant
-from timeball.domain.run import Run
-from timeball.engine.dead_letters import DeadPage, Dealt
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import format_instant
+from timeball.engine.runs.dead_letters import DeadPage, Dealt
 
 MAX_SHOWN: Final = 100
 """Of the dead letters that were replayed or discarded, so many are shown."""

@@ -4,8 +4,8 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, WithJsonSchema
 
-from timeball.domain.ids import JOB_ID, RunId
-from timeball.domain.reason import FAILURES
+from timeball.domain.model.ids import JOB_ID, RunId
+from timeball.domain.model.reason import FAILURES
 
 _REASONS: Final = [reason.value for reason in FAILURES]
 

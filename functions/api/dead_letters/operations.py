@@ -5,7 +5,8 @@ from functions.api.dead_letters.request import Choice, DiscardRequest, ReplayReq
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from timeball.engine.dead_letters import (
+from timeball.engine.context import Context
+from timeball.engine.runs.dead_letters import (
     Dealt,
     discard_matching,
     discard_named,
@@ -13,38 +14,37 @@ from timeball.engine.dead_letters import (
     replay_matching,
     replay_named,
 )
-from timeball.engine.world import World
 
 
 def list_dead_letters(edge: Edge, request: Request) -> Reply:
     """List a tenant's dead letters, the newest death first."""
     page = read_dead_list(request.tenant, request.query)
-    found = list_dead(edge.world, page.asked, page.limit, page.after)
+    found = list_dead(edge.context, page.asked, page.limit, page.after)
     return ok(dead_letter_page_answer(found, page.next_cursor(found.next_after)))
 
 
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:
     """Try dead letters again, so many a second, each with a fresh budget of retries."""
-    chosen = read_choice("replay", ReplayRequest, request, edge.world.clock.now())
-    return _dealt(chosen, _replay(edge.world, chosen))
+    chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
+    return _dealt(chosen, _replay(edge.context, chosen))
 
 
 def discard_dead_letters(edge: Edge, request: Request) -> Reply:
     """Take dead letters off the list; their runs stay failed in the ledger."""
-    chosen = read_choice("discard", DiscardRequest, request, edge.world.clock.now())
-    return _dealt(chosen, _discard(edge.world, chosen))
+    chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())
+    return _dealt(chosen, _discard(edge.context, chosen))
 
 
-def _replay(world: World, chosen: Choice) -> Dealt:
+def _replay(context: Context, chosen: Choice) -> Dealt:
     if chosen.within is None:
-        return replay_named(world, chosen.ids, chosen.per_second)
-    return replay_matching(world, chosen.within, chosen.limit, chosen.per_second, chosen.after, chosen.start_at)
+        return replay_named(context, chosen.ids, chosen.per_second)
+    return replay_matching(context, chosen.within, chosen.limit, chosen.per_second, chosen.after, chosen.start_at)
 
 
-def _discard(world: World, chosen: Choice) -> Dealt:
+def _discard(context: Context, chosen: Choice) -> Dealt:
     if chosen.within is None:
-        return discard_named(world, chosen.ids)
-    return discard_matching(world, chosen.within, chosen.limit, chosen.after)
+        return discard_named(context, chosen.ids)
+    return discard_matching(context, chosen.within, chosen.limit, chosen.after)
 
 
 def _dealt(chosen: Choice, dealt: Dealt) -> Reply:

@@ -18,11 +18,11 @@ from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.request import Request, idempotency_key, read_body
 from functions.api.http.request_model import Strict, aliases, misplaced, read_fields
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import LATEST
-from timeball.domain.reason import Reason
-from timeball.engine.attempts import INLINE_BYTES
-from timeball.engine.dead_letters import DeadFilter, Position
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.time.instants import LATEST
+from timeball.engine.runs.attempts import INLINE_BYTES
+from timeball.engine.runs.dead_letters import DeadFilter, Position
 
 MAX_NAMED: Final = 100
 MAX_MATCHED: Final = 1_000

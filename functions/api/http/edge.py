@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from functions.api.http.problems import Problem, ProblemError, not_found
 from functions.api.http.request import Request
-from timeball.domain.ids import JOB_ID, JobKey, RunId
-from timeball.domain.job import Job
-from timeball.engine.world import World
+from timeball.domain.model.ids import JOB_ID, JobKey, RunId
+from timeball.domain.model.job import Job
+from timeball.engine.context import Context
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
 RandomBytes = Callable[[], bytes]
@@ -21,7 +21,7 @@ class Edge:
     `describe` returns the OpenAPI document, which is made from the routes, and so cannot be imported below them.
     """
 
-    world: World
+    context: Context
     random_bytes: RandomBytes
     describe: Callable[[], str]
     addresses: AddressRules = PUBLIC_ONLY
@@ -37,7 +37,7 @@ def job_key(request: Request) -> JobKey:
 
 def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
     """Return a job's row. Raises ProblemError if there is none."""
-    job = edge.world.store.jobs.read([key], with_work=with_work)[0]
+    job = edge.context.store.jobs.read([key], with_work=with_work)[0]
     if job is None:
         raise no_job()
     return job

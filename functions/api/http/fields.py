@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from timeball.domain.instants import parse_instant
+from timeball.domain.time.instants import parse_instant
 
 
 def _instant(value: object) -> int:

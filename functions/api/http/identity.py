@@ -3,7 +3,7 @@
 import hashlib
 from typing import Final
 
-from timeball.domain.ids import JobKey
+from timeball.domain.model.ids import JobKey
 
 ID_BYTES: Final = 16
 

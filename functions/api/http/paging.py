@@ -13,7 +13,7 @@ from typing import Final
 
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import unknown_name
-from timeball.domain.instants import parse_instant
+from timeball.domain.time.instants import parse_instant
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200

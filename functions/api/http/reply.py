@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from timeball.domain.instants import format_instant
+from timeball.domain.time.instants import format_instant
 
 Time = Annotated[
     str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})

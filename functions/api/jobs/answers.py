@@ -13,15 +13,13 @@ from pydantic import Field
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.answers import RunAnswer, run_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.catch_up import CatchUpPolicy
-from timeball.domain.instants import LATEST, SECOND_MS, format_instant
-from timeball.domain.job import Completion, Guarantee, Job, JobStatus, Priority
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.preview import clock_policies
-from timeball.domain.retry import Jitter
-from timeball.domain.run import Run
-from timeball.domain.schedule import At, Cron, Every, fires
-from timeball.domain.stepper import Gap, Overlap
+from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.model.policies import CatchUpPolicy, Jitter, OverlapPolicy
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
+from timeball.domain.time.preview import clock_policies
+from timeball.domain.time.schedule import At, Cron, Every, fires
+from timeball.domain.time.stepper import Gap, Overlap
 
 SHOWN: Final = 5
 """Of the fire times to come, so many are shown."""

@@ -10,18 +10,18 @@ from functions.api.http.request import MERGE_PATCH, Request, expected_version, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.spec import closed_target, never_fires, spec_of
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.job import Job, JobSpec, with_spec
-from timeball.domain.schedule import first_fire
-from timeball.engine.change import Changed, Outcome, cancel, pause, resume, revise
-from timeball.engine.change import Request as Change
-from timeball.engine.world import World
+from timeball.domain.model.job import Job, JobSpec, with_spec
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.schedule import first_fire
+from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Request as Change
+from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4
 """A patch is judged at most so often, if the job keeps changing meanwhile."""
 
-_Verb = Callable[[World, Sequence[Change]], list[Changed]]
+_Verb = Callable[[Context, Sequence[Change]], list[Changed]]
 
 
 def cancel_job(edge: Edge, request: Request) -> Reply:
@@ -52,7 +52,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         if not job.is_open:
             raise _ended(job, "change")
         spec = _spec(edge, job, patch)
-        done = _revise(edge.world, job, spec)
+        done = _revise(edge.context, job, spec)
         if done.outcome is not Outcome.STALE or version is not None:
             changed = with_spec(_changed(done, "change"), work=spec.work)
             return _answer(edge, changed, done)
@@ -61,14 +61,14 @@ def patch_job(edge: Edge, request: Request) -> Reply:
 
 def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
-    done = verb(edge.world, [(key, version)])[0]
+    done = verb(edge.context, [(key, version)])[0]
     changed = _changed(done, name)
     return _answer(edge, with_spec(changed, work=read_job_row(edge, key, with_work=True).spec.work), done)
 
 
 def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     """Return what a patch makes of a job. Raises ProblemError that names all that is wrong with it."""
-    now = edge.world.clock.now()
+    now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
     if errors:
         raise invalid(errors)
@@ -82,11 +82,11 @@ def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     return spec
 
 
-def _revise(world: World, job: Job, spec: JobSpec) -> Changed:
+def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
     try:
-        return revise(world, [(job, spec)])[0]
+        return revise(context, [(job, spec)])[0]
     except InvalidSchedule as bad:
-        is_used_up = first_fire(spec.schedule, world.clock.now()) is not None
+        is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
 
 
@@ -102,7 +102,7 @@ def _changed(done: Changed, verb: str) -> Job:
 
 
 def _answer(edge: Edge, job: Job, done: Changed) -> Reply:
-    answer = job_answer(job, edge.world.clock.now(), claimed_runs=[str(run) for run in done.claimed])
+    answer = job_answer(job, edge.context.clock.now(), claimed_runs=[str(run) for run in done.claimed])
     return ok(answer, version=job.version)
 
 

@@ -9,16 +9,16 @@ from functions.api.http.request import Request, idempotency_key, key_conflict, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import closed_target, never_fires, spec_of
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Job, JobSpec
-from timeball.domain.new_job import new_job
-from timeball.engine.submit import Submission, submit
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.engine.scheduling.submit import Submission, submit
 
 
 def create_job(edge: Edge, request: Request) -> Reply:
     """Create a job, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
-    now = edge.world.clock.now()
+    now = edge.context.clock.now()
     wanted, errors, errors_now = read_job_request(body, now)
     idempotent = idempotency_key(request, errors)
     if errors:
@@ -28,11 +28,11 @@ def create_job(edge: Edge, request: Request) -> Reply:
     errors_now = errors_now or [*closed_target(wanted, edge.addresses), *never_fires(wanted, spec.schedule, now)]
     if errors_now:
         # What was right when the key was first used may be wrong by now: the first answer stands.
-        standing = None if idempotent is None else edge.world.store.jobs.read([spec.key])[0]
+        standing = None if idempotent is None else edge.context.store.jobs.read([spec.key])[0]
         if standing is None:
             raise invalid(errors_now)
         return _repeated(wanted, spec, standing)
-    submitted = submit(edge.world, [spec], now)[0]
+    submitted = submit(edge.context, [spec], now)[0]
     if submitted.outcome is Submission.CREATED:
         return _created(submitted.job)
     return _repeated(wanted, spec, submitted.job)

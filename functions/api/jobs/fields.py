@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from functions.api.http.body import compact
-from timeball.domain.retry import Cause
+from timeball.domain.model.policies import Cause
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
 MAX_TAGS: Final = 50

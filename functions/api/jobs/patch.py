@@ -14,10 +14,10 @@ from pydantic_core import ErrorDetails
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
-from timeball.domain.catch_up import CatchUp, CatchUpPolicy
-from timeball.domain.instants import format_instant
-from timeball.domain.job import Completion, Job, Work
-from timeball.domain.schedule import At, Cron, Every, Schedule
+from timeball.domain.model.job import Completion, Job, Work
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.time.instants import format_instant
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
 
 _TO_CALL: Final = ("handler", "target")
 

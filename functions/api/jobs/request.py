@@ -14,12 +14,11 @@ from functions.api.http.request_model import Strict, misplaced, read_fields
 from functions.api.jobs.fields import Factor, Name, Payload, RetryCauses, Tags
 from functions.api.jobs.target import Handler, Target
 from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFields, bad_window
-from timeball.domain.callback import LONGEST_SECONDS
-from timeball.domain.catch_up import MAX_CAUGHT_UP
-from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import JobSpec
-from timeball.domain.retry import RETRIED_BY_DEFAULT
-from timeball.engine.invocation import LONGEST_CALL_SECONDS
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.policies import MAX_CAUGHT_UP, RETRIED_BY_DEFAULT
+from timeball.domain.policy.callback import LONGEST_SECONDS
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
 """Of these a job has at most one; with none it runs now."""

@@ -7,12 +7,12 @@ from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
 from functions.api.jobs.request import CatchUp, JobRequest, RetryPolicy
 from functions.api.schedules.fields import timing_of
-from timeball.domain import catch_up, retry
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
-from timeball.domain.overlap import OverlapPolicy
-from timeball.domain.schedule import At, Schedule, first_fire
+from timeball.domain.model import policies
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules
 
 
@@ -78,20 +78,20 @@ def _work(request: JobRequest) -> Work:
     return Work(HttpTarget(request.handler), payload)
 
 
-def _catch_up(request: JobRequest) -> catch_up.CatchUp:
+def _catch_up(request: JobRequest) -> policies.CatchUp:
     asked = request.catch_up or CatchUp.model_validate({})
-    max_runs = catch_up.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
-    return catch_up.CatchUp(catch_up.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
+    max_runs = policies.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
+    return policies.CatchUp(policies.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
 
 
-def _retry(request: JobRequest) -> retry.RetryPolicy:
+def _retry(request: JobRequest) -> policies.RetryPolicy:
     asked = request.retry_policy or RetryPolicy.model_validate({})
-    return retry.RetryPolicy(
-        max_retries=retry.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
+    return policies.RetryPolicy(
+        max_retries=policies.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
         base_seconds=asked.base_seconds,
         factor=asked.factor,
         max_seconds=asked.max_seconds,
-        jitter=retry.Jitter(asked.jitter),
+        jitter=policies.Jitter(asked.jitter),
         max_age_seconds=asked.max_age_seconds,
         retry_on=tuple(sorted(asked.retry_on, key=_place)),
     )
@@ -99,7 +99,7 @@ def _retry(request: JobRequest) -> retry.RetryPolicy:
 
 def _place(cause: str) -> tuple[int, str]:
     """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
-    named = [*retry.Cause]
+    named = [*policies.Cause]
     if cause in named:
-        return named.index(retry.Cause(cause)), ""
+        return named.index(policies.Cause(cause)), ""
     return len(named) + (not cause.isdigit()), cause

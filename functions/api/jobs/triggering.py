@@ -11,7 +11,7 @@ from functions.api.http.request import Request, idempotency_key, key_conflict, r
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.jobs.fields import Payload
 from functions.api.runs.answers import run_answer
-from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 
 
 class TriggerRequest(Strict):
@@ -37,7 +37,7 @@ def trigger_job(edge: Edge, request: Request) -> Reply:
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
     )
-    return _triggered(trigger(edge.world, [asked])[0])
+    return _triggered(trigger(edge.context, [asked])[0])
 
 
 def _triggered(done: Triggered) -> Reply:

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from functions.api.dead_letters.request import ERROR_CHARACTERS
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
-from timeball.domain.reason import FAILURES
-from timeball.domain.run import RunState
+from timeball.domain.model.reason import FAILURES
+from timeball.domain.model.run import RunState
 
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -6,13 +6,13 @@ from typing import Any, Final
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.evolve import evolve
-from timeball.domain.ids import Origin
-from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.reason import SENTENCES, Reason
-from timeball.domain.run import Run, RunState
-from timeball.engine.attempts import inline
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.reason import SENTENCES, Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS, format_instant
+from timeball.engine.runs.attempts import inline
 
 MAX_BODIES_BYTES: Final = 512 * 1024
 """Of all the bodies of one run's attempts: JSON makes up to six bytes of one, and an answer may have six million."""

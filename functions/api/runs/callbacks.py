@@ -12,8 +12,8 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import heartbeat_answer, run_answer
-from timeball.domain.run import Run
-from timeball.engine.callback import Answered, Heard, Word, heartbeat, report
+from timeball.domain.model.run import Run
+from timeball.engine.runs.callback import Answered, Heard, Word, heartbeat, report
 
 MAX_RESULT_BYTES: Final = 16 * 1024
 
@@ -62,7 +62,7 @@ def complete_run(edge: Edge, request: Request) -> Reply:
     wanted, attempt = _read(CompleteRequest, read_body(request))
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
     word = Word(run_id_in(request), attempt, body=body)
-    return ok(run_answer(_heard(report(edge.world, [word])[0], attempt)))
+    return ok(run_answer(_heard(report(edge.context, [word])[0], attempt)))
 
 
 def fail_run(edge: Edge, request: Request) -> Reply:
@@ -70,13 +70,13 @@ def fail_run(edge: Edge, request: Request) -> Reply:
     wanted, attempt = _read(FailRequest, read_body(request))
     may_retry = True if wanted.retriable is None else wanted.retriable
     word = Word(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
-    return ok(run_answer(_heard(report(edge.world, [word])[0], attempt)))
+    return ok(run_answer(_heard(report(edge.context, [word])[0], attempt)))
 
 
 def heartbeat_run(edge: Edge, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target is asked to stop."""
     _, attempt = _read(HeartbeatRequest, read_body(request))
-    return ok(heartbeat_answer(_heard(heartbeat(edge.world, [(run_id_in(request), attempt)])[0], attempt)))
+    return ok(heartbeat_answer(_heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
 
 
 def _read(model: type[_R], body: Mapping[str, Any]) -> tuple[_R, int]:

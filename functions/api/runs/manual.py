@@ -7,8 +7,8 @@ from functions.api.http.problems import Problem, ProblemError
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, refuse_fields
 from functions.api.runs.answers import run_answer
-from timeball.domain.run import Run, RunState
-from timeball.engine.manual import Handled, Manual, cancel_runs, retry_runs
+from timeball.domain.model.run import Run, RunState
+from timeball.engine.runs.manual import Handled, Manual, cancel_runs, retry_runs
 
 _BECAME: Final = {
     RunState.SUCCEEDED: "has succeeded",
@@ -21,13 +21,13 @@ _BECAME: Final = {
 def retry_run(edge: Edge, request: Request) -> Reply:
     """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
     refuse_fields(request)
-    return ok(run_answer(_done(retry_runs(edge.world, [run_id_in(request)])[0], "trigger the job instead")))
+    return ok(run_answer(_done(retry_runs(edge.context, [run_id_in(request)])[0], "trigger the job instead")))
 
 
 def cancel_run(edge: Edge, request: Request) -> Reply:
     """Cancel a run: one that waits ends, one that is under way is asked to stop."""
     refuse_fields(request)
-    return ok(run_answer(_done(cancel_runs(edge.world, [run_id_in(request)])[0], "there is nothing to cancel")))
+    return ok(run_answer(_done(cancel_runs(edge.context, [run_id_in(request)])[0], "there is nothing to cancel")))
 
 
 def _done(handled: Handled, otherwise: str) -> Run:

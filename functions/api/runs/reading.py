@@ -10,8 +10,8 @@ from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_answer
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.run import RunState
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.run import RunState
 from timeball.ports.runs import LedgerQuery
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
@@ -21,17 +21,17 @@ def list_runs(edge: Edge, request: Request) -> Reply:
     """List a job's runs, newest first."""
     query = ledger_query(job_key(request), request.query)
     read_job_row(edge, query.job)
-    page = edge.world.store.runs.ledger(query)
+    page = edge.context.store.runs.ledger(query)
     items = [run_answer(run) for run in page.runs]
     return ok(RunPageAnswer(items=items, next_cursor=next_cursor(query, page.next_before)))
 
 
 def read_run(edge: Edge, request: Request) -> Reply:
     """Read a run with every attempt."""
-    run = edge.world.store.runs.read([run_id_in(request)])[0]
+    run = edge.context.store.runs.read([run_id_in(request)])[0]
     if run is None:
         raise no_run()
-    return ok(run_detail_answer(run, edge.world.store.attempts.of_run(run.id)))
+    return ok(run_detail_answer(run, edge.context.store.attempts.of_run(run.id)))
 
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:

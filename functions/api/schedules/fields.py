@@ -8,12 +8,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from functions.api.http.fields import Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
-from timeball.domain.cron import parse_cron
-from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.schedule import At, Cron, Every, Timing
-from timeball.domain.stepper import Gap, Overlap
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Cron, Every, Timing
+from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.zones import load_zone
 
 
 def _duration(value: object) -> object:

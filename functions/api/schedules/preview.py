@@ -16,10 +16,10 @@ from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import misplaced, read_fields
 from functions.api.schedules.fields import NEEDS, ScheduleFields, ZoneName, bad_window, timing_of
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.instants import format_instant
-from timeball.domain.job import RuleSet
-from timeball.domain.preview import preview
-from timeball.domain.schedule import Schedule
+from timeball.domain.model.job import RuleSet
+from timeball.domain.time.instants import format_instant
+from timeball.domain.time.preview import preview
+from timeball.domain.time.schedule import Schedule
 
 MAX_COUNT: Final = 100
 """The costliest schedules take some 5 ms of CPU for so many fires."""
@@ -61,7 +61,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
     wanted, errors = read_preview_request(read_body(request))
     if errors:
         raise invalid(errors)
-    from_at = edge.world.clock.now() if wanted.from_at is None else wanted.from_at
+    from_at = edge.context.clock.now() if wanted.from_at is None else wanted.from_at
     timing = timing_of(wanted, from_at)
     if timing is None:
         raise ValueError("a faultless request names one form of schedule")

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.reply import Answer
-from timeball.domain.job import RuleSet
+from timeball.domain.model.job import RuleSet
 
 
 class RulesAnswer(Answer):

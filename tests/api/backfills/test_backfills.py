@@ -8,11 +8,11 @@ import pytest
 from functions.api.backfills.listing import BACKFILL_PARAMETERS
 from tests.api.backfills.calls import HOURLY, IN_RANGE, backfill, runs_of, scan
 from tests.api.client import NOW, Api
-from timeball.domain.backfill import BackfillStatus
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import JobStatus, RuleSet
-from timeball.domain.run import RunState, claimed
+from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.job import JobStatus, RuleSet
+from timeball.domain.model.run import RunState, claimed
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 
 
@@ -46,7 +46,7 @@ class TestCreating:
 
     def test_a_backfill_that_waits_for_others_of_its_tenant_says_so_until_its_turn(self, api: Api) -> None:
         job = api.create(**HOURLY)
-        first, *_, last = [backfill(api, job).body for _ in range(api.world.rules.running_backfills + 1)]
+        first, *_, last = [backfill(api, job).body for _ in range(api.context.rules.running_backfills + 1)]
         path = f"/v1/jobs/{job['jobId']}/backfills"
         assert (first["status"], last["status"], last["started"]) == ("running", "waiting", 0)
         others = api.call("POST", "/v1/jobs", {"handler": "https://example.com/", **HOURLY}, tenant="other").body

@@ -6,8 +6,8 @@ import pytest
 
 from tests.api.client import NOW, Answer, Api
 from tests.api.runs.rows import dead
-from timeball.domain.instants import parse_instant
-from timeball.domain.run import Run
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import parse_instant
 
 VERBS = ["replay", "discard"]
 every_verb = pytest.mark.parametrize("verb", VERBS)

@@ -9,10 +9,10 @@ from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import deal, died, every_verb, late, listed, on_and_on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
-from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.job import JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, discarded, renewed_by_hand
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, discarded, reopened
+from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.rows import Swap, Swapped
 
 
@@ -94,7 +94,7 @@ class TestByName:
         swap_runs = api.store.runs.swap
 
         def meanwhile(swaps: list[Swap[Run]], now: int) -> list[Swapped[Run]]:
-            api.put(replace(renewed_by_hand(slow, now + 1), revision=slow.revision + 1))
+            api.put(replace(reopened(slow, now + 1), revision=slow.revision + 1))
             return swap_runs(swaps, now)
 
         monkeypatch.setattr(api.store.runs, "swap", meanwhile)

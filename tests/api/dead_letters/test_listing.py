@@ -8,10 +8,10 @@ from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadList
 from functions.api.http.paging import cursor_of
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import dead
-from timeball.domain.ids import Origin, RunId
-from timeball.domain.instants import LATEST, SECOND_MS, format_instant
-from timeball.domain.reason import Reason
-from timeball.engine.dead_letters import MAX_EXAMINED, DeadFilter
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
+from timeball.engine.runs.dead_letters import MAX_EXAMINED, DeadFilter
 
 PATH = "/v1/dead-letters"
 

@@ -8,17 +8,17 @@ from functions.api.openapi.document import document
 from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.claim import held_back_or_given_up
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.host import Admission
-from timeball.domain.job import Guarantee, Job, with_spec
-from timeball.domain.outcome import after_attempt
-from timeball.domain.reason import FAILURES, Reason
-from timeball.domain.retry import RetryPolicy
-from timeball.domain.run import Run, RunState, ended
-from timeball.domain.verdict import Failed
-from timeball.engine.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Guarantee, Job, with_spec
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import FAILURES, Reason
+from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.model.verdict import Failed
+from timeball.domain.policy.circuit_breaker import Admission
+from timeball.domain.policy.claim import deferred_or_given_up
+from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
 
@@ -41,7 +41,9 @@ def called_of(api: Api) -> tuple[Run, Job]:
 
 def waited_for_its_host(api: Api) -> Run:
     run, job = called_of(api)
-    decision = held_back_or_given_up(replace(run, held_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN))
+    decision = deferred_or_given_up(
+        replace(run, deferred_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN)
+    )
     assert decision.state is not None
     return ended(run, decision.state, NOW, Guarantor.MESSAGE, decision.reason)
 
@@ -50,7 +52,7 @@ def undeliverable(api: Api) -> Run:
     api.create()
     run = api.only_run()
     api.put(replace(run, due_at=None, carrier_failures=MAX_CARRIER_FAILURES - 1))
-    reconcile_messages(api.world, [run.id])
+    reconcile_messages(api.context, [run.id])
     return api.only_run()
 
 

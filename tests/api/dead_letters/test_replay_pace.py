@@ -10,11 +10,11 @@ from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import VERBS, deal, died, every_verb, late, on_and_on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
-from timeball.domain.ids import RunId
-from timeball.domain.instants import LATEST, SECOND_MS
-from timeball.domain.job import JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.run import RunState
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import LATEST, SECOND_MS
 
 
 class TestPace:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.api.client import Answer, Api
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Job, JobStatus
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobStatus
 
 PATCH = ("PATCH", "", {"name": "another"})
 PAUSE = ("POST", "/pause", None)

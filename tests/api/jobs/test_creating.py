@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.job import HttpTarget
-from timeball.domain.schedule import At, Cron, Every
+from timeball.domain.model.job import HttpTarget
+from timeball.domain.time.schedule import At, Cron, Every
 from timeball.ports.errors import UnavailableError
 
 # The clock stands at 2026-11-21T09:30:00.250Z, a Saturday.

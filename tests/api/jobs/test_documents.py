@@ -11,10 +11,10 @@ from functions.api.jobs.request import read_job_request
 from functions.api.jobs.spec import never_fires, spec_of
 from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import DAY_MS
-from timeball.domain.job import JobSpec
-from timeball.domain.new_job import new_job
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.domain.time.instants import DAY_MS
 
 KEY = JobKey("acme", "job")
 

@@ -10,10 +10,10 @@ from tests.api.jobs.bad_jobs import BAD_FIELDS
 from tests.api.jobs.changes import PATCH, PAUSE, ask, patch, row
 from tests.api.jobs.patches import BERLIN, PATCHED, REFUSED
 from tests.api.jobs.test_bad_jobs import MALFORMED
-from timeball.domain.ids import JobKey
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.reason import Reason
-from timeball.domain.run import claimed
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import claimed
+from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000
 

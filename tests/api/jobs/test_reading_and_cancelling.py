@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 
 from tests.api.client import NOW, Api
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.ids import JobKey
-from timeball.domain.job import JobStatus
-from timeball.domain.run import RunState, claimed, retrying
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.run import RunState, claimed, retrying
 
 LEASE_MS = 30_000
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Answer, Api
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import JobStatus
-from timeball.domain.run import Run, claimed
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.run import Run, claimed
 from timeball.ports.errors import UnavailableError
 
 

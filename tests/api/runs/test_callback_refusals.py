@@ -8,8 +8,8 @@ import pytest
 from tests.api.client import Api
 from tests.api.jobs.changes import patch
 from tests.api.runs.rows import CALLBACK, LEASE_MS, called, row, say, waiting
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.run import RunState, claimed
+from timeball.domain.model.run import RunState, claimed
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 
 VERBS = ["complete", "fail", "heartbeat"]

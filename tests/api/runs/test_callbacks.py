@@ -6,11 +6,11 @@ import pytest
 
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import CALLBACK, LEASE_MS, called, row, say, waiting
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.instants import DAY_MS, SECOND_MS, format_instant
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, asked_to_stop
-from timeball.engine.attempts import INLINE_BYTES
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, asked_to_stop
+from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
+from timeball.engine.runs.attempts import INLINE_BYTES
 
 
 def read(api: Api, run: Run) -> Any:

@@ -8,12 +8,12 @@ import pytest
 from tests.api.client import NOW, Answer, Api
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row, waiting
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.job import JobStatus
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, claimed, ended, retrying, withdrawn
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, claimed, ended, retrying, withdrawn
+from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.errors import UnavailableError
 
 VERBS = ["retry", "cancel"]

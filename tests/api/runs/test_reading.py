@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Api
-from timeball.domain.attempt import Attempt, Outcome
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, Origin, RunId
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, claimed, ended, retrying
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, claimed, ended, retrying
 
 LEASE_MS = 30_000
 

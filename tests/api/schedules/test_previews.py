@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.stepper import RULE_VERSION
-from timeball.domain.zones import tzdata_version
+from timeball.domain.time.stepper import RULE_VERSION
+from timeball.domain.time.zones import tzdata_version
 
 PATH = "/v1/schedules:preview"
 CRON = {"cronExpression": "30 2 * * *"}

@@ -5,10 +5,10 @@ from itertools import islice
 
 import pytest
 
-from timeball.domain.clock_change import Effect, clock_change
-from timeball.domain.cron import parse_cron
-from timeball.domain.stepper import Gap, Overlap, fires
-from timeball.domain.zones import load_zone
+from timeball.domain.time.clock_change import Effect, clock_change
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.stepper import Gap, Overlap, fires
+from timeball.domain.time.zones import load_zone
 
 MOVED = "moved by the clock change from"
 FORWARD = "the first fire after the clocks went forward on 2026-03-29"

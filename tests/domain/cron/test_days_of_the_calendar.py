@@ -6,10 +6,10 @@ from itertools import islice
 import pytest
 
 from tests.domain.cron import cases, oracle
-from timeball.domain.cron import CronFields, parse_cron
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.stepper import fires
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import CronFields, parse_cron
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.stepper import fires
+from timeball.domain.time.zones import load_zone
 
 SPANS = (
     # Each holds what is special about its years.

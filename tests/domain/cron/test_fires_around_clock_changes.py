@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from tests.domain.cron import cases, oracle
-from timeball.domain.cron import parse_cron
-from timeball.domain.stepper import Gap, Overlap, next_fire
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.zones import load_zone
 
 POLICIES = tuple(product((None, *Gap), (None, *Overlap)))
 FIRST, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)

@@ -10,9 +10,9 @@ from itertools import product
 import pytest
 
 from tests.domain.cron import oracle
-from timeball.domain.cron import parse_cron
-from timeball.domain.stepper import Gap, Overlap, next_fire
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.zones import load_zone
 
 HOUR = timedelta(hours=1)
 CHANGES = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from timeball.domain.cron import parse_cron
-from timeball.domain.errors import InvalidSchedule
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.errors import InvalidSchedule
 
 SAME = (
     # two ways to write one thing

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from timeball.domain.cron import parse_cron
-from timeball.domain.stepper import Gap, Overlap, fires, next_fire
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.stepper import Gap, Overlap, fires, next_fire
+from timeball.domain.time.zones import load_zone
 
 NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH
 

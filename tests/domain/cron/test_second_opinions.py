@@ -10,10 +10,10 @@ from croniter import croniter
 from croniter.croniter import CroniterError
 
 from tests.domain.cron import cases, oracle
-from timeball.domain.cron import parse_cron
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.stepper import fires
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.stepper import fires
+from timeball.domain.time.zones import load_zone
 
 FIRES = 6
 EXPRESSIONS_PER_CHANGE = 12

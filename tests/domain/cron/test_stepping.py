@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.domain.cron import cases
-from timeball.domain.cron import parse_cron
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.stepper import Gap, Overlap, fires, next_fire
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.stepper import Gap, Overlap, fires, next_fire
+from timeball.domain.time.zones import load_zone
 
 ZONES = (*cases.ZONES, "UTC", "Africa/Monrovia", "America/Juneau", "Pacific/Kwajalein", "Asia/Manila")
 YEAR_1800, YEAR_2200 = -5_364_662_400_000, 7_258_118_400_000
@@ -88,6 +88,6 @@ def test_importing_the_stepper_loads_nothing_heavy() -> None:
         "tzdata",
         "zoneinfo",
     }
-    code = "import sys; old = set(sys.modules); import timeball.domain.stepper; print(*set(sys.modules) - old)"
+    code = "import sys; old = set(sys.modules); import timeball.domain.time.stepper; print(*set(sys.modules) - old)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(loaded.stdout.split())

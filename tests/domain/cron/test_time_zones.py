@@ -7,9 +7,9 @@ import pytest
 import tzdata  # type: ignore[import-untyped]
 
 from tests.domain.cron import cases, oracle
-from timeball.domain.errors import InvalidSchedule
-from timeball.domain.tzif import read_changes
-from timeball.domain.zones import load_zone, tzdata_version
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.tzif import read_changes
+from timeball.domain.time.zones import load_zone, tzdata_version
 
 ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = -4_000_000_000, 13_569_000_000

@@ -4,45 +4,45 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import timeball.engine.callback as reporting
-import timeball.engine.trigger as triggering
+import timeball.engine.runs.callback as reporting
+import timeball.engine.runs.trigger as triggering
 from tests.simulation import targets, users
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.callback import heard_of
-from timeball.domain.job import JobSpec
-from timeball.domain.new_job import new_job
-from timeball.domain.run import Run, RunState
-from timeball.engine import dead_letters, manual
-from timeball.engine.callback import Answered, Heard, Word
-from timeball.engine.dead_letters import DeadFilter
-from timeball.engine.submit import Submission, Submitted, submit
-from timeball.engine.trigger import Trigger, Triggered, Triggering, trigger
-from timeball.engine.world import World
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.callback import heard_of
+from timeball.engine.context import Context
+from timeball.engine.runs import dead_letters, manual
+from timeball.engine.runs.callback import Answered, Heard, Word
+from timeball.engine.runs.dead_letters import DeadFilter
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
+from timeball.engine.scheduling.submit import Submission, Submitted, submit
 from timeball.ports.errors import UnavailableError
 
 
 def _a_submission_is_hoped_for(patch: Patch) -> None:
-    def hopeful(world: World, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
+    def hopeful(context: Context, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
         try:
-            return submit(world, specs, now)
+            return submit(context, specs, now)
         except UnavailableError:
-            return [Submitted(Submission.CREATED, new_job(spec, now, world.rules.shards)) for spec in specs]
+            return [Submitted(Submission.CREATED, new_job(spec, now, context.rules.shards)) for spec in specs]
 
     patch.setattr(users, "submit", hopeful)
 
 
 def _a_trigger_is_hoped_for(patch: Patch) -> None:
-    def hopeful(world: World, triggers: Sequence[Trigger]) -> list[Triggered]:
+    def hopeful(context: Context, triggers: Sequence[Trigger]) -> list[Triggered]:
         try:
-            return trigger(world, triggers)
+            return trigger(context, triggers)
         except UnavailableError:
-            return [Triggered(Triggering.STARTED, _as_it_would_be(world, one)) for one in triggers]
+            return [Triggered(Triggering.STARTED, _as_it_would_be(context, one)) for one in triggers]
 
     patch.setattr(users, "trigger", hopeful)
 
 
-def _as_it_would_be(world: World, one: Trigger) -> Run | None:
-    job, now = world.store.jobs.read([one.job])[0], world.clock.now()
+def _as_it_would_be(context: Context, one: Trigger) -> Run | None:
+    job, now = context.store.jobs.read([one.job])[0], context.clock.now()
     return None if job is None else triggering._manual_run(job, one, now, now, None)
 
 
@@ -55,7 +55,9 @@ def _handing_back_what_it_found(verb: str) -> Callable[[Patch], None]:
 
 def _a_replay_has_no_pace(patch: Patch) -> None:
     replay = dead_letters._replay
-    patch.setattr(dead_letters, "_replay", lambda world, runs, ids, _, first: replay(world, runs, ids, 10**6, first))
+    patch.setattr(
+        dead_letters, "_replay", lambda context, runs, ids, _, first: replay(context, runs, ids, 10**6, first)
+    )
 
 
 def _what_died_twice_is_not_listed(patch: Patch) -> None:
@@ -64,8 +66,8 @@ def _what_died_twice_is_not_listed(patch: Patch) -> None:
 
 
 def _a_report_is_thrown_away(patch: Patch) -> None:
-    def report(world: World, words: Sequence[Word]) -> list[Answered]:
-        return [Answered(Heard.DONE, world.store.runs.read([word.run])[0]) for word in words]
+    def report(context: Context, words: Sequence[Word]) -> list[Answered]:
+        return [Answered(Heard.DONE, context.store.runs.read([word.run])[0]) for word in words]
 
     patch.setattr(targets, "report", report)
 

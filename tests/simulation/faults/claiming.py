@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import timeball.engine.claim as claims
+import timeball.engine.execution.claim as claims
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.instants import LATEST
-from timeball.domain.job import Job
-from timeball.domain.run import Run, RunState, claimed
-from timeball.engine import waves
-from timeball.engine.held import Held
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run, RunState, claimed
+from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.time.instants import LATEST
+from timeball.engine.execution import waves
+from timeball.engine.execution.in_flight import InFlight
 
 _Decide = Callable[[Run | None, Job | None, int, ClaimRules], Decision]
 
@@ -81,7 +81,7 @@ def _claims_as_soon_as_the_message_comes(patch: Patch) -> None:
 
 
 def _a_call_leaves_after_its_lease(patch: Patch) -> None:
-    patch.setattr(Held, "stop_at", lambda *_: LATEST)
+    patch.setattr(InFlight, "stop_at", lambda *_: LATEST)
 
 
 def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import timeball.engine.dispatch as dispatching
-import timeball.engine.resend as resending
-import timeball.engine.scan as scanning
-import timeball.engine.trigger as triggering
+import timeball.engine.runs.due_runs as resending
+import timeball.engine.runs.trigger as triggering
+import timeball.engine.scanning.scan as scanning
+import timeball.engine.scheduling.dispatch as dispatching
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.job import Job, advanced, looked_at, with_spec
-from timeball.domain.ledger import met, planned_row
-from timeball.domain.planner import SkippedRange
-from timeball.domain.run import Run, RunState
-from timeball.engine.world import World
+from timeball.domain.model.job import Job, advanced, looked_at, with_spec
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.ledger import met, planned_row
+from timeball.domain.policy.planner import SkippedRange
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
@@ -22,9 +22,9 @@ from timeball.ports.rows import Swap
 def _advance_before_send(patch: Patch) -> None:
     send, advance = dispatching._send, dispatching._advance
 
-    def swapped(world: World, writings: Any, now: int) -> None:
-        advance(world, writings, now)
-        send(world, writings, now)
+    def swapped(context: Context, writings: Any, now: int) -> None:
+        advance(context, writings, now)
+        send(context, writings, now)
 
     patch.setattr(dispatching, "_send", swapped)
     patch.setattr(dispatching, "_advance", lambda *_: None)
@@ -33,10 +33,10 @@ def _advance_before_send(patch: Patch) -> None:
 def _advance_before_insert(patch: Patch) -> None:
     insert, advance = dispatching._insert, dispatching._advance
 
-    def late(world: World, planned: Sequence[Any], now: int) -> list[Any]:
-        rows = [planned_row(job, one, now, now + world.rules.lookahead_ms) for job, one in planned]
-        advance(world, [dispatching._Writing(job, row) for (job, _), row in zip(planned, rows, strict=True)], now)
-        return insert(world, planned, now)
+    def late(context: Context, planned: Sequence[Any], now: int) -> list[Any]:
+        rows = [planned_row(job, one, now, now + context.rules.lookahead_ms) for job, one in planned]
+        advance(context, [dispatching._Writing(job, row) for (job, _), row in zip(planned, rows, strict=True)], now)
+        return insert(context, planned, now)
 
     patch.setattr(dispatching, "_insert", late)
     patch.setattr(dispatching, "_advance", lambda *_: None)
@@ -49,7 +49,7 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
     """
 
     def apply(patch: Patch) -> None:
-        def advance(world: World, writings: Sequence[Any], now: int) -> None:
+        def advance(context: Context, writings: Sequence[Any], now: int) -> None:
             for writing in writings:
                 if writing.row is None:
                     continue
@@ -61,7 +61,7 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
                         return None
                     return replace(standing, next_fire_at=moved.next_fire_at, due_at=moved.due_at)
 
-                row = overwrite_job(world, read.key, after, now)
+                row = overwrite_job(context, read.key, after, now)
                 writing.has_moved = row is not None
                 writing.job = read if row is None else with_spec(row, work=read.spec.work)
 
@@ -73,8 +73,8 @@ def _advancing_where(may_advance: Callable[[Job, Job], bool]) -> Callable[[Patch
 def _a_refused_insert_is_not_sent_again(patch: Patch) -> None:
     send = dispatching._send
 
-    def sending(world: World, writings: Sequence[Any], now: int) -> None:
-        send(world, [one for one in writings if one.row is not None and one.row.created_at == now], now)
+    def sending(context: Context, writings: Sequence[Any], now: int) -> None:
+        send(context, [one for one in writings if one.row is not None and one.row.created_at == now], now)
 
     patch.setattr(dispatching, "_send", sending)
 
@@ -83,8 +83,8 @@ def _a_plan_goes_on_behind_its_own_row(patch: Patch) -> None:
     """Whatever stands there: it counts what it planned, and ends where it planned to."""
     insert = dispatching._insert
 
-    def blindly(world: World, planned: Sequence[Any], now: int) -> list[Any]:
-        writings = insert(world, planned, now)
+    def blindly(context: Context, planned: Sequence[Any], now: int) -> list[Any]:
+        writings = insert(context, planned, now)
         for writing, (job, one) in zip(writings, planned, strict=True):
             if writing.row is not None and writing.row.is_terminal and isinstance(one, SkippedRange):
                 writing.row = planned_row(job, one, now, now)
@@ -109,8 +109,8 @@ def _no_plan_revives_a_run(patch: Patch) -> None:
     def dead(standing: Run, planned: Run, now: int) -> Run:
         return standing if standing.is_superseded else met(standing, planned, now)
 
-    def going_on(world: World, planned: Sequence[Any], now: int) -> list[Any]:
-        writings = insert(world, planned, now)
+    def going_on(context: Context, planned: Sequence[Any], now: int) -> list[Any]:
+        writings = insert(context, planned, now)
         for writing, (job, one) in zip(writings, planned, strict=True):
             writing.row = writing.row or planned_row(job, one, now, 0)
         return writings
@@ -126,15 +126,15 @@ def _a_run_by_hand_is_inserted_without_a_due_key(patch: Patch) -> None:
 
 
 def _a_retry_leaves_the_index_before_it_is_sent(patch: Patch) -> None:
-    def swapped(world: World, runs: Sequence[Run]) -> int:
-        now = world.clock.now()
+    def swapped(context: Context, runs: Sequence[Run]) -> int:
+        now = context.clock.now()
         waiting = [run for run in runs if run.state in (RunState.RETRYING, RunState.QUEUED)]
         others = [run for run in runs if run not in waiting]
-        done = world.store.runs.swap([Swap(run, resending._after_send(run)) for run in waiting], now)
+        done = context.store.runs.swap([Swap(run, resending._after_send(run)) for run in waiting], now)
         dispatches = [Dispatch(run.id, run.priority, run.not_before) for run in waiting]
         if dispatches:
-            world.queue.send(dispatches, now)
-        return len(done) + (resending.resend(world, others) if others else 0)
+            context.queue.send(dispatches, now)
+        return len(done) + (resending.resend(context, others) if others else 0)
 
     patch.setattr(scanning, "resend", swapped)
 

@@ -6,23 +6,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import timeball.engine.callback as reporting
-import timeball.engine.finish as finishing
-import timeball.engine.on_run_end as ending
-import timeball.engine.reconcile_messages as reconciling
-import timeball.engine.resend as resending
+import timeball.engine.execution.finish as finishing
+import timeball.engine.runs.callback as reporting
+import timeball.engine.runs.due_runs as resending
+import timeball.engine.runs.on_run_end as ending
+import timeball.engine.runs.reconcile_messages as reconciling
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
-from timeball.domain.attempt import Attempt
-from timeball.domain.effects import Conclusion
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import RunId
-from timeball.domain.job import Job, guarded
-from timeball.domain.outcome import after_attempt
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, ended
-from timeball.engine import manual
-from timeball.engine.on_run_end import conclude, on_run_end
-from timeball.engine.world import World
+from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job, locked
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.policy.effects import Conclusion
+from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.context import Context
+from timeball.engine.runs import manual
+from timeball.engine.runs.on_run_end import conclude, on_run_end
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_queue import MemoryQueue
@@ -39,11 +39,11 @@ def _effects_are_left_out(patch: Patch) -> None:
 
 def _the_message_goes_before_the_effects(patch: Patch) -> None:
     def whatever_comes_of_it(
-        world: World, changes: Sequence[tuple[Swap[Run], Job | None]], now: int
+        context: Context, changes: Sequence[tuple[Swap[Run], Job | None]], now: int
     ) -> list[Swapped[Run]]:
-        swapped = world.store.runs.swap([swap for swap, _ in changes], now)
+        swapped = context.store.runs.swap([swap for swap, _ in changes], now)
         with suppress(UnavailableError):
-            on_run_end(world, [(one.row, job) for one, (_, job) in zip(swapped, changes, strict=True) if one.row])
+            on_run_end(context, [(one.row, job) for one, (_, job) in zip(swapped, changes, strict=True) if one.row])
         return swapped
 
     patch.setattr(finishing, "change_runs", whatever_comes_of_it)
@@ -73,15 +73,15 @@ def _the_due_key_is_dropped(patch: Patch) -> None:
 def _a_retry_frees_the_guard(patch: Patch) -> None:
     write = finishing._write
 
-    def writing(world: World, *args: Any) -> list[Run | None]:
-        rows = write(world, *args)
+    def writing(context: Context, *args: Any) -> list[Run | None]:
+        rows = write(context, *args)
         for row in rows:
             if row is not None and row.state is RunState.RETRYING:
-                overwrite_job(world, row.id.job, partial(freed, row.id), world.clock.now())
+                overwrite_job(context, row.id.job, partial(freed, row.id), context.clock.now())
         return rows
 
     def freed(run: RunId, job: Job) -> Job | None:
-        return guarded(job, None, job.parked) if job.holder == run else None
+        return locked(job, None, job.parked) if job.holder == run else None
 
     patch.setattr(finishing, "_write", writing)
 
@@ -90,10 +90,10 @@ def _concluding(change: Any) -> Any:
     """Conclude as the change of a conclusion and of its job, as it stands, has it; None of it: not at all."""
 
     def apply(patch: Patch) -> None:
-        def concluding(world: World, conclusions: Sequence[Conclusion]) -> None:
-            jobs = world.store.jobs.read([one.job for one in conclusions])
+        def concluding(context: Context, conclusions: Sequence[Conclusion]) -> None:
+            jobs = context.store.jobs.read([one.job for one in conclusions])
             changed = [change(one, job) for one, job in zip(conclusions, jobs, strict=True) if job is not None]
-            conclude(world, [one for one in changed if one is not None])
+            conclude(context, [one for one in changed if one is not None])
 
         patch.setattr(ending, "conclude", concluding)
 
@@ -110,13 +110,13 @@ def _not_while_it_is_paused(conclusion: Conclusion, job: Job) -> Conclusion | No
 
 
 def _whatever_its_status_is(patch: Patch) -> None:
-    def concluding(world: World, conclusions: Sequence[Conclusion]) -> None:
+    def concluding(context: Context, conclusions: Sequence[Conclusion]) -> None:
         for one in conclusions:
 
             def after(job: Job, one: Conclusion = one) -> Job | None:
                 return replace(job, status=one.status, due_at=None) if job.final_fire_at == one.fire_at else None
 
-            overwrite_job(world, one.job, after, one.at)
+            overwrite_job(context, one.job, after, one.at)
 
     patch.setattr(ending, "conclude", concluding)
 
@@ -124,9 +124,9 @@ def _whatever_its_status_is(patch: Patch) -> None:
 def _a_dead_letter_fails_what_is_running(patch: Patch) -> None:
     without_message = reconciling._without_message
 
-    def failing(run: Run, job: Job | None, now: int, world: World) -> Run | None:
+    def failing(run: Run, job: Job | None, now: int, context: Context) -> Run | None:
         if run.state is not RunState.RUNNING:
-            return without_message(run, job, now, world)
+            return without_message(run, job, now, context)
         return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
 
     patch.setattr(reconciling, "_without_message", failing)

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import timeball.engine.guard as guarding
-import timeball.engine.on_run_end as ending
-import timeball.engine.settle as settling
+import timeball.engine.changes.reconcile as settling
+import timeball.engine.runs.on_run_end as ending
+import timeball.engine.runs.overlap_lock as guarding
 from tests.simulation.faults.patching import Fault, Patch, Through, overwrite_job
-from timeball.domain.effects import Effect, Release, effects
-from timeball.domain.ids import RunId
-from timeball.domain.job import Job, guarded
-from timeball.domain.run import Run
-from timeball.engine.world import World
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job, locked
+from timeball.domain.model.run import Run
+from timeball.domain.policy.effects import Effect, Release, effects
+from timeball.engine.context import Context
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap, Swapped
 
@@ -20,16 +20,16 @@ from timeball.ports.rows import Swap, Swapped
 def _the_guard_is_released_before_the_send(patch: Patch) -> None:
     release = guarding.release
 
-    def releasing(world: World, runs: Sequence[RunId]) -> None:
+    def releasing(context: Context, runs: Sequence[RunId]) -> None:
         waiting: list[Dispatch] = []
 
         def later(dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG001
             waiting.extend(dispatches)
             return [True] * len(dispatches)
 
-        release(replace(world, queue=cast("Any", Through(world.queue, send=later))), runs)
+        release(replace(context, queue=cast("Any", Through(context.queue, send=later))), runs)
         if waiting:
-            world.queue.send(waiting, world.clock.now())
+            context.queue.send(waiting, context.clock.now())
 
     patch.setattr(ending, "release", releasing)
     patch.setattr(settling, "release", releasing)
@@ -39,16 +39,16 @@ def _parks_whoever_holds(patch: Patch) -> None:
     """The holder condition is the revision of the job's row: a run is parked on the row as it stands."""
     admit = guarding._admit_one_each
 
-    def admitting(world: World, *args: Any) -> None:
+    def admitting(context: Context, *args: Any) -> None:
         def swapping(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-            answers = world.store.jobs.swap(swaps, now)
+            answers = context.store.jobs.swap(swaps, now)
             return [
-                _parked_anyway(world, swap, now) if not answer.done and _parks(swap) else answer
+                _parked_anyway(context, swap, now) if not answer.done and _parks(swap) else answer
                 for swap, answer in zip(swaps, answers, strict=True)
             ]
 
-        jobs = cast("Any", Through(world.store.jobs, swap=swapping))
-        admit(replace(world, store=replace(world.store, jobs=jobs)), *args)
+        jobs = cast("Any", Through(context.store.jobs, swap=swapping))
+        admit(replace(context, store=replace(context.store, jobs=jobs)), *args)
 
     patch.setattr(guarding, "_admit_one_each", admitting)
 
@@ -57,8 +57,8 @@ def _parks(swap: Swap[Job]) -> bool:
     return swap.after.holder == swap.before.holder and swap.after.parked not in (None, swap.before.parked)
 
 
-def _parked_anyway(world: World, swap: Swap[Job], now: int) -> Swapped[Job]:
-    row = overwrite_job(world, swap.before.key, lambda job: guarded(job, job.holder, swap.after.parked), now)
+def _parked_anyway(context: Context, swap: Swap[Job], now: int) -> Swapped[Job]:
+    row = overwrite_job(context, swap.before.key, lambda job: locked(job, job.holder, swap.after.parked), now)
     return Swapped(row is not None, row)
 
 

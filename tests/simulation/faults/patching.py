@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Job
-from timeball.engine.world import World
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.engine.context import Context
 from timeball.ports.rows import Swap
 
 Patch = pytest.MonkeyPatch
@@ -42,13 +42,13 @@ class Through:
         return getattr(self._inner, name)
 
 
-def overwrite_job(world: World, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
+def overwrite_job(context: Context, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
     """Write a job whatever it has become meanwhile, as an update without a condition would; None of it: do not."""
     while True:
-        standing = world.store.jobs.read([key])[0]
+        standing = context.store.jobs.read([key])[0]
         after = None if standing is None else change(standing)
         if standing is None or after is None:
             return None
-        swapped = world.store.jobs.swap([Swap(standing, after)], now)[0]
+        swapped = context.store.jobs.swap([Swap(standing, after)], now)[0]
         if swapped.done:
             return swapped.row

@@ -3,20 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-import timeball.domain.change as rules
-import timeball.engine.change as changing
-import timeball.engine.claim as claims
-import timeball.engine.scan as scanning
-import timeball.engine.settle as settling
+import timeball.domain.policy.change as rules
+import timeball.engine.changes.change as changing
+import timeball.engine.changes.reconcile as settling
+import timeball.engine.execution.claim as claims
+import timeball.engine.scanning.scan as scanning
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.guarantor import Guarantor
-from timeball.domain.ids import JobKey, Origin
-from timeball.domain.job import Intent, Job, JobStatus, settled
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState, superseded
-from timeball.domain.schedule import is_occurrence
-from timeball.engine.world import World
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Intent, Job, JobStatus, settled
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, superseded
+from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.time.schedule import is_occurrence
+from timeball.engine.context import Context
 
 
 def _live_runs_are_not_settled(patch: Patch) -> None:
@@ -27,12 +27,12 @@ def _a_cancel_writes_the_job_only(patch: Patch) -> None:
     """The claim ends what comes to it of a cancelled job; nothing comes of what is withdrawn, or was never inserted."""
     aligned, refuse = settling._aligned, settling._close
 
-    def aligning(world: World, job: Job, run: Run, now: int) -> Run | None:
-        return None if job.status is JobStatus.CANCELLED else aligned(world, job, run, now)
+    def aligning(context: Context, job: Job, run: Run, now: int) -> Run | None:
+        return None if job.status is JobStatus.CANCELLED else aligned(context, job, run, now)
 
-    def refusing(world: World, job: Job, *args: Any) -> None:
+    def refusing(context: Context, job: Job, *args: Any) -> None:
         if job.status is not JobStatus.CANCELLED:
-            refuse(world, job, *args)
+            refuse(context, job, *args)
 
     patch.setattr(settling, "_aligned", aligning)
     patch.setattr(settling, "_close", refusing)
@@ -56,9 +56,9 @@ def _no_fence_against_late_inserts(patch: Patch) -> None:
 def _no_closing_row_where_the_new_schedule_has_the_fire(patch: Patch) -> None:
     close = settling._close
 
-    def sparing(world: World, job: Job, intent: Intent, now: int) -> None:
+    def sparing(context: Context, job: Job, intent: Intent, now: int) -> None:
         if intent.next_fire_at is None or not is_occurrence(job.spec.schedule, intent.next_fire_at):
-            close(world, job, intent, now)
+            close(context, job, intent, now)
 
     patch.setattr(settling, "_close", sparing)
 
@@ -85,10 +85,10 @@ def _no_intent(patch: Patch) -> None:
 
         return changed
 
-    settle = settling.settle
+    reconcile = settling.reconcile
 
-    def settling_from_memory(world: World, jobs: list[Job]) -> Any:
-        return settle(world, [replace(job, intent=asked.get(job.key)) for job in jobs])
+    def settling_from_memory(context: Context, jobs: list[Job]) -> Any:
+        return reconcile(context, [replace(job, intent=asked.get(job.key)) for job in jobs])
 
     for name in ("_cancel", "_pause", "_resume", "revised"):
         patch.setattr(changing, name, silently(getattr(changing, name)))
@@ -103,8 +103,8 @@ def _withdraws_without_the_stamp(patch: Patch) -> None:
     """A run's revision keeps nothing here: who is refused reads the run again, and decides by the job that it knows."""
     aligned = settling._aligned
 
-    def whatever_its_stamp_is(world: World, job: Job, run: Run, now: int) -> Run | None:
-        after = aligned(world, job, replace(run, stamp=min(run.stamp, job.schedule_version)), now)
+    def whatever_its_stamp_is(context: Context, job: Job, run: Run, now: int) -> Run | None:
+        after = aligned(context, job, replace(run, stamp=min(run.stamp, job.schedule_version)), now)
         return after and replace(after, stamp=max(after.stamp, run.stamp))
 
     patch.setattr(settling, "_aligned", whatever_its_stamp_is)
@@ -120,10 +120,10 @@ def _supersedes_by_stamp(patch: Patch) -> None:
         waits = run.state in (RunState.QUEUED, RunState.WITHDRAWN)
         return waits and job.status is not JobStatus.CANCELLED and run.stamp < job.schedule_version
 
-    def by_stamp(world: World, job: Job, run: Run, now: int) -> Run | None:
+    def by_stamp(context: Context, job: Job, run: Run, now: int) -> Run | None:
         if is_old(run, job):
             return superseded(run, job.schedule_version, now, Guarantor.OWNER)
-        return aligned(world, job, run, now)
+        return aligned(context, job, run, now)
 
     def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
         if is_old(run, job) and run is not None and run.state is RunState.QUEUED:

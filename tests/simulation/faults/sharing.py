@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import timeball.engine.scan as scanning
-import timeball.engine.slots as sharing
+import timeball.engine.backfills.slots as sharing
+import timeball.engine.scanning.scan as scanning
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.backfill import Backfill
-from timeball.domain.ids import BackfillKey
-from timeball.domain.slots import Slots, allot
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfills.slots import Slots, allot
+from timeball.domain.model.ids import BackfillKey
 
 
 def _whoever_asks_gets_a_slot(patch: Patch) -> None:

@@ -4,20 +4,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import tests.simulation.world as targets
-import timeball.domain.claim as deciding
-import timeball.domain.outcome as outcomes
-import timeball.domain.retry as retries
-import timeball.engine.claim as claims
+import tests.simulation.simulated_aws as targets
+import timeball.domain.policy.claim as deciding
+import timeball.domain.policy.outcome as outcomes
+import timeball.domain.policy.retry as retries
+import timeball.engine.execution.claim as claims
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.attempt import Outcome
-from timeball.domain.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.job import Guarantee, Job, with_spec
-from timeball.domain.outcome import lost_attempt
-from timeball.domain.reason import Reason
-from timeball.domain.retry import RetryDecision, RetryPolicy, decide_retry, exhausted
-from timeball.domain.run import Run, RunState, claimed
-from timeball.domain.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.job import Guarantee, Job, with_spec
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, claimed
+from timeball.domain.model.verdict import Accepted, Failed, Succeeded
+from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.policy.outcome import lost_attempt
+from timeball.domain.policy.retry import RetryDecision, decide_retry, exhausted
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 

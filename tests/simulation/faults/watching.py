@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import timeball.engine.send as sending
-import timeball.engine.watch as watching
+import timeball.engine.runs.send as sending
+import timeball.engine.runs.watch as watching
 from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.watch import Finding, find
+from timeball.domain.policy.watch import Finding, find
 
 
 def _nobody_watches_what_is_sent(patch: Patch) -> None:

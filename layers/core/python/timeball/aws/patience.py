@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:

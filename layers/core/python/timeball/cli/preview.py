@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from timeball.cli.usage import Options, UsageError
-from timeball.domain.cron import parse_cron
-from timeball.domain.durations import LONGEST_PERIOD_SECONDS, parse_duration
-from timeball.domain.instants import SECOND_MS, format_instant, parse_instant
-from timeball.domain.preview import Fire, preview
-from timeball.domain.schedule import Cron, Every, Schedule
-from timeball.domain.stepper import Gap, Overlap
-from timeball.domain.zones import load_zone
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
+from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.preview import Fire, preview
+from timeball.domain.time.schedule import Cron, Every, Schedule
+from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.zones import load_zone
 
 _MAX_COUNT: Final = 1000
 _MAX_DIGITS: Final = 18

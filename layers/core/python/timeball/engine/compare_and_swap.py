@@ -6,7 +6,7 @@ What is to be is a pure function's, asked anew for each row that stands: nothing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from timeball.engine.world import World
+from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Row, Rows, Swap
 
@@ -16,7 +16,7 @@ TRIES = 10
 
 
 def compare_and_swap(
-    world: World,
+    context: Context,
     rows: Rows[Key, Row],
     change: Callable[[Key, Row | None], Row | None],
     keys: Sequence[Key],
@@ -36,15 +36,15 @@ def compare_and_swap(
         wanted = {key: after for key in waiting if (after := change(key, standing[key])) not in (None, standing[key])}
         if not wanted:
             return [standing[key] for key in keys]
-        waiting = _write(world, rows, standing, wanted)
+        waiting = _write(context, rows, standing, wanted)
     raise ContendedError(f"{', '.join(map(str, waiting))} kept changing")
 
 
 def _write(
-    world: World, rows: Rows[Key, Row], standing: dict[Key, Row | None], wanted: Mapping[Key, Row | None]
+    context: Context, rows: Rows[Key, Row], standing: dict[Key, Row | None], wanted: Mapping[Key, Row | None]
 ) -> list[Key]:
     """Write what is wanted, and note what then stands; return the keys of which something else does."""
-    now = world.clock.now()
+    now = context.clock.now()
     swaps = {key: Swap(row, after) for key, after in wanted.items() if after and (row := standing[key])}
     new = {key: after for key, after in wanted.items() if after and not standing[key]}
     refused: list[Key] = []

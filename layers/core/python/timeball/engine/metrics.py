@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from timeball.domain.attempt import Outcome
-from timeball.domain.ids import JobKey, Origin
-from timeball.domain.instants import format_instant
-from timeball.domain.reason import Reason
-from timeball.domain.run import Run, RunState
-from timeball.engine.world import World
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import format_instant
+from timeball.engine.context import Context
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
 """Of each: its unit, what it says, and what its dimension `reason` holds."""
 
 
-def skipped(world: World, job: JobKey, reason: Reason, count: int, fire_at: int) -> None:
+def skipped(context: Context, job: JobKey, reason: Reason, count: int, fire_at: int) -> None:
     """Tell that so many fires of a job, from `fire_at` on, were skipped, by the word that stands in the ledger too."""
     log.info(
         "skipped",
@@ -55,17 +55,17 @@ def skipped(world: World, job: JobKey, reason: Reason, count: int, fire_at: int)
             "fire_time": format_instant(fire_at),
         },
     )
-    world.telemetry.count(Metric.FIRES_SKIPPED, count, reason.value)
+    context.telemetry.count(Metric.FIRES_SKIPPED, count, reason.value)
 
 
-def moved(world: World, done: Sequence[Swap[Run]]) -> None:
+def moved(context: Context, done: Sequence[Swap[Run]]) -> None:
     """Tell of what was written about runs: how late they started, and which were tried again or died, and why."""
     late = [late_ms for swap in done if (late_ms := _lateness_ms(swap.before, swap.after)) is not None]
     if late:
-        world.telemetry.time(Metric.LATENESS, late)
+        context.telemetry.time(Metric.LATENESS, late)
     counted = Counter(found for swap in done if (found := _counted(swap.before, swap.after)) is not None)
     for (metric, reason), count in counted.items():
-        world.telemetry.count(metric, count, reason)
+        context.telemetry.count(metric, count, reason)
 
 
 def _lateness_ms(before: Run, after: Run) -> int | None:

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.ids import BackfillKey, JobKey
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.ports.rows import Rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.ids import BackfillKey, JobKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 
 Owned = JobKey | RunId | BackfillKey
 """What may stand in the due index."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.effects import Conclusion
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Job
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.domain.policy.effects import Conclusion
 from timeball.ports.rows import Rows
 
 

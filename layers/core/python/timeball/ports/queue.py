@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.ids import RunId
+from timeball.domain.model.ids import RunId
 
 
 @dataclass(frozen=True)

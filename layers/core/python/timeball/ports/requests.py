@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from timeball.domain.ids import JobKey
+from timeball.domain.model.ids import JobKey
 
 
 class Requests(Protocol):

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.evolve import evolve
-from timeball.domain.host import Host
-from timeball.domain.job import Job
-from timeball.domain.run import Run
-from timeball.domain.slots import Slots
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
+from timeball.domain.policy.circuit_breaker import Host
 
 Row = TypeVar("Row", Job, Run, Backfill, Host, Slots)
 Key_contra = TypeVar("Key_contra", contravariant=True)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.instants import LATEST
-from timeball.domain.run import Run, RunState
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import LATEST
 from timeball.ports.rows import Rows
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from timeball.domain.host import Host, HostKey
-from timeball.domain.slots import Slots
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
 from timeball.ports.due_index import DueIndex

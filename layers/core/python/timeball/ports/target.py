@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.ids import RunId
-from timeball.domain.job import Work
-from timeball.domain.verdict import Verdict
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Work
+from timeball.domain.model.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from timeball.domain.tenant import KeyHolder, Tenant
+from timeball.domain.model.tenant import KeyHolder, Tenant
 
 
 class Tenants(Protocol):

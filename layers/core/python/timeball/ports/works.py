@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.ids import JobKey
-from timeball.domain.job import Work
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Work
 
 
 class Works(Protocol):

@@ -2,7 +2,7 @@
 
 from operator import itemgetter
 
-from timeball.domain.instants import DAY_MS
+from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 
 

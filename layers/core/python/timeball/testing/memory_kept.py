@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Sequence
 from functools import partial
 
-from timeball.domain.attempt import Attempt
-from timeball.domain.ids import JobKey, RunId
-from timeball.domain.job import Work
+from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import Work
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_rows import Memory

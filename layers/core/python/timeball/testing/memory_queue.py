@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.ids import RunId
-from timeball.domain.instants import SECOND_MS
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.queue import Delivery, Dispatch, Watch
 
 MAX_RECEIVES = 10

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.job import Job
-from timeball.domain.run import Run
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Row, Swap, Swapped
 from timeball.testing.memory_index import Buckets

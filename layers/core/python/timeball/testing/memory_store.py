@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.effects import Conclusion
-from timeball.domain.evolve import evolve
-from timeball.domain.host import Host, HostKey
-from timeball.domain.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.instants import LATEST
-from timeball.domain.job import Job, Work, with_spec
-from timeball.domain.run import Run
-from timeball.domain.slots import Slots
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.run import Run
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.effects import Conclusion
+from timeball.domain.time.instants import LATEST
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery

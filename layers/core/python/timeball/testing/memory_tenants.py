@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from timeball.domain.tenant import KeyHolder, Tenant
+from timeball.domain.model.tenant import KeyHolder, Tenant
 
 _Row = TypeVar("_Row")
 

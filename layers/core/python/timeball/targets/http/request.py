@@ -9,8 +9,8 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from timeball import __version__
-from timeball.domain.instants import SECOND_MS, format_instant
-from timeball.domain.job import HttpTarget
+from timeball.domain.model.job import HttpTarget
+from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

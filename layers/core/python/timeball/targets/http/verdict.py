@@ -5,9 +5,9 @@ from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from timeball.domain.instants import SECOND_MS
-from timeball.domain.retry import Cause
-from timeball.domain.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.policies import Cause
+from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.target import Answer, Call
 
 ACCEPTED = 202

@@ -1,0 +1,1 @@
+"""The store's collections over DynamoDB."""

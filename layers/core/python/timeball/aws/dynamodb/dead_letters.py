@@ -1,0 +1,51 @@
+"""The dead letters of a tenant, as the listing index names them: by when they died, over all of its shards.
+
+The index lags, and may name a run too long; whoever asks reads the rows. Runs that died in the same millisecond are
+told apart by their identity, so all of them are read before a page ends among them.
+"""
+
+from collections.abc import Iterator
+
+from timeball.aws.dynamodb.table.keys import dead_partition, owner_of_row
+from timeball.aws.dynamodb.table.queries import Reader
+from timeball.domain.model.ids import RunId
+from timeball.ports.runs import DeadQuery
+
+_Dead = tuple[int, RunId]
+
+
+class DeadLetters:
+    """The dead letters of one table."""
+
+    def __init__(self, reader: Reader, list_shards: int) -> None:
+        self._reader, self._list_shards = reader, list_shards
+
+    def page(self, query: DeadQuery) -> list[_Dead]:
+        """Return a page."""
+        found = [one for shard in range(self._list_shards) for one in self._of_shard(query, shard)]
+        return sorted(found, reverse=not query.oldest_first)[: query.limit]
+
+    def _of_shard(self, query: DeadQuery, shard: int) -> list[_Dead]:
+        """Return enough of one shard: a page of it, and all that died in the same millisecond as its last."""
+        found: list[_Dead] = []
+        for one in self._from_position(query, shard):
+            if len(found) >= query.limit and one[0] != found[-1][0]:
+                break
+            found.append(one)
+        return found
+
+    def _from_position(self, query: DeadQuery, shard: int) -> Iterator[_Dead]:
+        first_at, last_at = query.from_at, query.to_at
+        if query.after is not None and query.oldest_first:
+            first_at = max(first_at, query.after[0])
+        elif query.after is not None:
+            last_at = min(last_at, query.after[0])
+        if first_at > last_at:
+            return
+        partition = dead_partition(query.tenant, shard)
+        for row in self._reader.listing(partition, first_at, last_at, query.limit + 1, forward=query.oldest_first):
+            run = owner_of_row(row["pk"], row["sk"])
+            if isinstance(run, RunId):
+                one = (row["listed_at"], run)
+                if query.after is None or (one > query.after if query.oldest_first else one < query.after):
+                    yield one

@@ -1,0 +1,69 @@
+"""The jobs over DynamoDB. Work that is too large for a job's row stands beside it, written before it is named."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from timeball.aws.dynamodb.conclusions import Conclusions
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import job_key
+from timeball.aws.dynamodb.table.mapper import to_job, work_fields
+from timeball.aws.dynamodb.works import DynamoWorks
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, with_spec
+from timeball.domain.policy.effects import Conclusion
+from timeball.ports.rows import Swap, Swapped
+
+
+class DynamoJobs(DynamoRows[JobKey, Job]):
+    """The jobs of one table."""
+
+    def __init__(self, table: Table, works: DynamoWorks) -> None:
+        super().__init__(table, Kind(job_key, table.mapper.of_job, _bare, frozenset({"work", "work_digest"})))
+        self._works, self._conclusions = works, Conclusions(table)
+
+    def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
+        """Insert each job that is not there; its work first, if that stands in a row of its own."""
+        self._works.place(rows)
+        return super().insert(rows, now)
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        """Return each job, with its work if that was asked for."""
+        if not with_work:
+            return super().read(keys, strong=strong)
+        found = self._table.reader.get([job_key(key) for key in keys], strong=strong)
+        named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
+        works = dict(zip(named, self._works.read(list(named.items())), strict=True))
+        jobs = [to_job(row) if row else None for row in found]
+        return [with_spec(job, work=works[job.key]) if job and job.key in works else job for job in jobs]
+
+    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        """Change each job's row if it has the revision that was read; a new work stands before the row names it."""
+        swaps = [swap if _brings_work(swap) else Swap(_without(swap.before), _without(swap.after)) for swap in swaps]
+        self._works.place([swap.after for swap in swaps])
+        answers = super().swap(swaps, now)
+        unnamed = [
+            (swap.before.key, str(before["work_digest"]))
+            for swap, answer in zip(swaps, answers, strict=True)
+            if answer.done
+            and "work_digest" in (before := work_fields(swap.before.spec.work))
+            and before != work_fields(swap.after.spec.work)
+        ]
+        if unnamed:
+            self._works.forget(unnamed, now)
+        return [Swapped(answer.done, answer.row and _without(answer.row)) for answer in answers]
+
+    def conclude(self, conclusions: Sequence[Conclusion]) -> list[bool]:
+        """Give each job its final status, if it is open for it and the fire is its final one."""
+        return self._conclusions.apply(conclusions)
+
+
+def _brings_work(swap: Swap[Job]) -> bool:
+    return swap.before.spec.work is not None and swap.after.spec.work not in (None, swap.before.spec.work)
+
+
+def _bare(row: dict[str, Any]) -> Job:
+    return _without(to_job(row))
+
+
+def _without(job: Job) -> Job:
+    return with_spec(job, work=None)

@@ -1,0 +1,52 @@
+"""The runs over DynamoDB: a job's ledger is a range of its item collection, in the order of the fires."""
+
+from collections.abc import Iterator, Sequence
+
+from timeball.aws.dynamodb.dead_letters import DeadLetters
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import LAST, job_key, owner_of_row, run_bound, run_key
+from timeball.aws.dynamodb.table.mapper import to_run
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.run import LIVE, Run
+from timeball.domain.time.instants import LATEST
+from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
+
+_MAX_EXAMINED = 1_000
+
+
+class DynamoRuns(DynamoRows[RunId, Run]):
+    """The runs of one table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table, Kind(run_key, table.mapper.of_run, to_run))
+        self._dead_letters = DeadLetters(table.reader, table.mapper.list_shards)
+
+    def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
+        """Return the schedule's runs whose fire time lies within."""
+        return [run for run in self._range(job, first_at, last_at) if run.id.origin is Origin.SCHEDULE]
+
+    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
+        """Return the job's runs that are not over."""
+        return list(self._range(job, max(since_at, 0), through_at, [state.value for state in LIVE]))
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page, newest first; under a filter it may be short, as it examines 1,000 rows at most."""
+        rows, last = self._table.reader.page(
+            job_key(query.job)["pk"],
+            run_bound(query.from_at or 0),
+            run_bound(10**15 - 1 if query.to_at is None else query.to_at) + LAST,
+            limit=query.limit,
+            states=[state.value for state in query.states],
+            after=run_key(query.before) if query.before else None,
+            examine=_MAX_EXAMINED,
+        )
+        following = owner_of_row(last["pk"], last["sk"]) if last else None
+        return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
+
+    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+        """Return what the listing index names as dead letters."""
+        return self._dead_letters.page(query)
+
+    def _range(self, job: JobKey, first_at: int, last_at: int, states: Sequence[str] = ()) -> Iterator[Run]:
+        rows = self._table.reader.between(job_key(job)["pk"], run_bound(first_at), run_bound(last_at) + LAST, states)
+        return map(to_run, rows)

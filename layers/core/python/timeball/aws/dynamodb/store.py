@@ -1,0 +1,53 @@
+"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, but for the indexes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from timeball.aws.dynamodb.attempts import DynamoAttempts
+from timeball.aws.dynamodb.backfills import DynamoBackfills
+from timeball.aws.dynamodb.due_index import DynamoDueIndex
+from timeball.aws.dynamodb.jobs import DynamoJobs
+from timeball.aws.dynamodb.partitions import DynamoPartitions
+from timeball.aws.dynamodb.requests import DynamoRequests
+from timeball.aws.dynamodb.runs import DynamoRuns
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import host_key, slots_key
+from timeball.aws.dynamodb.table.mapper import Mapper, to_host, to_slots
+from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.writes import Writer
+from timeball.aws.dynamodb.works import DynamoWorks
+from timeball.aws.patience import PATIENTLY, Asker
+from timeball.ports.store import Store
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+_AS_DECLARED = Mapper()
+
+
+def dynamo_store(
+    client: "DynamoDBClient",
+    table: str,
+    *,
+    mapper: Mapper = _AS_DECLARED,
+    writes: str = "single",
+    threads: int = 8,
+    asker: Asker = PATIENTLY,
+) -> Store:
+    """Return everything the engine stores, in one table."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
+    writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
+    rows = Table(Reader(client, table, asker), writer, mapper, pool)
+    works = DynamoWorks(rows)
+    return Store(
+        jobs=DynamoJobs(rows, works),
+        runs=DynamoRuns(rows),
+        backfills=DynamoBackfills(rows),
+        hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
+        slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
+        attempts=DynamoAttempts(rows),
+        works=works,
+        requests=DynamoRequests(rows),
+        due=DynamoDueIndex(rows),
+        partitions=DynamoPartitions(rows),
+    )

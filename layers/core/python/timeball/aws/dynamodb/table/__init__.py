@@ -1,0 +1,1 @@
+"""One table: its schema, keys and rows, reads and conditional writes."""

@@ -1,0 +1,105 @@
+"""Where rows stand: partition and sort keys, the partitions of the indexes, and back from keys to what they name."""
+
+import hashlib
+
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, shard_of
+from timeball.domain.policy.circuit_breaker import HostKey
+from timeball.domain.time.instants import DAY_MS
+from timeball.ports.due_index import Owned
+
+Key = dict[str, str]
+
+JOB = "JOB"
+RUN = "RUN#"
+BACKFILL = "BACKFILL#"
+HOST = "HOST"
+SLOTS = "SLOTS"
+LAST = "~"
+"""Sorts after every character of a sort key."""
+DEAD = "dead"
+"""What stands for the status in the listing's partition of dead letters."""
+
+
+def job_key(key: JobKey) -> Key:
+    """Return where a job's row stands."""
+    return {"pk": f"{key.tenant}#{key.job_id}", "sk": JOB}
+
+
+def run_key(run: RunId) -> Key:
+    """Return where a run's row stands: in its job's item collection, by fire time."""
+    series = f"#{run.series}" if run.series else ""
+    return {"pk": job_key(run.job)["pk"], "sk": f"{run_bound(run.fire_at)}#{run.origin}{series}"}
+
+
+def run_bound(fire_at: int) -> str:
+    """Return what the sort keys of all runs of a fire time begin with."""
+    return f"{RUN}{fire_at:015d}"
+
+
+def attempt_key(run: RunId, number: int) -> Key:
+    """Return where a finished attempt's own row stands."""
+    return {"pk": run_key(run)["pk"], "sk": f"{attempts_prefix(run)}{number:06d}"}
+
+
+def attempts_prefix(run: RunId) -> str:
+    """Return what the sort keys of a run's attempts begin with."""
+    return f"RESULT#{run.fire_at:015d}#{run.origin}{run.series}#"
+
+
+def work_key(key: JobKey, digest: str) -> Key:
+    """Return where a job's large work stands."""
+    return {"pk": job_key(key)["pk"], "sk": f"PAYLOAD#{digest}"}
+
+
+def backfill_key(key: BackfillKey) -> Key:
+    """Return where a backfill's row stands."""
+    return {"pk": job_key(key.job)["pk"], "sk": f"{BACKFILL}{key.name}"}
+
+
+def host_key(key: HostKey) -> Key:
+    """Return where the row of a host stands that a tenant calls; no job has an id with such a mark."""
+    return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
+
+
+def slots_key(tenant: str) -> Key:
+    """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
+    return {"pk": f"{tenant}#!", "sk": SLOTS}
+
+
+def request_key(key: JobKey, request: str) -> Key:
+    """Return where it is noted when a client's request took effect."""
+    digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
+    return {"pk": job_key(key)["pk"], "sk": f"REQUEST#{digest}"}
+
+
+def owner_of_row(pk: str, sk: str) -> Owned:
+    """Return the job, the run or the backfill whose keys these are."""
+    job = job_of(pk)
+    if sk == JOB:
+        return job
+    kind, *parts = sk.split("#")
+    if f"{kind}#" == BACKFILL:
+        return BackfillKey(job, parts[0])
+    fire_at, origin, *series = parts
+    return RunId(job, int(fire_at), Origin(origin), *series)
+
+
+def due_bucket(shard: int, at: int) -> str:
+    """Return the due index's partition of a shard on the UTC day of an instant (ms)."""
+    return f"{at // DAY_MS:06d}#{shard:04d}"
+
+
+def list_key(key: JobKey, status: str, list_shards: int) -> str:
+    """Return the listing's partition of a job in a status."""
+    return f"{key.tenant}#{status}#{shard_of(key, list_shards):04d}"
+
+
+def dead_partition(tenant: str, list_shard: int) -> str:
+    """Return the listing's partition of a tenant's dead letters in a shard."""
+    return f"{tenant}#{DEAD}#{list_shard:04d}"
+
+
+def job_of(pk: str) -> JobKey:
+    """Return the job whose item collection this is."""
+    tenant, job_id = pk.split("#")
+    return JobKey(tenant, job_id)

@@ -1,0 +1,139 @@
+"""The one mapper between values and rows: what a row has beside the value's own fields.
+
+A row that is updated is kept small, under 1 KB but for what its user put there, because every write is billed by the
+whole row: work above 400 bytes stands in a row of its own, named by its digest and written once.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
+from timeball.aws.dynamodb.table.keys import (
+    DEAD,
+    backfill_key,
+    due_bucket,
+    host_key,
+    job_key,
+    list_key,
+    owner_of_row,
+    run_key,
+    slots_key,
+)
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.run import Run
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.setting import whole
+
+INLINE_WORK_BYTES = 400
+
+
+@dataclass(frozen=True)
+class Mapper:
+    """Turns values into rows: with how many listing shards, and how long an ended row is kept."""
+
+    list_shards: int = whole(4, 1, 64, "Shards of the listing of one tenant's jobs in one state")
+    retention_days: int = whole(90, 1, 3650, "How long finished jobs and runs are kept")
+
+    def of_job(self, job: Job, now: int) -> Item:
+        """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""
+        listed: Item = {"listed_at": job.created_at, "list_key": list_key(job.key, job.status, self.list_shards)}
+        ended: Item = {} if job.is_open or job.intent is not None else {"expires_at": self.expiry(job.updated_at)}
+        bare = with_spec(job, work=None)
+        return {
+            **job_key(job.key),
+            "v": SCHEMA_VERSION,
+            **to_item(bare),
+            **work_fields(job.spec.work),
+            **_bucket(job, now),
+            **listed,
+            **ended,
+        }
+
+    def of_run(self, run: Run, now: int) -> Item:
+        """Return a run's row. `now` is the time of writing, for the due bucket."""
+        listed: Item = {}
+        if run.is_dead_letter and run.finished_at is not None:
+            listed = {"listed_at": run.finished_at, "list_key": list_key(run.id.job, DEAD, self.list_shards)}
+        ended: Item = {"expires_at": self.expiry(run.finished_at or now)} if run.is_terminal else {}
+        return {
+            **run_key(run.id),
+            "v": SCHEMA_VERSION,
+            **to_item(run, without="id"),
+            **_bucket(run, now),
+            **listed,
+            **ended,
+        }
+
+    def of_backfill(self, backfill: Backfill, now: int) -> Item:
+        """Return a backfill's row. `now` is the time of writing, for the due bucket."""
+        is_kept = backfill.status is BackfillStatus.RUNNING
+        ended: Item = {} if is_kept else {"expires_at": self.expiry(backfill.updated_at)}
+        return {
+            **backfill_key(backfill.key),
+            "v": SCHEMA_VERSION,
+            **to_item(backfill, without="key"),
+            **_bucket(backfill, now),
+            **ended,
+        }
+
+    def of_host(self, host: Host, now: int) -> Item:
+        """Return a host's row, which is forgotten a day after it was written."""
+        expires_at = (now + DAY_MS) // SECOND_MS
+        return {**host_key(host.key), "v": SCHEMA_VERSION, **to_item(host, without="key"), "expires_at": expires_at}
+
+    def of_slots(self, slots: Slots, _: int) -> Item:
+        """Return a tenant's slots as a row. It never expires: a backfill may take years."""
+        return {**slots_key(slots.tenant), "v": SCHEMA_VERSION, **to_item(slots, without="tenant")}
+
+    def expiry(self, at: int) -> int:
+        """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
+        return (at + self.retention_days * DAY_MS) // SECOND_MS
+
+
+def work_fields(work: Work | None) -> Item:
+    """Return the fields of a job's row that say where its work stands; none for work that was not read."""
+    if work is None:
+        return {}
+    text = to_text(work)
+    return {"work": text} if len(text.encode()) <= INLINE_WORK_BYTES else {"work_digest": work_digest(text)}
+
+
+def work_digest(text: str) -> str:
+    """Return the name of a work text that stands in a row of its own."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def to_job(row: dict[str, Any]) -> Job:
+    """Return the job that a row holds, with its work if that stands in the row too."""
+    job = from_item(Job, row)
+    return with_spec(job, work=from_text(Work, row["work"])) if "work" in row else job
+
+
+def to_run(row: dict[str, Any]) -> Run:
+    """Return the run that a row holds."""
+    return from_item(Run, row, id=owner_of_row(row["pk"], row["sk"]))
+
+
+def to_backfill(row: dict[str, Any]) -> Backfill:
+    """Return the backfill that a row holds."""
+    return from_item(Backfill, row, key=owner_of_row(row["pk"], row["sk"]))
+
+
+def to_host(row: dict[str, Any]) -> Host:
+    """Return the host that a row holds."""
+    return from_item(Host, row, key=HostKey(*row["pk"].split("#!", 1)))
+
+
+def to_slots(row: dict[str, Any]) -> Slots:
+    """Return the slots that a row holds."""
+    return from_item(Slots, row, tenant=row["pk"].removesuffix("#!"))
+
+
+def _bucket(row: Job | Run | Backfill, now: int) -> Item:
+    """Return the bucket of a due key: the day of its time, or of the writing if later, so that no scan is past it."""
+    return {} if row.due_at is None else {"due_bucket": due_bucket(row.shard, max(row.due_at, now))}

@@ -1,0 +1,143 @@
+"""Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.schema import DUE, LISTING
+from timeball.aws.dynamodb.table.writes import from_values, to_values
+from timeball.aws.patience import Asker, Asking
+from timeball.ports.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_dynamodb.type_defs import QueryOutputTypeDef
+
+_BATCH = 100
+_Row = dict[str, Any]
+
+
+class Reader:
+    """Reads from one table."""
+
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker) -> None:
+        self._client, self._table, self._asker = client, table, asker
+
+    def get(self, keys: Sequence[Key], *, strong: bool = True) -> list[_Row | None]:
+        """Return the row of each key; read strongly, None only for a row that does not exist."""
+        found: dict[tuple[str, str], _Row] = {}
+        distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
+        asking = self._asker.begin()
+        for start in range(0, len(distinct), _BATCH):
+            for row in self._get_batch(distinct[start : start + _BATCH], asking, strong=strong):
+                found[row["pk"], row["sk"]] = row
+        return [found.get((key["pk"], key["sk"])) for key in keys]
+
+    def _get_batch(self, keys: Sequence[Key], asking: Asking, *, strong: bool) -> list[_Row]:
+        """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
+        rows: list[_Row] = []
+        request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": strong}}
+
+        def read_the_rest() -> None:
+            nonlocal request
+            answer = self._client.batch_get_item(RequestItems=request)
+            rows.extend(map(from_values, answer["Responses"].get(self._table, [])))
+            request = dict(answer.get("UnprocessedKeys") or {})
+            if request:
+                raise UnavailableError("the table left keys unread")
+
+        asking.ask(read_the_rest)
+        return rows
+
+    def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:
+        """Yield the rows of an item collection from one sort key to another, read strongly, in order."""
+        request = self._range(pk, first, last, states)
+        while True:
+            answer = self._query(request)
+            yield from map(from_values, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def page(
+        self,
+        pk: str,
+        first: str,
+        last: str,
+        *,
+        limit: int,
+        states: Sequence[str],
+        after: Key | None,
+        examine: int,
+    ) -> tuple[list[_Row], Mapping[str, Any] | None]:
+        """Return up to `limit` rows from the last sort key backwards, and the key to go on after, if any are left.
+
+        Examines at most about `examine` rows, so that a filter which nothing matches costs no more than that.
+        """
+        request = self._range(pk, first, last, states)
+        request["ScanIndexForward"] = False
+        rows: list[_Row] = []
+        start = to_values(after) if after else None
+        while examine > 0:
+            # One row more than is wanted: whether there is another page is then known, not guessed.
+            request["Limit"] = min(examine, limit + 1 if not states else examine)
+            if start:
+                request["ExclusiveStartKey"] = start
+            answer = self._query(request)
+            rows += map(from_values, answer["Items"])
+            start, examine = answer.get("LastEvaluatedKey"), examine - answer["ScannedCount"]
+            if len(rows) > limit:
+                return rows[:limit], rows[limit - 1]
+            if not start:
+                return rows, None
+        return rows, from_values(start or {})
+
+    def due(self, bucket: str, through_at: int, limit: int, *, forward: bool) -> list[_Row]:
+        """Return the keys that stand in a bucket of the due index through an instant, from one of its ends."""
+        answer = self._query(
+            {
+                "TableName": self._table,
+                "IndexName": DUE.name,
+                "KeyConditionExpression": "due_bucket = :bucket AND due_at <= :through",
+                "ExpressionAttributeValues": to_values({":bucket": bucket, ":through": through_at}),
+                "ScanIndexForward": forward,
+                "Limit": limit,
+            }
+        )
+        return [from_values(values) for values in answer["Items"]]
+
+    def listing(self, partition: str, first_at: int, last_at: int, page: int, *, forward: bool) -> Iterator[_Row]:
+        """Yield the keys that stand in a partition of the listing between two instants, `page` in each request."""
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": LISTING.name,
+            "KeyConditionExpression": "list_key = :partition AND listed_at BETWEEN :first AND :last",
+            "ExpressionAttributeValues": to_values({":partition": partition, ":first": first_at, ":last": last_at}),
+            "ScanIndexForward": forward,
+            "Limit": page,
+        }
+        while True:
+            answer = self._query(request)
+            yield from map(from_values, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
+        """Ask for one page. Each has a patience of its own: a long look goes on as long as pages come."""
+        return self._asker.ask(lambda: self._client.query(**request))
+
+    def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
+        values = {":pk": pk, ":first": first, ":last": last}
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
+            "ConsistentRead": True,
+        }
+        if states:
+            names = [f":state{position}" for position in range(len(states))]
+            values.update(zip(names, states, strict=True))
+            request["FilterExpression"] = f"#state IN ({', '.join(names)})"
+            request["ExpressionAttributeNames"] = {"#state": "state"}
+        request["ExpressionAttributeValues"] = to_values(values)
+        return request

@@ -1,0 +1,218 @@
+"""Conditional writes, as values, in the two forms that DynamoDB offers: single items in parallel, or PartiQL batches.
+
+Both answer each write with whether it was done and the row that stands in its way. A batch asks for up to 25 writes in
+one request, at the same price, and each is answered for itself. Of those that were throttled nothing is known: they are
+asked for again together, as a smaller batch (`patience` says for how long).
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.dynamodb.table.codec import Item
+from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.patience import Asker, Asking
+from timeball.ports.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+BATCH = 25
+
+UNKNOWN = frozenset(
+    {
+        "InternalServerError",
+        "ProvisionedThroughputExceeded",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "TransactionConflict",
+    }
+)
+"""The codes of a statement's error that say neither that it was done nor that it was refused.
+
+DynamoDB documents all codes under BatchStatementError in its API reference. The others mean a refusal
+(ConditionalCheckFailed, DuplicateItem) or a statement that is wrong however often it is asked.
+"""
+
+
+@dataclass(frozen=True)
+class Insert:
+    """Put a row if there is none with its key."""
+
+    item: Item
+
+
+@dataclass(frozen=True)
+class Update:
+    """Change a row if it exists, each attribute of `where` has one of the given values, and it has none of `absent`."""
+
+    key: Key
+    where: Mapping[str, Sequence[str | int]]
+    set: Item = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+    increment: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Written:
+    """Whether the write was done; if not, the row that stood in its way (None: there is no such row)."""
+
+    done: bool
+    row: dict[str, Any] | None = None
+
+
+Write = Insert | Update
+
+
+def to_values(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as DynamoDB's typed values."""
+    return {name: _typed(value) for name, value in item.items()}
+
+
+def from_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return DynamoDB's typed values as a row."""
+    return {name: _plain(value) for name, value in values.items()}
+
+
+class Writer:
+    """Writes to one table."""
+
+    def __init__(
+        self, client: "DynamoDBClient", table: str, threads: Executor, asker: Asker, *, in_batches: bool
+    ) -> None:
+        self._client, self._table, self._threads = client, table, threads
+        self._asker, self._in_batches = asker, in_batches
+
+    def write(self, writes: Sequence[Write]) -> list[Written]:
+        """Do each write; the answers are in order. Raises UnavailableError if the outcome of any is unknown."""
+        asking = self._asker.begin()
+        if not self._in_batches or len(writes) == 1:
+            return list(self._threads.map(lambda write: self._single(write, asking), writes))
+        batches = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
+        answers = self._threads.map(lambda batch: self._batch(batch, asking), batches)
+        return [written for answer in answers for written in answer]
+
+    def _single(self, write: Write, asking: Asking) -> Written:
+        return asking.ask(lambda: self._written(write))
+
+    def _written(self, write: Write) -> Written:
+        try:
+            if isinstance(write, Insert):
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=to_values(write.item),
+                    ConditionExpression="attribute_not_exists(pk)",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+            else:
+                self._client.update_item(**_update_request(self._table, write))
+        except self._client.exceptions.ConditionalCheckFailedException as refusal:
+            standing: Any = refusal.response.get("Item")
+            return Written(done=False, row=from_values(standing) if standing else None)
+        return Written(done=True)
+
+    def _batch(self, writes: Sequence[Write], asking: Asking) -> list[Written]:
+        """Ask for all, and together again for those of which nothing is known yet: a batch that gets smaller."""
+        statements = [_statement(self._table, write) for write in writes]
+        answers: dict[int, Mapping[str, Any]] = {}
+
+        def ask_for_the_rest() -> None:
+            rest = [position for position in range(len(writes)) if position not in answers]
+            request: Any = [statements[position] for position in rest]
+            responses = self._client.batch_execute_statement(Statements=request)["Responses"]
+            codes = [response.get("Error", {}).get("Code") for response in responses]
+            told = zip(rest, responses, codes, strict=True)
+            answers.update({position: response for position, response, code in told if code not in UNKNOWN})
+            if len(answers) < len(writes):
+                raise UnavailableError(
+                    f"of {len(rest)} writes at once: {', '.join(sorted(UNKNOWN.intersection(codes)))}"
+                )
+
+        asking.ask(ask_for_the_rest)
+        return [self._judged(write, answers[position], asking) for position, write in enumerate(writes)]
+
+    def _judged(self, write: Write, answer: Mapping[str, Any], asking: Asking) -> Written:
+        """A refusal that brings no row, or another error, is asked again singly: that tells the row, or what is wrong.
+
+        Not read instead: by then the row may be one that refuses nothing.
+        """
+        error = answer.get("Error")
+        if error is None:
+            return Written(done=True)
+        if error.get("Code") == "ConditionalCheckFailed" and error.get("Item"):
+            return Written(done=False, row=from_values(error["Item"]))
+        return self._single(write, asking)
+
+
+def _update_request(table: str, write: Update) -> dict[str, Any]:
+    attributes = [*write.set, *write.remove, *write.increment, *write.where, *write.absent]
+    names = {f"#{position}": name for position, name in enumerate(dict.fromkeys(attributes))}
+    alias = {name: placeholder for placeholder, name in names.items()}
+    values: dict[str, Any] = {}
+
+    def value(of: str | int | bool) -> str:  # noqa: FBT001 - a row's value may be a flag
+        values[f":{len(values)}"] = _typed(of)
+        return f":{len(values) - 1}"
+
+    setting = [f"{alias[name]} = {value(to)}" for name, to in write.set.items()]
+    setting += [f"{alias[name]} = {alias[name]} + {value(1)}" for name in write.increment]
+    expression = f"SET {', '.join(setting)}"
+    if write.remove:
+        expression += f" REMOVE {', '.join(alias[name] for name in write.remove)}"
+    conditions = ["attribute_exists(pk)", *(f"attribute_not_exists({alias[name]})" for name in write.absent)] + [
+        f"{alias[name]} IN ({', '.join(value(one) for one in among)})" for name, among in write.where.items()
+    ]
+    return {
+        "TableName": table,
+        "Key": to_values(write.key),
+        "UpdateExpression": expression,
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _statement(table: str, write: Write) -> dict[str, Any]:
+    """Return a write as a PartiQL statement: names come from the mapper, values are parameters."""
+    parameters: list[Any] = []
+
+    def value(of: str | int | bool) -> str:  # noqa: FBT001 - a row's value may be a flag
+        parameters.append(_typed(of))
+        return "?"
+
+    if isinstance(write, Insert):
+        fields = ", ".join(f"'{name}': {value(to)}" for name, to in write.item.items())
+        text = f'INSERT INTO "{table}" VALUE {{{fields}}}'
+    else:
+        changes = [f'SET "{name}" = {value(to)}' for name, to in write.set.items()]
+        changes += [f'SET "{name}" = "{name}" + {value(1)}' for name in write.increment]
+        changes += [f'REMOVE "{name}"' for name in write.remove]
+        where = [f'"{name}" = {value(of)}' for name, of in write.key.items()]
+        where += [f'"{name}" IS MISSING' for name in write.absent]
+        where += [
+            f'"{name}" = {value(among[0])}'
+            if len(among) == 1
+            else f'"{name}" IN [{", ".join(value(one) for one in among)}]'
+            for name, among in write.where.items()
+        ]
+        text = f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(where)}'
+    return {
+        "Statement": text,
+        "Parameters": parameters,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _typed(value: object) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    return {"N": str(value)} if isinstance(value, int) else {"S": value}
+
+
+def _plain(value: Mapping[str, Any]) -> str | int | bool:
+    if "N" in value:
+        return int(value["N"])
+    return str(value["S"]) if "S" in value else bool(value["BOOL"])

@@ -1,0 +1,240 @@
+"""Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
+
+A message hints at when its run is to be called, and comes a lead before that: an executor that starts cold is in time.
+
+Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
+from timeball.ports.clock import Clock
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery, Dispatch, Watch
+
+if TYPE_CHECKING:
+    from types_boto3_sqs import SQSClient
+    from types_boto3_sqs.type_defs import (
+        MessageAttributeValueTypeDef,
+        SendMessageBatchRequestEntryTypeDef,
+        SendMessageBatchResultTypeDef,
+    )
+
+log = logging.getLogger(__name__)
+
+BATCH = 10
+MAX_DELAY_SECONDS = 900
+KEPT_BYTES = 64 * 1024
+"""Of a message that cannot be read and is too large to be kept whole."""
+
+
+class UnreadableMessageError(Exception):
+    """A message names no run."""
+
+
+def parse_message(record: Mapping[str, Any]) -> Delivery:
+    """Return the delivery in a record of a Lambda event. Raises UnreadableMessageError."""
+    try:
+        body = json.loads(record["body"])
+        run = RunId.parse(body["tenant"], body["run"]) if isinstance(body["tenant"], str) else None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
+    if run is None:
+        raise UnreadableMessageError(f"message {record.get('messageId')} names no run")
+    not_before = body.get("not_before")
+    return Delivery(run, record["receiptHandle"], not_before if isinstance(not_before, int) else None)
+
+
+def parse_watch(record: Mapping[str, Any]) -> Watch:
+    """Return the watch in a record of a Lambda event. Raises UnreadableMessageError."""
+    try:
+        body = json.loads(record["body"])
+        runs = [RunId.parse(tenant, run) for tenant, run in body["runs"] if isinstance(tenant, str)]
+        at, look = int(body["at"]), int(body["look"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UnreadableMessageError(f"watch {record.get('messageId')} cannot be read") from error
+    found = tuple(run for run in runs if run is not None)
+    if not found or len(found) != len(body["runs"]) or look < 1:
+        raise UnreadableMessageError(f"watch {record.get('messageId')} names no runs")
+    return Watch(found, at, look)
+
+
+def _watch_body(watch: Watch) -> str:
+    runs = [[run.job.tenant, str(run)] for run in watch.runs]
+    return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
+
+
+def _body(dispatch: Dispatch) -> str:
+    named = {"tenant": dispatch.run.job.tenant, "run": str(dispatch.run), "not_before": dispatch.not_before}
+    return json.dumps(named, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What goes onto which queue, to be seen from an instant (ms) on, or at most a second before."""
+
+    url: str
+    body: str
+    at: int
+
+
+class SqsQueue:
+    """The sender's side of the queues: one for each priority, and that of watches.
+
+    Requests of ten messages each go out on `threads` side by side.
+    """
+
+    def __init__(
+        self,
+        client: "SQSClient",
+        urls: Mapping[str, str],
+        watch_url: str,
+        clock: Clock,
+        threads: Executor,
+        asker: Asker = PATIENTLY,
+        lead_ms: int = 0,
+    ) -> None:
+        self._client, self._urls, self._watch_url = client, urls, watch_url
+        self._clock, self._threads, self._asker, self._lead_ms = clock, threads, asker, lead_ms
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
+        """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
+        return self._send(
+            [_Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms) for one in dispatches]
+        )
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""
+        return self._send([_Message(self._watch_url, _watch_body(one), one.at) for one in watches])
+
+    def backlog(self, priority: str) -> int:
+        """Return about how many messages of a priority may be received."""
+        answer = self._asker.ask(
+            lambda: self._client.get_queue_attributes(
+                QueueUrl=self._urls[priority], AttributeNames=["ApproximateNumberOfMessages"]
+            )
+        )
+        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
+    def _send(self, messages: Sequence[_Message]) -> list[bool]:
+        by_url: dict[str, list[int]] = {}
+        for position, message in enumerate(messages):
+            by_url.setdefault(message.url, []).append(position)
+        batches = [
+            positions[start : start + BATCH]
+            for positions in by_url.values()
+            for start in range(0, len(positions), BATCH)
+        ]
+        sent, asking = [False] * len(messages), self._asker.begin()
+        for done in self._threads.map(lambda positions: self._send_batch(positions, messages, asking), batches):
+            for position in done:
+                sent[position] = True
+        return sent
+
+    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], asking: Asking) -> list[int]:
+        """Send messages of one queue; return the positions of those that were taken."""
+
+        def send() -> "SendMessageBatchResultTypeDef":
+            now = self._clock.now()
+            entries: list[SendMessageBatchRequestEntryTypeDef] = [
+                {
+                    "Id": str(position),
+                    "MessageBody": messages[position].body,
+                    "DelaySeconds": _delay_seconds(messages[position].at - now),
+                }
+                for position in positions
+            ]
+            return self._client.send_message_batch(QueueUrl=messages[positions[0]].url, Entries=entries)
+
+        try:
+            answer = asking.ask(send)
+        except UnavailableError as unavailable:
+            log.warning("messages not sent: %s", unavailable)
+            return []
+        return [int(entry["Id"]) for entry in answer.get("Successful", [])]
+
+
+def _delay_seconds(ms: int) -> int:
+    return min(max(ms // SECOND_MS, 0), MAX_DELAY_SECONDS)
+
+
+class UnreadableQueue:
+    """Where messages are kept that no run can be told from: for people to see, and for nobody to receive again."""
+
+    def __init__(self, client: "SQSClient", url: str, asker: Asker = BRISKLY) -> None:
+        self._client, self._url, self._asker = client, url, asker
+
+    def keep(self, record: Mapping[str, Any]) -> bool:
+        """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises.
+
+        A message that is as large as a queue takes leaves no room for that: it is refused, and then kept cut.
+        """
+        body = record["body"]
+        about = {name: record[name] for name in ("eventSourceARN", "messageId") if name in record}
+        begin = body.encode()[:KEPT_BYTES].decode(errors="ignore")
+        cut = {**about, "cut": f"the first {len(begin.encode())} of {len(body.encode())} bytes"}
+        try:
+            is_kept = self._is_taken(body, about) or (begin != body and self._is_taken(begin, cut))
+        except Exception:
+            log.exception("an unreadable message is not kept yet")
+            return False
+        if is_kept:
+            log.error("a message that cannot be read is kept", extra={"message_id": record.get("messageId")})
+        return is_kept
+
+    def _is_taken(self, body: str, about: Mapping[str, str]) -> bool:
+        """Send a message; False: the queue refuses it, and would do so again."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - only in functions that call AWS
+
+        attributes: dict[str, MessageAttributeValueTypeDef] = {
+            name: {"DataType": "String", "StringValue": value} for name, value in about.items()
+        }
+        try:
+            self._asker.ask(
+                lambda: self._client.send_message(QueueUrl=self._url, MessageBody=body, MessageAttributes=attributes)
+            )
+        except ClientError as refusal:
+            log.warning("an unreadable message is refused: %s", refusal, extra=dict(about))
+            return False
+        return True
+
+
+class SqsInbox:
+    """The executor's side of one queue. Requests go out as the sender's do."""
+
+    def __init__(self, client: "SQSClient", url: str, threads: Executor, asker: Asker = BRISKLY) -> None:
+        self._client, self._url, self._threads, self._asker = client, url, threads, asker
+
+    def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
+        """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
+        self._each_batch("change_message_visibility_batch", deliveries, {"VisibilityTimeout": seconds})
+
+    def delete(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove each message; one that cannot be removed comes again, and finds its run over."""
+        self._each_batch("delete_message_batch", deliveries, {})
+
+    def _each_batch(self, action: str, deliveries: Sequence[Delivery], more: Mapping[str, int]) -> None:
+        entries = [
+            {"Id": str(position), "ReceiptHandle": delivery.receipt, **more}
+            for position, delivery in enumerate(deliveries)
+        ]
+        batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
+        asking = self._asker.begin()
+        for _ in self._threads.map(lambda batch: self._try(action, batch, asking), batches):
+            pass
+
+    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], asking: Asking) -> None:
+        try:
+            answer = asking.ask(lambda: getattr(self._client, action)(QueueUrl=self._url, Entries=entries))
+        except UnavailableError as unavailable:
+            log.warning("%s failed: %s", action, unavailable)
+            return
+        for failure in answer.get("Failed", []):
+            log.warning("%s failed: %s", action, failure.get("Message"))

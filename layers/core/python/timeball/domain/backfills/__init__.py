@@ -1,0 +1,1 @@
+"""Backfills, and how many of a tenant run at once."""

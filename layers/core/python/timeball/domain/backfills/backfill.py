@@ -1,0 +1,280 @@
+"""A backfill: the fires of a past range, run again as an object of its own.
+
+It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its runs
+carry its name in their identity, so a range may be run again as often as one likes. It waits until it holds one of its
+tenant's slots (slots.py).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import BackfillKey, Origin, RunId, fraction_of
+from timeball.domain.model.job import Job, Priority, RuleSet
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.overlap import Step, decide_overlap
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule, fires, next_fire
+
+MAX_INSTANTS = 10_000
+"""The most fires that one backfill may hold: a longer range is two backfills."""
+
+MAX_STARTS = 100
+"""Runs that a backfill starts at once."""
+
+_LOOK_AGAIN_MS = 5 * SECOND_MS
+"""How soon a backfill that waits for its last run looks at it again."""
+
+_LOOK_FOR_SLOT_MS = 30 * SECOND_MS
+"""How soon a backfill looks again for a slot, more or less: it is woken if it is among the next."""
+
+
+class BackfillStatus(StrEnum):
+    """Where a backfill stands. Waiting: as many of its tenant's run as may.
+
+    Completed: each of its runs was started or skipped; some may still be under way.
+    """
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """One row. The schedule is the job's at the creation, whatever becomes of that.
+
+    `next_fire_at` is the first instant without a row; `last_run_at` the newest fire that was started. A cancelled
+    backfill stands in the due index until its runs are stopped.
+    """
+
+    key: BackfillKey
+    schedule: Schedule
+    first_at: int
+    last_at: int
+    total: int
+    pace_seconds: int
+    overlap: OverlapPolicy
+    shard: int
+    created_at: int
+    updated_at: int
+    status: BackfillStatus = BackfillStatus.WAITING
+    next_fire_at: int | None = None
+    due_at: int | None = None
+    last_run_at: int | None = None
+    started: int = 0
+    skipped: int = 0
+    rules: RuleSet = field(default_factory=RuleSet)
+    version: int = 1
+    revision: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has, or may get, more runs."""
+        return self.status in (BackfillStatus.WAITING, BackfillStatus.RUNNING)
+
+    @property
+    def most_at_once(self) -> int:
+        """How many runs one plan starts at the most: with the policy `allow` and no pace those of many fires."""
+        return MAX_STARTS if self.overlap is OverlapPolicy.ALLOW and not self.pace_seconds else 1
+
+    @property
+    def last_run(self) -> RunId | None:
+        """The newest run that was started."""
+        return None if self.last_run_at is None else run_id(self.key, self.last_run_at)
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """What to write: fires to start, the fire to skip, whether to stop the last run; then where the backfill stands.
+
+    `after` None: nothing yet.
+    """
+
+    starts: tuple[int, ...] = ()
+    skip: int | None = None
+    stop_last: bool = False
+    after: Backfill | None = None
+
+
+def run_id(key: BackfillKey, fire_at: int) -> RunId:
+    """Return the identity of a backfill's run."""
+    return RunId(key.job, fire_at, Origin.BACKFILL, key.name)
+
+
+def unbounded(schedule: Schedule) -> Schedule:
+    """Return a schedule without its window, an interval also before its anchor: the range of a backfill is its own."""
+    timing = schedule.timing
+    if isinstance(timing, Every):
+        timing = evolve(timing, anchor_at=timing.anchor_at % (timing.seconds * SECOND_MS))
+    return Schedule(timing)
+
+
+def instants(schedule: Schedule, from_at: int, to_at: int) -> Iterator[int]:
+    """Yield the fires of a range, `from_at` included and `to_at` not: one ends where the next begins."""
+    return fires(unbounded(schedule), from_at, to_at - 1)
+
+
+def new_backfill(
+    key: BackfillKey, job: Job, fire_times: list[int], pace_seconds: int, overlap: OverlapPolicy, now: int
+) -> Backfill:
+    """Return the row of a backfill of these fires (at least one, in order)."""
+    return Backfill(
+        key=key,
+        schedule=unbounded(job.spec.schedule),
+        first_at=fire_times[0],
+        last_at=fire_times[-1],
+        total=len(fire_times),
+        pace_seconds=pace_seconds,
+        overlap=overlap,
+        shard=job.shard,
+        created_at=now,
+        updated_at=now,
+        next_fire_at=fire_times[0],
+        due_at=now,
+    )
+
+
+def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
+    """Plan a backfill that holds a slot; `last` is the row of its newest run, as read strongly.
+
+    With the policy `allow` one start follows the other at the pace; with any other the last run must be over first,
+    or is stopped, or the fire is skipped.
+    """
+    fire_at = backfill.next_fire_at
+    if fire_at is None:
+        return BackfillPlan(after=_moved(backfill, None, None, now))
+    if backfill.overlap is OverlapPolicy.ALLOW or last is None:
+        return started(backfill, fire_at, now)
+    candidate = backfill_run(backfill, fire_at, now)
+    overlap = decide_overlap(backfill.overlap, candidate, last, None)
+    if overlap.step in (Step.START, Step.ACQUIRE):
+        return started(backfill, fire_at, now)
+    if _turn(backfill, now) > now:
+        return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
+    if overlap.step is Step.SKIP:
+        return passed_over(backfill, fire_at, now)
+    wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
+    return BackfillPlan(stop_last=overlap.stop_holder, after=_moved(backfill, fire_at, now + wait_ms, now))
+
+
+def admitted(backfill: Backfill, now: int) -> Backfill:
+    """Return a backfill that holds a slot as one whose first turn is now; one that runs stays as it is."""
+    waits = backfill.status is BackfillStatus.WAITING
+    return evolve(backfill, status=BackfillStatus.RUNNING, due_at=now) if waits else backfill
+
+
+def waiting(backfill: Backfill, now: int) -> Backfill:
+    """Return the backfill without a slot, to look again later. The looks of many are spread out."""
+    spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
+    return evolve(backfill, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
+
+
+def woken(backfill: Backfill, now: int) -> Backfill:
+    """Return a waiting backfill to be looked at now: it was given a slot."""
+    return evolve(backfill, due_at=now)
+
+
+def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
+    """Return the backfill as cancelled, due until its live runs are stopped."""
+    return evolve(
+        backfill,
+        version=backfill.version + 1,
+        status=BackfillStatus.CANCELLED,
+        updated_at=now,
+        due_at=now,
+    )
+
+
+def settled_backfill(backfill: Backfill) -> Backfill:
+    """Return a cancelled backfill whose runs are stopped: out of the due index."""
+    return evolve(backfill, due_at=None)
+
+
+def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
+    """Return the run of one fire of a backfill, to start when the backfill is due. It gives way to live runs."""
+    return Run(
+        id=run_id(backfill.key, fire_at),
+        state=RunState.QUEUED,
+        stamp=1,
+        priority=Priority.LOW,
+        shard=backfill.shard,
+        not_before=_turn(backfill, now),
+        created_at=now,
+    )
+
+
+def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Reason = Reason.OVERLAP) -> Run:
+    """Return the row of a fire of a backfill that does not run, by default because of the one before it."""
+    run = backfill_run(backfill, fire_at, now)
+    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+
+
+def possible_runs(backfill: Backfill) -> list[RunId]:
+    """Return the runs that a backfill may have by now, those of a plan that is not advanced yet included."""
+    through_at = backfill.last_at
+    if backfill.next_fire_at is not None:
+        through_at = _at_once(backfill, backfill.next_fire_at)[-1]
+    return [run_id(backfill.key, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
+
+
+def refused_runs(backfill: Backfill, now: int) -> list[Run]:
+    """Return rows for the fires that a plan from before a backfill's cancel may still insert: they refuse it."""
+    if backfill.next_fire_at is None:
+        return []
+    fire_times = _at_once(backfill, backfill.next_fire_at)
+    return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
+
+
+def passed_over(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+    """Return the plan that skips a fire."""
+    after = _moved(backfill, _following(backfill, fire_at), _turn(backfill, now) + _pace_ms(backfill), now)
+    return BackfillPlan(skip=fire_at, after=evolve(after, skipped=backfill.skipped + 1))
+
+
+def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
+    """Return the plan that starts the run of a fire, and of those that follow if many start at once."""
+    starts = _at_once(backfill, fire_at)
+    following_at = _following(backfill, starts[-1])
+    after = evolve(
+        _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now),
+        started=backfill.started + len(starts),
+        last_run_at=starts[-1],
+    )
+    return BackfillPlan(starts=starts, after=after)
+
+
+def _at_once(backfill: Backfill, fire_at: int) -> tuple[int, ...]:
+    """Return the fires, from `fire_at` on, that one plan starts."""
+    return tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), backfill.most_at_once))
+
+
+def _following(backfill: Backfill, fire_at: int) -> int | None:
+    following_at = next_fire(backfill.schedule, fire_at)
+    return following_at if following_at is not None and following_at <= backfill.last_at else None
+
+
+def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now: int) -> Backfill:
+    """Return the backfill at its next fire; after the last it is completed and leaves the due index."""
+    over = next_fire_at is None
+    return evolve(
+        backfill,
+        updated_at=now,
+        status=BackfillStatus.COMPLETED if over else BackfillStatus.RUNNING,
+        next_fire_at=next_fire_at,
+        due_at=None if over else due_at,
+    )
+
+
+def _turn(backfill: Backfill, now: int) -> int:
+    """Return when the next start is due: a scan plans it a little ahead."""
+    return max(backfill.due_at or now, now)
+
+
+def _pace_ms(backfill: Backfill) -> int:
+    return backfill.pace_seconds * SECOND_MS

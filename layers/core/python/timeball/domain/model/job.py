@@ -1,0 +1,264 @@
+"""A job: what is to be done, when, and under which policies. One row, versioned.
+
+Invariant: `next_fire_at` is the earliest instant that no run or skipped row stands for yet; it alone says how far the
+ledger is written. `due_at` is only where the job waits in the due index.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Schedule, next_fire
+from timeball.domain.time.stepper import RULE_VERSION
+from timeball.domain.time.zones import tzdata_version
+
+
+class JobStatus(StrEnum):
+    """Where a job stands. A recurring job stays pending; the API derives `running` for a one-off whose run is live."""
+
+    PENDING = "pending"
+    PAUSED = "paused"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN = frozenset({JobStatus.PENDING, JobStatus.PAUSED, JobStatus.WAITING, JobStatus.BLOCKED})
+"""The statuses from which a job may still run."""
+
+
+class Priority(StrEnum):
+    """Which queue carries the runs of a job."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+class Completion(StrEnum):
+    """What ends an attempt: the answer to its call, or, after a 202, the word of the target."""
+
+    ANSWER = "answer"
+    CALLBACK = "callback"
+
+
+class Guarantee(StrEnum):
+    """How often a target may see a run: once or more, or never again after a call that may have left."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+@dataclass(frozen=True)
+class HttpTarget:
+    """A webhook: where to send the payload, how, and with which headers of the user's."""
+
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run does: a target, and the payload (JSON text, or None) that it is handed."""
+
+    target: HttpTarget
+    payload: str | None = None
+
+
+class Verb(StrEnum):
+    """What a user asked of a job that is not settled yet."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RESCHEDULE = "reschedule"
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How far a settling has come that looks for live runs, the latest first: from `from_at` on it has seen all.
+
+    `earliest` is the earliest fire time of those that were live, None if there were none.
+    """
+
+    from_at: int
+    earliest: int | None
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A user's change that is still to be settled: the verb, when it was asked, and the old plan.
+
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `looked` None: the settling
+    of it has not been cut off. Backfills are stopped up to the one of the name `stopped_through`.
+    """
+
+    verb: Verb
+    asked_at: int
+    next_fire_at: int | None
+    schedule: Schedule | None = None
+    searched: Searched | None = None
+    stopped_through: str = ""
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """By which rules a fire was reckoned: the version of the stepper's, and the release of the time zone data."""
+
+    version: int = RULE_VERSION
+    tzdata: str = field(default_factory=tzdata_version)
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """What a user asks for: which job, what it does, when, and under which policies.
+
+    `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
+    the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
+    heard of.
+    """
+
+    key: JobKey
+    schedule: Schedule
+    work: Work | None
+    fingerprint: str | None = None
+    name: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    priority: Priority = Priority.NORMAL
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    timeout_seconds: int = 300
+    completion: Completion = Completion.ANSWER
+    heartbeat_seconds: int | None = None
+    delivery: Guarantee = Guarantee.AT_LEAST_ONCE
+    catch_up: CatchUp = field(default_factory=CatchUp)
+    overlap: OverlapPolicy = OverlapPolicy.ALLOW
+    jitter_seconds: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row: what its user asked for, and where it stands.
+
+    `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` are the overlap guard
+    (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a
+    run may be live although the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version`
+    counts users' changes, `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
+    """
+
+    spec: JobSpec
+    shard: int
+    created_at: int
+    updated_at: int
+    status: JobStatus = JobStatus.PENDING
+    paused_at: int | None = None
+    next_fire_at: int | None = None
+    due_at: int | None = None
+    final_fire_at: int | None = None
+    runs_planned: int = 0
+    paced_until: int = 0
+    plan_failures: int = 0
+    holder: RunId | None = None
+    parked: RunId | None = None
+    intent: Intent | None = None
+    live_from: int | None = None
+    live_noted_at: int | None = None
+    rules: RuleSet = field(default_factory=RuleSet)
+    version: int = 1
+    schedule_version: int = 1
+    revision: int = 1
+
+    @property
+    def key(self) -> JobKey:
+        """Which job this is."""
+        return self.spec.key
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job may still run."""
+        return self.status in OPEN
+
+
+def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
+    """Return the job with other values of its spec, and nothing else changed."""
+    return evolve(job, spec=evolve(job.spec, **changes))
+
+
+def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
+    """Return the job with its ledger written up to the end of a row at its next fire.
+
+    `is_older`: that row was a live run of an older schedule, and may have been claimed under that. Only a run counts
+    against `max_runs`.
+    """
+    through_at = row.last_fire_at or row.id.fire_at
+    is_caught_up = row.not_before > row.id.fire_at + job.spec.jitter_seconds * SECOND_MS
+    runs_planned = job.runs_planned + (row.last_fire_at is None)
+    has_all = job.spec.schedule.max_runs is not None and runs_planned >= job.spec.schedule.max_runs
+    following_at = None if has_all else next_fire(job.spec.schedule, through_at)
+    after = evolve(
+        job,
+        next_fire_at=following_at,
+        due_at=following_at,
+        runs_planned=runs_planned,
+        paced_until=row.not_before + PACE_MS if is_caught_up else 0,
+        plan_failures=0,
+        rules=RuleSet(),
+    )
+    return after if following_at is not None else _at_its_end(after, through_at, now, is_older=is_older)
+
+
+def _at_its_end(job: Job, final_fire_at: int, now: int, *, is_older: bool) -> Job:
+    """Return a job whose ledger is written to its end, due once more if its final run may end without concluding it.
+
+    The executor of a run that was claimed before this write, or under an older schedule, does not know that the run is
+    the final one. That of a one-off's run does, unless the run is older than the schedule.
+    """
+    due_at = None if job.spec.schedule.is_one_off and not is_older else _look_at(final_fire_at, now)
+    return evolve(job, final_fire_at=final_fire_at, due_at=due_at)
+
+
+def looked_at(job: Job, now: int) -> Job:
+    """Return a job at its ledger's end whose final run is not over, to be looked at again: ever more seldom."""
+    due_at = None if job.final_fire_at is None else _look_at(job.final_fire_at, now)
+    return evolve(job, due_at=due_at)
+
+
+def _look_at(final_fire_at: int, now: int) -> int:
+    return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
+
+
+def replanned(job: Job, fire_at: int | None) -> Job:
+    """Return a job that has nothing due: newer time zone data has moved its next fire, or left it none."""
+    if fire_at is None and job.next_fire_at is not None:
+        return evolve(job, next_fire_at=None, final_fire_at=job.next_fire_at - 1)
+    return evolve(job, next_fire_at=fire_at, due_at=fire_at)
+
+
+def pushed_back(job: Job, due_at: int) -> Job:
+    """Return a job that could not be planned, to be looked at again at `due_at`."""
+    return evolve(job, due_at=due_at, plan_failures=job.plan_failures + 1)
+
+
+def locked(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
+    """Return the job with its overlap guard held and waited for by these runs."""
+    return evolve(job, holder=holder, parked=parked)
+
+
+def settled(job: Job) -> Job:
+    """Return the job without its intent; it stands in the due index only if it is to be planned.
+
+    One without a fire to come stays due once more: its final run may have ended while it was paused.
+    """
+    bare = evolve(job, intent=None)
+    if job.status is not JobStatus.PENDING:
+        return evolve(bare, due_at=None)
+    return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)

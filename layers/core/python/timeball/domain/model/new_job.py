@@ -1,0 +1,22 @@
+"""How a submitted job begins: its first fire, its place in the due index, its shard."""
+
+from timeball.domain.model.ids import shard_of
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.schedule import first_fire
+
+
+def new_job(spec: JobSpec, now: int, shards: int) -> Job:
+    """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on."""
+    first_at = first_fire(spec.schedule, now)
+    if first_at is None:
+        raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
+    return Job(
+        spec,
+        shard=shard_of(spec.key, shards),
+        created_at=now,
+        updated_at=now,
+        next_fire_at=first_at,
+        due_at=first_at,
+        final_fire_at=first_at if spec.schedule.is_one_off else None,
+    )

@@ -1,0 +1,86 @@
+"""Callback runs: the target accepts the attempt, works on, and says later how it ended.
+
+Invariant: a run that waits for its target's word has a due key, at the latest where its lease ends; so whatever becomes
+of the target, the scan ends the attempt. Nobody else claims such a run.
+"""
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Completion, Job
+from timeball.domain.model.run import Callback, Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+
+LONGEST_SECONDS = 7 * 24 * 3600
+"""The longest timeout of an attempt whose target sends heartbeats."""
+
+
+def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) -> Run:
+    """Return the running run as one that waits for its target's word, due when its lease is out."""
+    until = called_at + job.spec.timeout_seconds * SECOND_MS
+    heartbeat_ms = None if job.spec.heartbeat_seconds is None else job.spec.heartbeat_seconds * SECOND_MS
+    callback = Callback(called_at, until, heartbeat_ms)
+    lease_until = _lease_until(callback, now)
+    return evolve(
+        run,
+        callback=callback,
+        lease_until=lease_until,
+        due_at=lease_until + margin_ms,
+        first_started_at=called_at if run.first_started_at is None else run.first_started_at,
+    )
+
+
+def awaits_word(run: Run, attempt: int) -> bool:
+    """Say whether this attempt of the run is the one that is under way."""
+    return run.state is RunState.RUNNING and run.attempt == attempt
+
+
+def takes_word(run: Run, job: Job) -> bool:
+    """Say whether a target may report on the run: it answered 202, or is just being called and may."""
+    return run.callback is not None or job.spec.completion is Completion.CALLBACK
+
+
+def heard_of(run: Run, now: int) -> Run | None:
+    """Return the run with its lease extended by a heartbeat; None if its lease is out: then it may be another's.
+
+    The due key stays: the scan moves it on when it comes to it, so that a heartbeat costs one small write. A run that
+    is still in its executor's hands has a lease from there, and stays as it is.
+    """
+    if (run.lease_until or 0) <= now:
+        return None
+    if run.callback is None or run.callback.heartbeat_ms is None:
+        return run
+    return evolve(run, lease_until=_lease_until(run.callback, now))
+
+
+def expired_attempt(run: Run) -> Attempt:
+    """Return the record of an attempt whose target was not heard of in time."""
+    if run.callback is None:
+        raise ValueError(f"{run.id} waits for no word")
+    in_all = (run.lease_until or 0) >= run.callback.until
+    error = "The target did not report in time." if in_all else "The target's heartbeat ceased."
+    return Attempt(
+        run.attempt,
+        Outcome.TIMED_OUT if in_all else Outcome.LOST,
+        run.claimed_at or run.created_at,
+        run.callback.called_at,
+        run.lease_until,
+        error=error,
+    )
+
+
+def reported_attempt(run: Run, now: int, error: str | None, body: str | None) -> Attempt:
+    """Return the record of an attempt on which its target reports at `now`: failed if there is an `error`."""
+    return Attempt(
+        number=run.attempt,
+        outcome=Outcome.SUCCEEDED if error is None else Outcome.FAILED,
+        claimed_at=run.claimed_at or run.created_at,
+        started_at=max(run.claimed_at or 0, run.not_before) if run.callback is None else run.callback.called_at,
+        finished_at=now,
+        error=error,
+        body=body,
+    )
+
+
+def _lease_until(callback: Callback, now: int) -> int:
+    """Return until when the target need not be heard of; never beyond the attempt's time."""
+    return callback.until if callback.heartbeat_ms is None else min(now + callback.heartbeat_ms, callback.until)

@@ -1,0 +1,97 @@
+"""What a user may change about a job: each change is one new row, and an intent where runs must be brought in line.
+
+While an intent stands the job stays in the due index, so that a scan finishes what a crashed change began.
+"""
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Intent, Job, JobSpec, JobStatus, Verb
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Schedule, fires, first_fire
+
+LONGEST_REQUEST_SECONDS = 29
+"""How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
+
+
+def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
+    """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
+
+    When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
+    So it is the end of the longest request, whoever settles: by clocks of their own a slow settler would write behind
+    the answer of another.
+    """
+    return intent.asked_at + LONGEST_REQUEST_SECONDS * SECOND_MS + lookahead_ms + margin_ms
+
+
+def cancelled(job: Job, now: int) -> Job:
+    """Return the job as cancelled: nothing of it is claimed from now on, and what is live is to be stopped."""
+    asked = _asked(job, Verb.CANCEL, now)
+    return evolve(
+        asked,
+        schedule_version=job.schedule_version + 1,
+        status=JobStatus.CANCELLED,
+        next_fire_at=None,
+    )
+
+
+def paused(job: Job, now: int) -> Job:
+    """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back."""
+    return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
+
+
+def resumed(job: Job, now: int) -> Job:
+    """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned.
+
+    When it was paused is forgotten as soon as that is done: it says how far back those runs may be.
+    """
+    return evolve(_asked(job, Verb.RESUME, now), schedule_version=job.schedule_version + 1, status=JobStatus.PENDING)
+
+
+def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
+    """Return the job as changed by a user, due until the change is settled."""
+    return evolve(
+        job,
+        version=job.version + 1,
+        updated_at=now,
+        due_at=now,
+        intent=Intent(verb, now, job.next_fire_at, old_schedule),
+    )
+
+
+def revised(job: Job, spec: JobSpec, now: int) -> Job:
+    """Return an open job as a new request wants it: the same row if nothing differs.
+
+    A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
+    InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
+    """
+    work = None if job.spec.work is None else spec.work
+    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint))
+    if spec.schedule == job.spec.schedule:
+        if wanted == job:
+            return job
+        return evolve(wanted, version=job.version + 1, updated_at=now)
+    return _rescheduled(job, wanted.spec, now)
+
+
+def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
+    first_at = first_fire(spec.schedule, now)
+    planned = job.runs_planned - _planned_ahead(job, now)
+    if first_at is None:
+        raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
+    if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
+        raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
+    return evolve(
+        _asked(job, Verb.RESCHEDULE, now, job.spec.schedule),
+        schedule_version=job.schedule_version + 1,
+        spec=spec,
+        next_fire_at=first_at,
+        final_fire_at=first_at if spec.schedule.is_one_off else None,
+        runs_planned=max(planned, 0),
+        plan_failures=0,
+    )
+
+
+def _planned_ahead(job: Job, now: int) -> int:
+    """Count the fires from now on that have runs already: they are planned anew, or superseded."""
+    written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
+    return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))

@@ -1,0 +1,142 @@
+"""What an executor does with a run that a message names: one pure decision over the rows as they were read.
+
+The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt is out. The
+overlap policy is a decision of its own (overlap.py), taken about what is to be claimed.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Guarantee, Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.circuit_breaker import Admission
+from timeball.domain.policy.planner import may_start_at
+from timeball.domain.policy.retry import exhausted, last_begin_at, patience_ms
+from timeball.domain.time.schedule import is_occurrence
+
+
+class Action(StrEnum):
+    """What to do.
+
+    Claim; put off to a later start; hold back in the due index; end; let it wait; drop its message.
+    """
+
+    CLAIM = "claim"
+    PUT_OFF = "put_off"
+    DEFER = "hold_back"
+    END = "end"
+    WAIT = "wait"
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action. `state` goes with END, `reason` with END and HOLD_BACK, `wait_until` (ms) with all that waits."""
+
+    action: Action
+    state: RunState | None = None
+    reason: Reason | None = None
+    wait_until: int | None = None
+
+
+@dataclass(frozen=True)
+class ClaimRules:
+    """What the decision takes from the settings, in ms.
+
+    How early a run may be claimed, when a fire counts as missed, how long after a lease's end it may be taken over.
+    """
+
+    early_ms: int
+    misfire_ms: int
+    takeover_margin_ms: int
+
+
+def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
+    if run is None or run.is_terminal:
+        return Decision(Action.DROP)
+    match run.state:
+        case RunState.RUNNING:
+            return _of_running(run, job, now, rules)
+        case RunState.WITHDRAWN:
+            return Decision(Action.DROP)
+        case RunState.RETRYING if run.not_before > now + rules.early_ms:
+            return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
+        case _:
+            return _of_waiting(run, job, now, rules)
+
+
+def _of_waiting(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    if job is None:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+    if run.cancel_requested or job.status is JobStatus.CANCELLED:
+        return _cancelled(run)
+    if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
+        passed_over = _why_not(run, job, now, rules)
+        if passed_over is not None:
+            return passed_over
+    if run.not_before > now + rules.early_ms:
+        # A due entry brings it back in time; a run that has none waits in its queue.
+        return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
+    return Decision(Action.CLAIM)
+
+
+def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    if run.callback is not None and run.due_at is not None:
+        return Decision(Action.DROP)  # its target has the run: nobody calls again before the due entry ends the attempt
+    free_at = (run.lease_until or 0) + rules.takeover_margin_ms
+    if now < free_at:
+        return Decision(Action.WAIT, wait_until=free_at)
+    if job is None:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+    if run.cancel_requested or job.status is JobStatus.CANCELLED:
+        return _cancelled(run)
+    if job.spec.delivery is Guarantee.AT_MOST_ONCE:
+        return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
+    reason = exhausted(job.spec.retry, run, now)
+    return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
+
+
+def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
+    """Decide about a run that its host keeps from its call: it waits, but not for ever for a host that rests.
+
+    Before its patience or its age is out it asks such a host once more. A turn is what it is: no sooner may it call.
+    """
+    at = max(now, run.not_before)
+    until = max(at, admission.until or at)
+    if admission.reason is Reason.CIRCUIT_OPEN:
+        patience_left_ms = patience_ms(job.spec.retry) - run.waited_for_host_ms
+        if patience_left_ms <= 0:
+            return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
+        until = min(until, at + patience_left_ms)
+        oldest_at = last_begin_at(job.spec.retry, run)
+        if run.attempt and oldest_at > at:  # the age of a first attempt does not matter
+            until = min(until, oldest_at)
+    too_old = exhausted(job.spec.retry, run, until) if run.attempt else None
+    if too_old is not None:
+        return Decision(Action.END, RunState.FAILED, too_old)
+    return Decision(Action.DEFER, reason=admission.reason, wait_until=until)
+
+
+def _cancelled(run: Run) -> Decision:
+    reason = run.reason if run.cancel_requested else None
+    return Decision(Action.END, RunState.CANCELLED, reason or Reason.JOB_CANCELLED)
+
+
+def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
+    if not is_occurrence(job.spec.schedule, run.id.fire_at):
+        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+    waits_for_guard = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
+    start_at = run.not_before
+    if not waits_for_guard:
+        late = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
+        if late is None:
+            return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+        start_at = late
+    if job.status is JobStatus.PAUSED:
+        return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
+    if start_at > max(run.not_before, now):
+        return Decision(Action.PUT_OFF, wait_until=start_at)
+    return None

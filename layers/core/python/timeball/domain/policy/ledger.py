@@ -1,0 +1,70 @@
+"""The row that a plan writes to the fire ledger, and what it makes of one that stands there already.
+
+Invariant: an instant has one row. Only a run has no `last_fire_at`: so the row itself says whether it counts as one.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, misfired, put_off, revived
+from timeball.domain.policy.planner import SkippedRange, Start
+from timeball.domain.time.schedule import fires
+
+
+def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int) -> Run:
+    """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range."""
+    if isinstance(plan, SkippedRange):
+        return _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
+    due_at = plan.not_before if plan.not_before > horizon_at else None
+    return evolve(_row(job, plan.fire_at, now, RunState.QUEUED), not_before=plan.not_before, due_at=due_at)
+
+
+def met(standing: Run, planned: Run, now: int) -> Run:
+    """Return what a plan makes of the row that refused its own: the same row, unless it is the plan's to decide about.
+
+    That is one that a slow pause withdrew, or that is superseded although the job's schedule has its fire (again); and
+    only by a plan that is no older. A run that waits gets the plan's stamp: whoever acts for an older version of the
+    schedule can no longer withdraw or supersede it.
+    """
+    is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
+    if is_undecided and standing.stamp <= planned.stamp:
+        return (
+            revived(standing, planned) if planned.state is RunState.QUEUED else misfired(standing, planned.stamp, now)
+        )
+    if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
+        return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
+    return standing
+
+
+def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
+    """Return a row that refuses every plan of an older version of the job, which would write at this fire."""
+    return _row(job, fire_at, now, RunState.SKIPPED, reason)
+
+
+def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:
+    """Return ranges for the fires that no standing row covers."""
+    groups = groupby(fire_times, lambda at: any(row.covers(at) for row in standing))
+    return [_range_row(job, list(group), reason, now) for is_covered, group in groups if not is_covered]
+
+
+def _range_row(job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> Run:
+    row = _row(job, fire_times[0], now, RunState.SKIPPED, reason)
+    return evolve(row, last_fire_at=fire_times[-1], count=len(fire_times))
+
+
+def _row(job: Job, fire_at: int, now: int, state: RunState, reason: Reason | None = None) -> Run:
+    return Run(
+        id=RunId(job.key, fire_at, Origin.SCHEDULE),
+        state=state,
+        stamp=job.schedule_version,
+        priority=job.spec.priority,
+        shard=job.shard,
+        not_before=fire_at,
+        created_at=now,
+        finished_at=now if state is RunState.SKIPPED else None,
+        reason=reason,
+    )

@@ -1,0 +1,35 @@
+"""What a finished attempt makes of its run: one pure decision."""
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Guarantee, Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, ended, retrying
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.policy.retry import RetryDecision, decide_retry
+
+
+def after_attempt(
+    run: Run, job: Job, attempt: Attempt, verdict: Succeeded | Failed, now: int, guarantor: Guarantor
+) -> Run:
+    """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked."""
+    if isinstance(verdict, Succeeded):
+        return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
+    if run.cancel_requested:
+        return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
+    decision = _decide(run, job, attempt, verdict, now)
+    if decision.retry_at is None:
+        return ended(run, RunState.FAILED, now, guarantor, decision.reason, attempt)
+    return retrying(run, decision.retry_at, attempt)
+
+
+def _decide(run: Run, job: Job, attempt: Attempt, failed: Failed, now: int) -> RetryDecision:
+    left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
+    if left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
+        return RetryDecision(None, Reason.AT_MOST_ONCE)
+    return decide_retry(job.spec.retry, run, failed, now)
+
+
+def lost_attempt(run: Run) -> Attempt:
+    """Return the record of an attempt whose lease ran out: nobody knows how far it came."""
+    return Attempt(run.attempt, Outcome.LOST, run.claimed_at or run.created_at, error="Its executor vanished.")

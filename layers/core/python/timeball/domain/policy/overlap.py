@@ -1,0 +1,89 @@
+"""What happens when a fire comes while an earlier run of its job is live: one pure decision, taken at the claim.
+
+A job whose policy is not `allow` has a guard: the run that *holds* it, and at most one that is *parked* behind it. Only
+the holder may start; its end hands the guard to the parked run.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import Run, RunState
+
+
+class Step(StrEnum):
+    """What a run does about the guard that it needs."""
+
+    START = "start"
+    """It holds the guard, or needs none."""
+    ACQUIRE = "acquire"
+    """The guard is free: take it, then start."""
+    PARK = "park"
+    """Stand behind the holder, whose end sends the run again."""
+    TAKE_PLACE = "take_place"
+    """End the run that is parked, which is older, and park instead of it."""
+    STAY = "stay"
+    """It is parked already."""
+    SKIP = "skip"
+    """It does not run, or not again."""
+    WAIT = "wait"
+    """It has started before: try again later."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A step, and whether the run that holds the guard is stopped for it."""
+
+    step: Step
+    stop_holder: bool = False
+
+
+def holds_nothing(run: Run | None) -> bool:
+    """Say whether a run that a guard names keeps nobody from it: it is gone, over, or waits for its paused job."""
+    return run is None or run.is_terminal or run.state is RunState.WITHDRAWN
+
+
+def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
+    """Decide about a run that is to be claimed, from the rows that the guard names, as read strongly.
+
+    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A
+    holder that is tried again by hand takes its guard anew: who is about to give it back, for the end before, must
+    notice. So does one that has somebody behind it: a slow pause may be about to let them change places.
+    """
+    if policy is OverlapPolicy.ALLOW:
+        return Overlap(Step.START)
+    if holder is not None and holder.id == run.id:
+        may_be_moved = run.is_renewed or (run.is_unstarted and parked is not None)
+        return Overlap(Step.ACQUIRE if may_be_moved else Step.START)
+    if holder is None or holds_nothing(holder):
+        return Overlap(Step.ACQUIRE)
+    waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
+    if policy is OverlapPolicy.CANCEL_OTHER:
+        return _instead_of(holder, run, waiting)
+    if not run.is_unstarted:
+        return Overlap(_behind(run, waiting, Step.WAIT))
+    return Overlap(Step.SKIP if policy is OverlapPolicy.SKIP else _behind(run, waiting, Step.SKIP))
+
+
+def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
+    """Stand behind the holder if nobody else does: a run that cannot be skipped too, or newer fires would pass it."""
+    if run.state is not RunState.QUEUED:
+        return Step.WAIT
+    if parked is None:
+        return Step.PARK
+    return Step.STAY if parked.id == run.id else otherwise
+
+
+def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
+    """Let the newest go on, in whatever order they come; one that was tried again by hand is as new as that."""
+    if holder.asked_at > run.asked_at:
+        return Overlap(Step.SKIP)
+    if run.state is not RunState.QUEUED:
+        return Overlap(Step.WAIT)
+    if parked is None:
+        step = Step.PARK
+    elif parked.id == run.id:
+        step = Step.STAY
+    else:
+        step = Step.TAKE_PLACE if parked.asked_at < run.asked_at else Step.SKIP
+    return Overlap(step, stop_holder=step is not Step.SKIP and not holder.cancel_requested)

@@ -1,0 +1,76 @@
+"""The idea of Timeball: from a job's row and an instant, the one row that is to be written to the ledger now.
+
+It is written at the job's next fire, and is a run or a skipped range. Whichever row stands there first decides for
+everybody: who comes second goes on behind it, so a plan may be made by anyone, at any time, and again.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+
+from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.policy.catch_up import Backlog, backlog
+from timeball.domain.policy.jitter import jittered
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import fires, next_fire
+
+MAX_STEPS = 1_000
+"""Instants that one range skips: a job that is far behind goes on at the next plan."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A fire that runs, and the instant before which no call of it leaves."""
+
+    fire_at: int
+    not_before: int
+
+
+@dataclass(frozen=True)
+class SkippedRange:
+    """Fires that will not run: the first, the last (both included), and why."""
+
+    fire_at: int
+    last_at: int
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing is to be written before the next fire, at `until`; None: the schedule has no fire left."""
+
+    until: int | None
+
+
+Plan = Start | SkippedRange | Wait
+
+
+def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
+    """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead."""
+    fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
+    if fire_at is None or fire_at > horizon_at:
+        return Wait(fire_at)
+    not_before = jittered(job.key, fire_at, job.spec.jitter_seconds)
+    missed = backlog_of(job, now, misfire_ms)
+    if fire_at >= missed.missed_before:
+        return Start(fire_at, not_before)
+    if fire_at in missed.kept:
+        return Start(fire_at, max(not_before, now, job.paced_until))
+    kept_from = next((at for at in missed.kept if at > fire_at), missed.missed_before)
+    *_, last_at = islice(fires(job.spec.schedule, fire_at, kept_from - 1), MAX_STEPS)
+    return SkippedRange(fire_at, last_at, Reason.MISFIRED)
+
+
+def backlog_of(job: Job, now: int, misfire_ms: int) -> Backlog:
+    """Return what a job has missed at `now`."""
+    return backlog(job.spec.schedule, job.spec.catch_up, job.spec.jitter_seconds, now, misfire_ms)
+
+
+def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int) -> int | None:
+    """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
+
+    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped.
+    """
+    if max(fire_at + job.spec.jitter_seconds * SECOND_MS, not_before) >= now - misfire_ms:
+        return not_before
+    return backlog_of(job, now, misfire_ms).start_at(fire_at, not_before)

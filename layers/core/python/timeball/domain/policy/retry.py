@@ -1,0 +1,67 @@
+"""Whether a failed attempt is tried again, and when: a pure decision with its reason.
+
+Exponential backoff with full jitter; the jitter is a hash of run and attempt, so that a replay decides the same.
+"""
+
+from dataclasses import dataclass
+
+from timeball.domain.model.ids import fraction_of
+from timeball.domain.model.policies import Jitter, RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
+from timeball.domain.model.verdict import Failed
+from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
+
+
+@dataclass(frozen=True)
+class RetryDecision:
+    """When to try again (`retry_at`, ms), or None for never, and why not."""
+
+    retry_at: int | None
+    reason: Reason | None = None
+
+
+def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> RetryDecision:
+    """Decide what follows the failed attempt of a running run, at `now` (ms).
+
+    What a target asks for lengthens a wait, up to `max_seconds`, and never shortens it.
+    """
+    if not failed.may_retry:
+        return RetryDecision(None, Reason.NOT_RETRIABLE)
+    wait = float(policy.backoff_ms(max(run.attempts_spent, 1)))
+    if policy.jitter is Jitter.FULL:
+        wait *= fraction_of("retry", run.id.job.tenant, run.id, run.attempt)
+    if failed.retry_after_seconds is not None:
+        wait = max(wait, min(failed.retry_after_seconds, float(policy.max_seconds)) * SECOND_MS)
+    retry_at = now + int(wait)
+    reason = exhausted(policy, run, retry_at)
+    return RetryDecision(retry_at) if reason is None else RetryDecision(None, reason)
+
+
+def exhausted(policy: RetryPolicy, run: Run, next_at: int) -> Reason | None:
+    """Return why no further attempt may begin at an instant, or None if one may."""
+    if run.attempts_spent > policy.max_retries:
+        return Reason.RETRIES_EXHAUSTED
+    return Reason.TOO_OLD if next_at > last_begin_at(policy, run) else None
+
+
+def last_begin_at(policy: RetryPolicy, run: Run) -> int:
+    """Return the last instant at which a further attempt is not too old to begin."""
+    return LATEST if policy.max_age_seconds is None else run.aging_since + policy.max_age_seconds * SECOND_MS
+
+
+def longest_waits_ms(policy: RetryPolicy) -> int:
+    """Return how long all waits between the attempts of a run may be together, in ms."""
+    waits = policy.max_retries * policy.max_seconds * SECOND_MS  # a Retry-After may stretch each wait so far
+    return waits if policy.max_age_seconds is None else min(waits, policy.max_age_seconds * SECOND_MS)
+
+
+def patience_ms(policy: RetryPolicy) -> int:
+    """Return how long a run may wait for its host in all, in ms: as its retries may, and ten minutes at least."""
+    return max(longest_waits_ms(policy), 10 * MINUTE_MS)
+
+
+def longest_life_ms(policy: RetryPolicy, timeout_seconds: int) -> int:
+    """Return the longest time between the first attempt of a run and the end of its last one, in ms."""
+    calls = (policy.max_retries + 1) * timeout_seconds * SECOND_MS
+    return longest_waits_ms(policy) + patience_ms(policy) + calls

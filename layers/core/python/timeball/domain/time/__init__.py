@@ -1,0 +1,1 @@
+"""Time: instants, cron expressions and time zones, schedules and their fires."""

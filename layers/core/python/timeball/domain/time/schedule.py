@@ -1,0 +1,112 @@
+"""When a job is due: one instant, an interval or a cron expression, within a window. Only fire times; no policy.
+
+Invariant: fire times depend on the schedule alone, never on when or from where one asks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import next_fire as next_cron_fire
+from timeball.domain.time.zones import load_zone
+
+
+@dataclass(frozen=True)
+class At:
+    """One instant. `now` and `delay` are this too: they are reckoned when the job is submitted."""
+
+    at: int
+
+
+@dataclass(frozen=True)
+class Every:
+    """An interval of whole seconds, aligned to an anchor instant, without drift."""
+
+    seconds: int
+    anchor_at: int
+
+
+@dataclass(frozen=True)
+class Cron:
+    """A cron expression of five fields, read in a time zone.
+
+    `gap` and `overlap` say what becomes of local times that clocks skip or show twice; None takes cronie's way.
+    """
+
+    expression: str
+    timezone: str = "UTC"
+    gap: Gap | None = None
+    overlap: Overlap | None = None
+
+
+Timing = At | Every | Cron
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A timing within a window: no fire before `start_at` or after `end_at` (both may fire), and `max_runs` runs."""
+
+    timing: Timing
+    start_at: int | None = None
+    end_at: int | None = None
+    max_runs: int | None = None
+
+    @property
+    def is_one_off(self) -> bool:
+        """Whether the job is due once: it never misfires, however late."""
+        return isinstance(self.timing, At)
+
+
+def next_fire(schedule: Schedule, after_at: int) -> int | None:
+    """Return the first fire time strictly after an instant (ms), or None if there is none. Ignores `max_runs`."""
+    after_at = after_at if schedule.start_at is None else max(after_at, schedule.start_at - 1)
+    fire_at: int | None
+    match schedule.timing:
+        case At(at):
+            fire_at = at if at > after_at else None
+        case Every(seconds, anchor_at):
+            period = seconds * SECOND_MS
+            fire_at = max(anchor_at, anchor_at + ((after_at - anchor_at) // period + 1) * period)
+        case Cron(expression, timezone, gap, overlap):
+            fire_at = next_cron_fire(parse_cron(expression), load_zone(timezone), after_at, gap, overlap)
+    end_at = LATEST - 1 if schedule.end_at is None else schedule.end_at
+    return fire_at if fire_at is not None and fire_at <= end_at else None
+
+
+def previous_fire(schedule: Schedule, before_at: int, earliest_at: int) -> int | None:
+    """Return the last fire time from `earliest_at` to just before `before_at`, or None if there is none.
+
+    Halves the span until one fire is left in it: at most some 80 steps, however many fires lie between.
+    """
+    fire_at = next_fire(schedule, earliest_at - 1)
+    if fire_at is None or fire_at >= before_at:
+        return None
+    empty_from = before_at
+    while (following_at := next_fire(schedule, fire_at)) is not None and following_at < before_at:
+        middle_at = (following_at + empty_from) // 2
+        later_at = next_fire(schedule, middle_at)
+        if later_at is not None and later_at < before_at:
+            fire_at = later_at
+        else:
+            fire_at, empty_from = following_at, middle_at + 1
+    return fire_at
+
+
+def first_fire(schedule: Schedule, now: int) -> int | None:
+    """Return the first fire time of a job that is submitted now; a one-off in the past is due at its own instant."""
+    return next_fire(schedule, -1 if schedule.is_one_off else now - 1)
+
+
+def is_occurrence(schedule: Schedule, fire_at: int) -> bool:
+    """Say whether the schedule fires at an instant."""
+    return next_fire(schedule, fire_at - 1) == fire_at
+
+
+def fires(schedule: Schedule, first_at: int, through_at: int) -> Iterator[int]:
+    """Yield the fire times from `first_at` to `through_at`, both included."""
+    fire_at = next_fire(schedule, first_at - 1)
+    while fire_at is not None and fire_at <= through_at:
+        yield fire_at
+        fire_at = next_fire(schedule, fire_at)

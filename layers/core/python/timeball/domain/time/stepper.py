@@ -1,0 +1,134 @@
+"""The next instant at which a cron schedule fires: search local time as sets, then map it through the zone.
+
+Local time is searched without a clock in mind (`next_minute`: which minute of the calendar matches next), and
+the zone's periods say when, if ever, a clock shows that minute. Where clocks change, two policies decide:
+- *gap* (local times that no clock shows): `next` fires once at the first instant after the gap, however many
+  times fell into it; `skip` does not fire.
+- *overlap* (local times shown twice): `first` fires in the first pass only; `both` in each.
+
+The default is cronie's: a fixed schedule (see cron.py) takes `next` and `first`, so that it fires once a day
+whatever the clocks do; an interval-like one takes `skip` and `both`, so that it follows elapsed time. Unlike
+cronie, a change is a change whatever its size: also the day that Samoa left out.
+
+Instants are ints in ms UTC; inside, seconds. Fires are unique and strictly increasing, and what comes after
+an instant does not depend on where the search began.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final
+
+from timeball.domain.time.calendar import civil, day_number, month_length
+from timeball.domain.time.cron import CronFields
+from timeball.domain.time.zones import Zone
+
+RULE_VERSION: Final = 1
+"""Raised when the same expression, zone, policies and time zone data may give other instants than before."""
+
+END_YEAR: Final = 2400
+"""No fire is looked for from this year on."""
+
+_END_DAY: Final = day_number(END_YEAR, 1, 1)
+
+
+class Gap(StrEnum):
+    """Say what happens to local times that clocks skip."""
+
+    NEXT = "next"
+    SKIP = "skip"
+
+
+class Overlap(StrEnum):
+    """Say what happens to local times that clocks show twice."""
+
+    FIRST = "first"
+    BOTH = "both"
+
+
+def next_fire(
+    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
+) -> int | None:
+    """Find the first fire strictly after an instant (ms UTC, may be negative); None if END_YEAR comes first.
+
+    A policy that is None takes the default for the expression.
+    """
+    at_jump = fires_at_jump(fields, gap)
+    once = fields.fixed if overlap is None else overlap == Overlap.FIRST
+    instant = after_at // 1000 + 1
+    period = bisect_right(zone.starts, instant) - 1
+    local = instant + zone.offsets[period]
+    reached = zone.reached[period]
+    if (once and local < reached) or (at_jump and instant == zone.starts[period] and local > reached):
+        # Past the second pass; or back to the start of the gap that ends at this very instant.
+        local = reached
+    while (minute := next_minute(fields, -(-local // 60))) is not None:
+        found = minute * 60
+        if found >= zone.local_ends[period]:
+            if not once and zone.local_starts[period + 1] < local:
+                # The clock goes back to before the start of the search: the second pass may match earlier.
+                period += 1
+                local = zone.local_starts[period]
+                continue
+            period = bisect_right(zone.reached, found) - 1
+        if found >= zone.local_starts[period]:
+            return (found - zone.offsets[period]) * 1000
+        if at_jump:
+            return zone.starts[period] * 1000
+        local = zone.local_starts[period]
+    return None
+
+
+def fires(
+    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
+) -> Iterator[int]:
+    """List all fires strictly after an instant, in order."""
+    at = next_fire(fields, zone, after_at, gap, overlap)
+    while at is not None:
+        yield at
+        at = next_fire(fields, zone, at, gap, overlap)
+
+
+def fires_at_jump(fields: CronFields, gap: Gap | None) -> bool:
+    """Say whether times that fall into a gap fire at its end."""
+    return fields.fixed if gap is None else gap == Gap.NEXT
+
+
+def next_minute(fields: CronFields, minute: int) -> int | None:
+    """Find the first matching minute of the calendar not before `minute`, whether clocks show it or not.
+
+    Minutes count from 1970-01-01 00:00, local time.
+    """
+    day, time = divmod(minute, 1440)
+    hour, past = divmod(time, 60)
+    if fields.hours >> hour & 1 and (minutes := fields.minutes >> past):
+        time += (minutes & -minutes).bit_length() - 1
+    elif hours := fields.hours >> hour + 1:
+        time = (hour + (hours & -hours).bit_length()) * 60 + fields.first_time % 60
+    else:
+        day += 1
+        time = fields.first_time
+    found = _next_day(fields, day)
+    if found == day:
+        return day * 1440 + time
+    return None if found is None else found * 1440 + fields.first_time
+
+
+def _next_day(fields: CronFields, day: int) -> int | None:
+    """Find the first matching day that is not before `day`."""
+    year, month, of_month = civil(day)
+    before = day - of_month
+    while before < _END_DAY:
+        length = month_length(year, month)
+        if fields.months >> month & 1:
+            days = fields.days[(length - 28) * 7 + (before + 5) % 7] >> of_month
+            if days:
+                found = before + of_month + (days & -days).bit_length() - 1
+                return found if found < _END_DAY else None
+        of_month = 0
+        before += length
+        month += 1
+        if month > 12:
+            month = 1
+            year += 1
+    return None

@@ -1,0 +1,1 @@
+"""Backfills move on."""

@@ -1,0 +1,182 @@
+"""Cancel, pause, resume, reschedule: one write changes the job, its runs are brought in line, only then is it a 2xx.
+
+Until its intent is dropped the job stays in the due index, so a scan finishes what a crashed change began. The claim
+reads the job: from the first write on it decides by the job as it is now, whatever the settling has reached.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.policy.change import cancelled, paused, resumed, revised
+from timeball.domain.policy.search_window import revised_from
+from timeball.engine.changes.reconcile import reconcile
+from timeball.engine.context import Context
+from timeball.engine.scheduling.dispatch import dispatch
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+_MAX_DUE = 100
+"""How many fires of a job that are due one change writes."""
+
+
+class Outcome(StrEnum):
+    """What became of a change: done (or true already); no such job; the job had ended; its version is another."""
+
+    DONE = "done"
+    NOT_FOUND = "not_found"
+    ENDED = "ended"
+    STALE = "stale"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The outcome, the job as it stands, and the runs that were already claimed and no longer fit it."""
+
+    outcome: Outcome
+    job: Job | None
+    claimed: tuple[RunId, ...] = ()
+
+
+Request = tuple[JobKey, int | None]
+"""A job, and the version that it must have (None: any)."""
+
+_Verb = Callable[[Job, int], Job | None]
+"""From a job and an instant to the job as it is to be, the same one if it is so already; None if it has ended."""
+
+
+def cancel(context: Context, requests: Sequence[Request]) -> list[Changed]:
+    """Cancel each job; its claimed runs are asked to stop. Cancelling a cancelled job repeats the answer.
+
+    Raises UnavailableError if a job's row kept changing or its settling is not finished; the change may be repeated.
+    """
+    return [_change(context, key, version, _cancel) for key, version in requests]
+
+
+def pause(context: Context, requests: Sequence[Request]) -> list[Changed]:
+    """Pause each job: no fire of its schedule starts, and those that were dispatched ahead are taken back.
+
+    Attempts that are under way go on, and so do retries. Raises UnavailableError, as `cancel` does.
+    """
+    return [_change(context, key, version, _pause) for key, version in requests]
+
+
+def resume(context: Context, requests: Sequence[Request]) -> list[Changed]:
+    """Resume each job; its catch-up policy decides about what was due meanwhile. Raises UnavailableError."""
+    return [_change(context, key, version, _resume) for key, version in requests]
+
+
+def revise(context: Context, requests: Sequence[tuple[Job, JobSpec]]) -> list[Changed]:
+    """Make each job, as it was read, what a new request says; STALE if it has changed since. With work read, and given.
+
+    A fire of the old schedule that the new one has not is superseded, unless it has started. Raises InvalidSchedule
+    before anything is stored, UnavailableError as `cancel` does.
+    """
+    return [_revise(context, job, spec) for job, spec in requests]
+
+
+def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
+    def verb(standing: Job, now: int) -> Job | None:
+        if not standing.is_open:
+            return None
+        return revised_from(standing, revised(standing, spec, now), now, context.rules.misfire_ms)
+
+    # What was due under the old schedule is written before it goes: the new one takes nothing of it away.
+    return _change(
+        context,
+        job.key,
+        job.version,
+        verb,
+        with_work=spec.work != job.spec.work,
+        after_due=spec.schedule != job.spec.schedule,
+    )
+
+
+def _cancel(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.CANCELLED:
+        return job
+    return cancelled(job, now) if job.is_open else None
+
+
+def _pause(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.PAUSED:
+        return job
+    return paused(job, now) if job.status is JobStatus.PENDING else None
+
+
+def _resume(job: Job, now: int) -> Job | None:
+    if job.status is JobStatus.PENDING:
+        return job
+    return resumed(job, now) if job.status is JobStatus.PAUSED else None
+
+
+def _change(
+    context: Context,
+    key: JobKey,
+    if_version: int | None,
+    verb: _Verb,
+    *,
+    with_work: bool = False,
+    after_due: bool = False,
+) -> Changed:
+    for _ in range(_TRIES):
+        read_at = context.clock.now()
+        job = context.store.jobs.read([key], with_work=with_work)[0]
+        if job is None:
+            return Changed(Outcome.NOT_FOUND, None)
+        if if_version is not None and job.version != if_version:
+            return Changed(Outcome.STALE, job)
+        if job.intent is not None:
+            reconcile(context, [job])  # what was asked before comes first
+            continue
+        if after_due and _is_due(context, job, read_at):
+            _dispatch_all(context, job, read_at)
+            continue
+        now = context.clock.now()
+        after = verb(job, now)
+        if after is None:
+            return Changed(Outcome.ENDED, job)
+        if after == job:
+            return _settled(context, job, read_at)
+        swapped = context.store.jobs.swap([Swap(job, after)], now)[0]
+        if swapped.done and swapped.row is not None:
+            return _settled(context, swapped.row, read_at)
+    raise ContendedError(f"job {key.job_id} kept changing; ask again")
+
+
+def _settled(context: Context, job: Job, read_at: int) -> Changed:
+    settlement = reconcile(context, [job])[0]
+    _dispatch_due(context, settlement.job, read_at)
+    return Changed(Outcome.DONE, settlement.job, settlement.claimed)
+
+
+def _is_due(context: Context, job: Job, read_at: int) -> bool:
+    """Say whether a job, read at `read_at` or later, is to be dispatched."""
+    if job.status is not JobStatus.PENDING or job.intent is not None:
+        return False
+    return job.due_at is not None and job.due_at <= read_at + context.rules.lookahead_ms
+
+
+def _dispatch_all(context: Context, job: Job, read_at: int) -> None:
+    """Write, one after the other, the rows of a job's fires that are due within the look-ahead."""
+    for _ in range(_MAX_DUE):
+        begun_at = context.clock.now()
+        (report,) = dispatch(context, [job], read_at)
+        if not report.more:
+            return
+        job, read_at = report.job, begun_at
+
+
+def _dispatch_due(context: Context, job: Job, read_at: int) -> None:
+    """Dispatch a changed job that is due; the scan finds what is left."""
+    try:
+        if _is_due(context, job, read_at):
+            _dispatch_all(context, job, read_at)
+    except UnavailableError as unavailable:
+        log.warning("changed, and left to the scan: %s", unavailable)

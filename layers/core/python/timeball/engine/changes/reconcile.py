@@ -1,0 +1,290 @@
+"""Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
+
+First the next fire of the old plan gets its row, so that a late insert by it is refused; then the live runs end, are
+asked to stop, are taken back or let go; then the intent is dropped. What is too much for one call is gone on with by
+the next: the intent says where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NoReturn
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Intent, Job, JobStatus, Searched, Verb, settled, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, asked_to_stop, closed, ended, put_off, superseded, withdrawn
+from timeball.domain.policy.change import fenced_through
+from timeball.domain.policy.ledger import closing_row, skipped_around
+from timeball.domain.policy.overlap import holds_nothing
+from timeball.domain.policy.planner import MAX_STEPS, may_start_at
+from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
+from timeball.domain.time.schedule import fires, is_occurrence, next_fire
+from timeball.engine.backfills.backfill import stop_backfill
+from timeball.engine.context import Context
+from timeball.engine.metrics import skipped
+from timeball.engine.runs.due_runs import resend
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.overlap_lock import release
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+
+_TRIES = 5
+_CHUNKS = 20
+_BACKFILLS = 100
+"""How many of a job's backfills are read at once."""
+_LOOK_MS = 2_000
+"""How long one call begins new windows of its look at the live runs."""
+
+
+class UnfinishedError(UnavailableError):
+    """There is more to settle than one call may: what was done is kept, and the next call goes on from there."""
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """The job without its intent, and the runs that were claimed before the change could reach them."""
+
+    job: Job
+    claimed: tuple[RunId, ...]
+
+
+def reconcile(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
+    """Settle each job. One without an intent is settled already; a cancelled one is settled again without harm.
+
+    Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done just now.
+    """
+    return [_settle(context, job) for job in jobs]
+
+
+def _settle(context: Context, job: Job) -> Reconciled:
+    now = context.clock.now()
+    intent = job.intent
+    if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
+        _close(context, job, intent, now)
+    claimed, earliest = _align(context, job, now)
+    if job.status is JobStatus.CANCELLED:
+        claimed += _stop_backfills(context, job, now)
+    if intent is None:
+        return Reconciled(job, claimed)
+    return Reconciled(_without_intent(context, job, intent, earliest, now), claimed)
+
+
+def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
+    """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
+    standing = job
+    begun_at = now if intent.searched is None else intent.asked_at
+    for _ in range(_TRIES):
+        swapped = context.store.jobs.swap([Swap(standing, searched(settled(standing), earliest, begun_at))], now)[0]
+        if swapped.row is None:
+            return settled(job)
+        standing = with_spec(swapped.row, work=job.spec.work)
+        if swapped.done or standing.intent is None:
+            return standing
+        if _without_place(standing.intent) != _without_place(intent) or standing.version != job.version:
+            break
+    raise UnavailableError(f"job {job.key.job_id} kept changing")
+
+
+def _close(context: Context, job: Job, intent: Intent, now: int) -> None:
+    """Give the old plan's next fire its row: so a plan from before the change is refused there, and goes no further.
+
+    Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the rows
+    that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
+    """
+    old = with_spec(job, schedule=intent.schedule or job.spec.schedule)
+    first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
+    if first_at is None or first_at > fenced_through(intent, context.rules.lookahead_ms, context.rules.margin_ms):
+        return
+    reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
+    missed = fires(old.spec.schedule, first_at, intent.asked_at - 1)
+    closing = closing_row(old, first_at, reason, now)
+    if first_at >= intent.asked_at:
+        _insert_skipped(context, job, [closing], now)
+    for _ in range(_CHUNKS):
+        chunk = list(islice(missed, MAX_STEPS))
+        if not chunk:
+            break
+        _skip_around(context, old, chunk, reason, now)
+    _close_superseded(context, closing, now)
+    following_at = next(missed, None)
+    if following_at is not None:
+        _leave(context, job, evolve(intent, next_fire_at=following_at), now)
+
+
+def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
+    """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
+    for _ in range(_TRIES):
+        standing = context.store.runs.between(job.key, fire_times[0], fire_times[-1])
+        if _insert_skipped(context, job, skipped_around(job, fire_times, reason, standing, now), now):
+            return
+    raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
+
+
+def _insert_skipped(context: Context, job: Job, rows: Sequence[Run], now: int) -> bool:
+    """Insert skipped rows; return whether none stood there already."""
+    inserted = context.store.runs.insert(rows, now) if rows else []
+    new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
+    if new and new[0].reason is not None:
+        skipped(context, job.key, new[0].reason, sum(row.count for row in new), new[0].id.fire_at)
+    return len(new) == len(rows)
+
+
+def _close_superseded(context: Context, closing: Run, now: int) -> None:
+    """Keep older plans from reviving a superseded run; where one does so just now, it is aligned as any live run."""
+    row = context.store.runs.read([closing.id])[0]
+    if row is not None and row.is_superseded and row.stamp < closing.stamp:
+        context.store.runs.swap([Swap(row, closed(row, closing))], now)
+
+
+def _leave(context: Context, job: Job, intent: Intent, now: int) -> NoReturn:
+    """Keep on the intent how far this call has come, and leave the rest to the next."""
+    kept = context.store.jobs.swap([Swap(job, evolve(job, intent=intent))], now)[0]
+    if not kept.done:
+        raise UnavailableError(f"job {job.key.job_id} has more to settle, and changed meanwhile")
+    raise UnfinishedError(f"job {job.key.job_id} has more to settle")
+
+
+def _without_place(intent: Intent) -> Intent:
+    """Return an intent as it was asked for, wherever its settling stands."""
+    return evolve(intent, searched=None, stopped_through="")
+
+
+def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
+    """Stop the backfills of a cancelled job, in the order of their names; the intent keeps how far this has come.
+
+    Without an intent no place can be kept: it ends when its time is up.
+    """
+    stop_at = context.clock.now() + _LOOK_MS
+    after = job.intent.stopped_through if job.intent else ""
+    stopped: tuple[RunId, ...] = ()
+    while backfills := context.store.backfills.of_job(job.key, after, _BACKFILLS):
+        for backfill in backfills:
+            if context.clock.now() >= stop_at:
+                if job.intent is None:
+                    return stopped
+                _leave(context, job, evolve(job.intent, stopped_through=after), now)
+            stopped += stop_backfill(context, backfill)
+            after = backfill.key.name
+    return stopped
+
+
+def _align(context: Context, job: Job, now: int) -> tuple[tuple[RunId, ...], int | None]:
+    """Bring the live runs in line, the latest first: what is about to start is taken back before what is long past.
+
+    Returns those that are under way and should not be, and the earliest fire time of all that were live. Without an
+    intent nothing has to be found, nor can a place be kept: the look ends when its time is up.
+    """
+    looked_before = job.intent.searched if job.intent else None
+    earliest = looked_before.earliest if looked_before else None
+    reach_at = earliest_live(job, now, context.rules.misfire_ms)
+    window = first_window(looked_before, reach_at, now)
+    stop_at = context.clock.now() + _LOOK_MS
+    claimed: list[RunId] = []
+    while window is not None:
+        begun_at = context.clock.now()
+        live = _align_within(context, job, window, reach_at, now)
+        claimed += [run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run)]
+        earliest = min((run.id.fire_at for run in live), default=earliest)
+        ended_at = context.clock.now()
+        window = next_window(window, reach_at, ended_at - begun_at)
+        if window is None or ended_at < stop_at:
+            continue
+        if job.intent is None:
+            break
+        _leave(context, job, evolve(job.intent, searched=Searched(window.through_at + 1, earliest)), now)
+    _hand_over(context, job)
+    return tuple(claimed), earliest
+
+
+def _align_within(context: Context, job: Job, window: Window, reach_at: int, now: int) -> list[Run]:
+    """Bring the live runs of a window in line, and return them as they were met; one that moved is read again."""
+    for _ in range(_TRIES):
+        live = _live(context, job, window, reach_at)
+        changes = [(Swap(run, after), job) for run in live if (after := _aligned(context, job, run, now)) is not None]
+        swapped = change_runs(context, changes, now)
+        rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
+        _tell_and_send(context, job, rows, now)
+        if all(outcome.done for outcome in swapped):
+            return live
+    raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
+
+
+def _live(context: Context, job: Job, window: Window, reach_at: int) -> list[Run]:
+    """Read the live runs of a window; with the last one those that the guard names, which may be older than any."""
+    live = context.store.runs.live(job.key, window.from_at, window.through_at)
+    if window.from_at > reach_at:
+        return live
+    named = [run for run in (job.holder, job.parked) if run is not None and run.fire_at < reach_at]
+    rows = context.store.runs.read(named) if named else []
+    return [row for row in rows if row is not None and not row.is_terminal] + live
+
+
+def _aligned(context: Context, job: Job, run: Run, now: int) -> Run | None:
+    """Return what becomes of a live run, or None if it may stay as it is."""
+    if job.status is JobStatus.CANCELLED:
+        if run.state is not RunState.RUNNING:
+            return ended(run, RunState.CANCELLED, now, Guarantor.OWNER, Reason.JOB_CANCELLED)
+        return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
+    if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
+        return None
+    if run.stamp > job.schedule_version:
+        return None  # it was let go by a change that came later than this reading of the job
+    if not is_occurrence(job.spec.schedule, run.id.fire_at):
+        return superseded(run, job.schedule_version, now, Guarantor.OWNER)
+    if job.status is JobStatus.PAUSED:
+        return withdrawn(run) if run.state is RunState.QUEUED else None
+    return _let_go(context, job, run, now)
+
+
+def _let_go(context: Context, job: Job, run: Run, now: int) -> Run | None:
+    """Decide about a run that a pause took back, as about any other that is late; send again one that it left.
+
+    It stands in the due index until it is sent, as every run does that is not inserted by a plan.
+    """
+    if run.state is RunState.QUEUED:
+        if run.stamp >= job.schedule_version:
+            return None
+        # Its plan may have died before the send.
+        due_at = max(run.not_before, now) if run.due_at is None else run.due_at
+        return put_off(run, run.not_before, due_at, job.schedule_version)
+    start_at: int | None = run.not_before
+    if run.id not in (job.holder, job.parked):  # one that waits for an earlier run is not late by our fault
+        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, context.rules.misfire_ms)
+    if start_at is None:
+        return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, Reason.MISFIRED)
+    return put_off(run, start_at, max(start_at, now), job.schedule_version)
+
+
+def _tell_and_send(context: Context, job: Job, rows: Sequence[Run], now: int) -> None:
+    """Tell what was skipped, and send what starts within the look-ahead."""
+    for row in rows:
+        if row.state is RunState.SKIPPED and row.reason is not None:
+            skipped(context, job.key, row.reason, row.count, row.id.fire_at)
+    due = [row for row in rows if row.state is RunState.QUEUED and _is_due(row, now + context.rules.lookahead_ms)]
+    if due:
+        resend(context, due)
+
+
+def _hand_over(context: Context, job: Job) -> None:
+    """Take the guard from one that holds nothing any more: a settling that was cut off may have told nobody."""
+    if job.holder is None or job.status is JobStatus.CANCELLED:
+        return
+    holder = context.store.runs.read([job.holder])[0]
+    if holds_nothing(holder):
+        release(context, [job.holder])
+
+
+def _is_due(run: Run, horizon_at: int) -> bool:
+    return run.due_at is not None and run.due_at <= horizon_at
+
+
+def _has_lost_its_reason(job: Job, run: Run) -> bool:
+    """Say whether a running run would not have started under the job as it is now."""
+    if job.status is JobStatus.CANCELLED:
+        return True
+    if run.id.origin is not Origin.SCHEDULE:
+        return False
+    return job.status is JobStatus.PAUSED or not is_occurrence(job.spec.schedule, run.id.fire_at)

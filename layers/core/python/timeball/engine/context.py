@@ -1,0 +1,110 @@
+"""What every verb of the engine is handed: the ports, and the settings that decisions need."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.job import Work
+from timeball.domain.policy.circuit_breaker import HostRules
+from timeball.domain.policy.claim import ClaimRules
+from timeball.domain.time.instants import SECOND_MS
+from timeball.ports.clock import Clock
+from timeball.ports.queue import Queue
+from timeball.ports.store import Store
+from timeball.ports.telemetry import Telemetry
+from timeball.setting import whole
+
+MARGIN_SECONDS = 5
+"""For how long clocks may differ, and whoever is late be on the way."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The engine's settings."""
+
+    shards: int = whole(4, 1, 256, "Shards of the due index; may be raised, never lowered")
+    lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
+    lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
+    misfire_seconds: int = whole(60, 5, 3600, "How late a run may start without being a misfire")
+    lease_seconds: int = whole(30, 20, 300, "How long a claim holds unless it is renewed")
+    heartbeat_seconds: int = whole(10, 2, 100, "How often an executor renews its claims")
+    host_failures: int = whole(5, 2, 1000, "After how many failures in a row a host is not called for a while")
+    host_rest_seconds: int = whole(30, 1, 600, "How long that is at first; each time in a row it is twice as long")
+    host_retries_per_second: int = whole(
+        10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
+    )
+    running_backfills: int = whole(10, 1, 100, "How many of a tenant's backfills run at once; the others wait")
+
+    @property
+    def lookahead_ms(self) -> int:
+        """How far ahead of its due time a run is sent."""
+        return self.lookahead_seconds * SECOND_MS
+
+    @property
+    def lead_ms(self) -> int:
+        """How long before its run's instant a message comes to an executor, at the least: it may start cold."""
+        return self.lead_seconds * SECOND_MS
+
+    @property
+    def early_ms(self) -> int:
+        """How long before its run's instant a message may come whose sender's clock is off."""
+        return self.lead_ms + SECOND_MS + self.margin_ms
+
+    @property
+    def misfire_ms(self) -> int:
+        """How late a fire counts as missed."""
+        return self.misfire_seconds * SECOND_MS
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a claim holds unless it is renewed."""
+        return self.lease_seconds * SECOND_MS
+
+    @property
+    def margin_ms(self) -> int:
+        """How long before its lease's end a worker stops, and how long after it another may begin."""
+        return MARGIN_SECONDS * SECOND_MS
+
+    @property
+    def claim(self) -> ClaimRules:
+        """What the claim takes from these settings."""
+        return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms)
+
+    @property
+    def hosts(self) -> HostRules:
+        """What the breaker takes from these settings."""
+        return HostRules(
+            failures=self.host_failures,
+            rest_ms=self.host_rest_seconds * SECOND_MS,
+            retries_per_second=self.host_retries_per_second,
+            burst=2 * self.host_retries_per_second,
+        )
+
+
+@dataclass(frozen=True)
+class Untold:
+    """Telemetry that nobody watches."""
+
+    def count(self, name: str, value: int, reason: str) -> None:
+        """Do nothing."""
+
+    def time(self, name: str, each_ms: Sequence[int]) -> None:
+        """Do nothing."""
+
+
+def _unnamed(_: Work) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The store, the queue, the clock, the rules, where counts and timings go, and how the breaker is keyed.
+
+    `resource_of` is the target adapter's: it names what work calls and may be down, or None, for which nobody waits.
+    """
+
+    store: Store
+    queue: Queue
+    clock: Clock
+    rules: Rules = Rules()
+    telemetry: Telemetry = Untold()
+    resource_of: Callable[[Work], str | None] = _unnamed

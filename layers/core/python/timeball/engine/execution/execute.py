@@ -1,0 +1,220 @@
+"""Execute a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
+
+One invocation works on all its runs at once, and claims each shortly before its instant. Leases are renewed for all of
+them in one write, finishes that come together are written together, and one bad message, row or target holds up no
+other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from functools import partial
+
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.bisect import bisect
+from timeball.engine.context import Context
+from timeball.engine.execution.acknowledge import Messages
+from timeball.engine.execution.claim import Claim, claim
+from timeball.engine.execution.completer import Finishes
+from timeball.engine.execution.in_flight import InFlight, call_of
+from timeball.engine.execution.invocation import last_call_at, last_write_at
+from timeball.engine.execution.leases import renew_leases
+from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.waves import Wave, waves_of
+from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.target import Answer, Caller
+
+log = logging.getLogger(__name__)
+
+
+async def execute(
+    context: Context,
+    inbox: Inbox,
+    caller: Caller,
+    deliveries: Sequence[Delivery],
+    owner: str,
+    offload: Offload = asyncio.to_thread,
+    deadline_at: int | None = None,
+) -> list[Delivery]:
+    """Work through the deliveries; return those that are not settled, for the queue to deliver again.
+
+    `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
+    message, a target or an unavailable store.
+    """
+    batch = _Batch(context, caller, offload, Messages(context, inbox, offload), owner, deadline_at)
+    for step in (partial(batch.work, deliveries), batch.messages.remove_settled):
+        try:
+            await step()
+        except Exception:
+            log.exception("what is not settled is given back", extra={"owner": owner})
+    return [delivery for delivery in deliveries if delivery not in batch.messages.removed]
+
+
+class _Batch:
+    """The messages of one invocation, and the runs of theirs that are live."""
+
+    def __init__(
+        self,
+        context: Context,
+        caller: Caller,
+        offload: Offload,
+        messages: Messages,
+        owner: str,
+        deadline_at: int | None,
+    ) -> None:
+        self.context, self.caller, self.offload, self.messages, self.owner = context, caller, offload, messages, owner
+        self.finishes = Finishes(context, offload, last_write_at(deadline_at))
+        self.last_call_at = last_call_at(deadline_at)
+        self.live: list[InFlight] = []
+        self.renewed: asyncio.Queue[list[InFlight]] = asyncio.Queue()
+
+    async def work(self, deliveries: Sequence[Delivery]) -> None:
+        """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
+
+        They stay hidden until the last wave's claims may be taken over: nobody else claims what waits here.
+        """
+        now = self.context.clock.now()
+        waves, too_early = waves_of(deliveries, now, self.context.rules)
+        longest_wait_ms = waves[-1].claim_at - now if waves else 0
+        await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
+        helpers = [
+            asyncio.create_task(helper)
+            for helper in (
+                self.finishes.write_together(),
+                self._keep_leases(),
+                self._keep_messages(),
+            )
+        ]
+        try:
+            await _all(
+                *map(self._claim_and_call, waves),
+                *(self.messages.put_off(delivery, comes_at) for delivery, comes_at in too_early),
+            )
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+
+    async def _claim_and_call(self, wave: Wave) -> None:
+        """Claim what a wave names, when it is time; call what is claimed; put off what others have.
+
+        What cannot be claimed keeps its message, and so does a second message of a run that is claimed. What is to be
+        put off by less than a second is claimed again here: a queue counts in seconds.
+        """
+        await self.context.clock.sleep_until(wave.claim_at)
+        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
+        now = self.context.clock.now()
+        held: dict[RunId, InFlight] = {}
+        put_off: list[tuple[Delivery, int | None]] = []
+        soon: dict[int, list[Delivery]] = {}
+        for delivery in wave.deliveries:
+            one = claims.get(delivery.run)
+            if one is None or delivery.run in held:
+                continue
+            if one.is_mine and one.run is not None and one.job is not None:
+                held[delivery.run] = InFlight(delivery, one.run, one.job, one.is_watched)
+            elif one.is_done:
+                self.messages.settled.append(delivery)
+            elif one.wait_until is not None and now < one.wait_until < now + SECOND_MS:
+                soon.setdefault(one.wait_until, []).append(delivery)
+            else:
+                put_off.append((delivery, one.wait_until))
+        self.live += held.values()
+        await _all(
+            *map(self._work_on, held.values()),
+            *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()),
+            *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in put_off),
+        )
+
+    def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
+        """Claim each run; one that cannot be claimed stops no other."""
+
+        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
+            return dict(zip(part, claim(self.context, part, self.owner, self.last_call_at), strict=True))
+
+        parts, _ = bisect(work, runs, self.context.clock, self.context.clock.now() + self.context.rules.margin_ms)
+        return {run: one for part in parts for run, one in part.items()}
+
+    async def _work_on(self, held: InFlight) -> None:
+        try:
+            answer = await self._answer(held)
+            if answer is not None and await self.finishes.finish(held, answer):
+                self.messages.settled.append(held.delivery)
+        finally:
+            held.is_over = True
+
+    async def _answer(self, held: InFlight) -> Answer | None:
+        watch = asyncio.create_task(self._cut_in_time(held))
+        try:
+            return await held.answered(asyncio.create_task(self._hold_and_call(held)))
+        finally:
+            watch.cancel()
+
+    async def _hold_and_call(self, held: InFlight) -> Answer | None:
+        """Hold the run until its instant, then call it; one that may not be called any more is not called."""
+        await self.context.clock.sleep_until(held.run.not_before)
+        now = self.context.clock.now()
+        if now >= self._stop_at(held):
+            return self._instead(held)
+        if held.run.cancel_requested:
+            return held.given_up(now, "It was asked to stop before the call.")
+        call, held.called_at = call_of(held.run, held.job), now
+        return await self.caller.call(call)
+
+    async def _cut_in_time(self, held: InFlight) -> None:
+        """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
+        while self.context.clock.now() < self._stop_at(held):
+            await self.context.clock.sleep_until(self._stop_at(held))
+        held.cut(self._instead(held))
+
+    def _stop_at(self, held: InFlight) -> int:
+        return min(held.stop_at(self.context.rules), self.last_call_at)
+
+    def _instead(self, held: InFlight) -> Answer | None:
+        """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
+        now = self.context.clock.now()
+        if now >= held.stop_at(self.context.rules):
+            log.warning(
+                "lease ran out; the run is given back", extra={"run_id": str(held.run.id), "attempt": held.run.attempt}
+            )
+            return None
+        so_far = "before it could be called" if held.called_at is None else "before the target had answered"
+        error = f"Its executor's own time was up {so_far}."
+        return held.given_up(now, error, timed_out=True)
+
+    async def _keep_leases(self) -> None:
+        """Renew at each heartbeat, also for runs that have been answered, until that is written."""
+        clock, heartbeat_ms = self.context.clock, self.context.rules.heartbeat_seconds * SECOND_MS
+        next_at = clock.now()
+        while True:
+            next_at = max(next_at + heartbeat_ms, clock.now())
+            await clock.sleep_until(next_at)
+            renewed: list[InFlight] = []
+            try:
+                renewed = await renew_leases(
+                    self.context, [held for held in self.live if not held.is_over], self.offload
+                )
+            except Exception:
+                log.exception("leases not renewed")
+            self.renewed.put_nowait(renewed)
+
+    async def _keep_messages(self) -> None:
+        """After each renewal hide its messages anew, and remove settled ones: a fast run waits for no slow one.
+
+        Apart from the renewals, which must not wait for a queue.
+        """
+        while True:
+            renewed = await self.renewed.get()
+            try:
+                await self.messages.hide([held.delivery for held in renewed if not held.is_over])
+                await self.messages.remove_settled()
+            except Exception:
+                log.exception("messages not kept")
+
+
+async def _all(*pieces: Awaitable[object]) -> None:
+    """Do all pieces of work at once; one that fails stops no other."""
+    for outcome in await asyncio.gather(*pieces, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            log.error("a run was given back", exc_info=outcome)

@@ -1,0 +1,111 @@
+"""Finish attempts: write the run on condition that the attempt is still the row's, and carry out what its end entails.
+
+Only then may the message go. A run that turned out to be somebody else's is left to them, unless it is over: then the
+effects of its end are carried out again, for whoever ended it may have died before them.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.verdict import Accepted, Succeeded
+from timeball.domain.policy.callback import handed_over
+from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.context import Context
+from timeball.engine.execution.circuits import note_answers
+from timeball.engine.execution.renew import owns
+from timeball.engine.runs.attempts import inline, keep_last_attempts, needs_a_row
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.rows import Swap
+from timeball.ports.target import Answer
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run as its executor holds it, its job, and the answer of the target, whose host may be watched."""
+
+    run: Run
+    job: Job
+    answer: Answer
+    is_watched: bool = False
+
+
+def finish(context: Context, results: Sequence[Result]) -> list[bool]:
+    """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
+    now = context.clock.now()
+    attempts = [_attempt(result) for result in results]
+    keep_last_attempts(context, [(result.run, result.job) for result in results], now)
+    telling = [
+        (result.run.id, attempt)
+        for result, attempt in zip(results, attempts, strict=True)
+        if not isinstance(result.answer.verdict, Accepted) and needs_a_row(attempt)
+    ]
+    if telling:
+        context.store.attempts.insert(telling, now)
+    rows = _write(context, results, attempts, now)
+    note_answers(context, [(result.job, result.answer, result.is_watched) for result in results], now)
+    return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]
+
+
+def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attempt], now: int) -> list[Run | None]:
+    """Write each outcome, again if only a renewal or a cancel came between; return the rows as they stand."""
+    rows: list[Run | None] = [result.run for result in results]
+    waiting = list(range(len(results)))
+    for _ in range(_TRIES):
+        changes = [
+            (Swap(run, _after(context, run, result, attempt, now)), result.job)
+            for position in waiting
+            if (run := rows[position]) is not None
+            for result, attempt in [(results[position], attempts[position])]
+        ]
+        refused = []
+        for position, swapped in zip(waiting, change_runs(context, changes, now), strict=True):
+            rows[position] = swapped.row
+            if not swapped.done and swapped.row is not None and owns(swapped.row, results[position].run):
+                refused.append(position)
+        waiting = refused
+        if not waiting:
+            break
+    return rows
+
+
+def _after(context: Context, run: Run, result: Result, attempt: Attempt, now: int) -> Run:
+    verdict = result.answer.verdict
+    if isinstance(verdict, Accepted):
+        called_at = now if result.answer.called_at is None else result.answer.called_at
+        return handed_over(run, result.job, called_at, now, context.rules.margin_ms)
+    return after_attempt(run, result.job, inline(attempt), verdict, now, Guarantor.MESSAGE)
+
+
+def _may_go(row: Run | None, run: Run) -> bool:
+    """Whether the message has done its work: the run is over, or has a due key to wait with, or its row is gone."""
+    if row is None or row.is_terminal:
+        return True
+    waits = row.state is RunState.RETRYING or row.callback is not None
+    done = waits and row.attempt == run.attempt
+    if not done:
+        log.info("attempt is no longer current", extra={"run_id": str(run.id), "attempt": run.attempt})
+    return done
+
+
+def _attempt(result: Result) -> Attempt:
+    run, answer = result.run, result.answer
+    failed = Outcome.TIMED_OUT if answer.timed_out else Outcome.FAILED
+    return Attempt(
+        number=run.attempt,
+        outcome=Outcome.SUCCEEDED if isinstance(answer.verdict, Succeeded) else failed,
+        claimed_at=run.claimed_at or run.created_at,
+        started_at=answer.called_at,
+        finished_at=answer.finished_at,
+        status=answer.status,
+        error=answer.error,
+        body=answer.body or None,
+    )

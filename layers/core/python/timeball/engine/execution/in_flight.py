@@ -1,0 +1,74 @@
+"""A run in an executor's hands: held until its instant, called, answered, finished, and then over.
+
+Invariant: from `stop_at` on, no call of it leaves and none is in flight, whoever hangs: its lease runs out, and another
+executor may soon call.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from timeball.domain.model.job import Completion, Job
+from timeball.domain.model.policies import Cause
+from timeball.domain.model.run import Run
+from timeball.domain.model.verdict import Failed
+from timeball.engine.context import Rules
+from timeball.engine.execution.invocation import call_seconds
+from timeball.ports.queue import Delivery
+from timeball.ports.target import Answer, Call
+
+
+@dataclass
+class InFlight:
+    """A run with its message, its row as last written, and its call.
+
+    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_over` that nothing is
+    left to do for this executor.
+    """
+
+    delivery: Delivery
+    run: Run
+    job: Job
+    is_watched: bool = False
+    called_at: int | None = None
+    is_over: bool = False
+    _call: asyncio.Task[Answer | None] | None = None
+    _is_cut: bool = False
+    _instead: Answer | None = None
+
+    def stop_at(self, rules: Rules) -> int:
+        """Return when (ms) this executor must let go: a margin before the lease's end. A renewal moves it on."""
+        return (self.run.lease_until or 0) - rules.margin_ms
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether a call is held or in flight."""
+        return self._call is not None and not self._call.done()
+
+    def given_up(self, now: int, error: str, *, timed_out: bool = False) -> Answer:
+        """Return what stands for an answer where this executor ends the call: it tells nothing of the target."""
+        failed = Failed(self.job.spec.retry.retries(Cause.TIMEOUT))
+        return Answer(failed, self.called_at, now, error=error, timed_out=timed_out)
+
+    async def answered(self, call: asyncio.Task[Answer | None]) -> Answer | None:
+        """Wait for the call's answer, or for what it was cut with. None: the attempt is no longer ours to finish."""
+        self._call = call
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if not self._is_cut:
+                raise
+            return self._instead
+
+    def cut(self, instead: Answer | None) -> None:
+        """End the call, if it is not over, and let an answer (None: none) stand for its own."""
+        if self._call is not None and self.is_calling and not self._is_cut:
+            self._is_cut, self._instead = True, instead
+            self._call.cancel()
+
+
+def call_of(run: Run, job: Job) -> Call:
+    """Return the call of a claimed run's attempt."""
+    if job.spec.work is None:
+        raise ValueError(f"job {job.key.job_id} was read without its work")
+    seconds, takes_word = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
+    return Call(run.id, run.attempt, job.spec.work, seconds, job.spec.retry.retry_on, takes_word)

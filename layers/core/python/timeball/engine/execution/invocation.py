@@ -1,0 +1,38 @@
+"""How long one invocation of an executor may need: it waits, claims, holds, calls, and writes down what came of it.
+
+Its function must be given that long (`longest_seconds`). Where it was not, runs that may not fit are given back, and
+calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), for nothing is known of
+what a killed function had done.
+"""
+
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.engine.context import Rules
+
+LONGEST_CALL_SECONDS = 840
+"""The longest that one call may take; an attempt whose target reports later may take longer."""
+
+_CLAIM_SECONDS = 10
+_LAST_WRITES_SECONDS = 20
+_LAST_REMOVAL_SECONDS = 8
+
+
+def call_seconds(timeout_seconds: int) -> int:
+    """Return how long a call may take. An attempt whose target reports later may take longer, its call may not."""
+    return min(timeout_seconds, LONGEST_CALL_SECONDS)
+
+
+def longest_seconds(rules: Rules) -> int:
+    """Return how long an invocation may take from its start to its answer."""
+    early_seconds = rules.early_ms // SECOND_MS
+    wait_seconds = early_seconds + early_seconds  # for the instant of the message, and then for that of the row
+    return wait_seconds + _CLAIM_SECONDS + LONGEST_CALL_SECONDS + _LAST_WRITES_SECONDS
+
+
+def last_call_at(deadline_at: int | None) -> int:
+    """Return when calls must be over, in an invocation that is ended at `deadline_at` (ms; None: never)."""
+    return LATEST if deadline_at is None else deadline_at - _LAST_WRITES_SECONDS * SECOND_MS
+
+
+def last_write_at(deadline_at: int | None) -> int:
+    """Return when finishes must be written, so that there is time to remove their messages."""
+    return LATEST if deadline_at is None else deadline_at - _LAST_REMOVAL_SECONDS * SECOND_MS

@@ -1,0 +1,1 @@
+"""What is done about single runs: sending, ending, trying again."""

@@ -1,0 +1,62 @@
+"""What is kept of attempts: the newest in the run's own row, cut short, and what has more to tell in a row of its own.
+
+Invariant: the run's row says how an attempt ended. An executor stores what it saw before it writes the run, so that no
+answer is lost; if the run's row then says otherwise (the attempt was lost by then, or its target's own word came
+first), that replaces what was stored, before a newer attempt takes its place.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Completion, Job
+from timeball.domain.model.run import Run
+from timeball.engine.context import Context
+
+INLINE_BYTES = 200
+"""Of an answer's body and of an error, this much stands in the run's own row: each write of it is billed by the KB."""
+
+
+def inline(attempt: Attempt) -> Attempt:
+    """Return what the run's own row keeps of an attempt."""
+    return evolve(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
+
+
+def needs_a_row(attempt: Attempt) -> bool:
+    """Whether the attempt has more to tell than the run's row keeps: a later attempt replaces what stands there."""
+    return attempt.outcome is not Outcome.SUCCEEDED or inline(attempt) != attempt
+
+
+def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
+    """Keep attempts that ended so by what their runs' rows say, whatever was stored of them. May be repeated."""
+    stored = context.store.attempts.insert(attempts, now) if attempts else []
+    wrong = [
+        (run, attempt)
+        for (run, attempt), standing in zip(attempts, stored, strict=True)
+        if standing is not None and standing != attempt and inline(standing) != attempt
+    ]
+    if wrong:
+        context.store.attempts.replace(wrong, now)
+
+
+def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]], now: int) -> None:
+    """Give an attempt that stands as a run's last one a row of its own, if it may have none. May be repeated.
+
+    Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), and those of
+    callback runs: their rows are written after the run's, and a crash may have come between.
+    """
+    keep_attempts(
+        context, [(run.id, run.last) for run, job in runs if run.last is not None and _may_have_no_row(run, job)], now
+    )
+
+
+def _may_have_no_row(run: Run, job: Job | None) -> bool:
+    if run.last is None or run.last.outcome is Outcome.LOST:
+        return run.last is not None
+    return job is not None and job.spec.completion is Completion.CALLBACK and run.last.outcome is not Outcome.SUCCEEDED
+
+
+def _cut(text: str | None) -> str | None:
+    """Return as many whole characters as fit."""
+    return text.encode()[:INLINE_BYTES].decode(errors="ignore") if text else None

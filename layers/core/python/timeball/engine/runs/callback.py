@@ -1,0 +1,158 @@
+"""Complete, fail, heartbeat: what the target of a callback run says of the attempt that it was called with.
+
+The attempt number is the fence: a word about an older attempt is refused. The run's end is written with a due key, for
+no message is left that would bring its effects about: only the scan drops the key, after it has seen to them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import Cause
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.policy.callback import awaits_word, heard_of, reported_attempt, takes_word
+from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.context import Context
+from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+_TRIES = 10
+
+
+class Heard(StrEnum):
+    """What became of a target's word.
+
+    It was taken (or had been, the first time it came); no such run; the attempt is not the one that is under way; its
+    lease is out; the run's job takes no word.
+    """
+
+    DONE = "done"
+    NOT_FOUND = "not_found"
+    STALE = "stale"
+    EXPIRED = "expired"
+    NOT_EXPECTED = "not_expected"
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a target says of an attempt: that it succeeded, or (`error`) that it failed, and whether to try again.
+
+    `body` is the result, as text.
+    """
+
+    run: RunId
+    attempt: int
+    error: str | None = None
+    body: str | None = None
+    may_retry: bool = True
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the attempt ended."""
+        return Outcome.SUCCEEDED if self.error is None else Outcome.FAILED
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The outcome, and the run as it stands."""
+
+    outcome: Heard
+    run: Run | None
+
+
+def report(context: Context, words: Sequence[Word]) -> list[Answered]:
+    """Finish each attempt as its target says. A word that was taken before is taken again, and changes nothing.
+
+    Raises UnavailableError if it is unknown whether it was taken; it may then be repeated.
+    """
+    return [_report(context, word) for word in words]
+
+
+def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answered]:
+    """Extend the lease of each attempt, if it still holds. The run that comes back says if it is asked to stop.
+
+    Raises UnavailableError.
+    """
+    return [_heartbeat(context, run, attempt) for run, attempt in beats]
+
+
+def _report(context: Context, word: Word) -> Answered:
+    def after(run: Run, job: Job, now: int) -> Run:
+        failed = Failed(word.may_retry and job.spec.retry.retries(Cause.REPORTED))
+        verdict = Succeeded() if word.error is None else failed
+        return after_attempt(run, job, inline(_said(run, word, now)), verdict, now, Guarantor.SCAN)
+
+    answered = _change(context, word.run, word.attempt, after)
+    run = answered.run
+    unheeded = answered.outcome in (Heard.STALE, Heard.NOT_EXPECTED)
+    if run is not None and unheeded and _was_taken(context, run, word):
+        answered = Answered(Heard.DONE, run)  # its first answer was lost
+    if run is not None and answered.outcome is Heard.DONE:
+        _keep(context, run, word)
+    return answered
+
+
+def _keep(context: Context, run: Run, word: Word) -> None:
+    """Keep what the row does not, which only the target can repeat."""
+    if run.last is None:
+        return
+    now = context.clock.now()
+    told = _said(run, word, run.last.finished_at or now)
+    told = evolve(told, claimed_at=run.last.claimed_at, started_at=run.last.started_at)
+    if needs_a_row(told) and inline(told) == run.last:
+        keep_attempts(context, [(run.id, told)], now)
+
+
+def _said(run: Run, word: Word, now: int) -> Attempt:
+    return reported_attempt(run, now, word.error, word.body)
+
+
+def _was_taken(context: Context, run: Run, word: Word) -> bool:
+    """Say whether the run stands as this word left it. An answer of the target, which has a status, is no word."""
+    last = run.last
+    if last is None or not run.attempt == last.number == word.attempt:
+        return False
+    said = _said(run, word, 0)
+    if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and not word.may_retry):
+        return False
+    stored = [one for one in context.store.attempts.of_run(run.id) if one.number == last.number and inline(one) == last]
+    return not stored or _told(stored[0]) == _told(said)
+
+
+def _told(attempt: Attempt) -> tuple[object, ...]:
+    return attempt.outcome, attempt.status, attempt.error, attempt.body
+
+
+def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
+    return _change(context, run_id, attempt, lambda run, _, now: heard_of(run, now))
+
+
+def _change(context: Context, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]) -> Answered:
+    """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
+    for _ in range(_TRIES):
+        run = context.store.runs.read([run_id])[0]
+        job = context.store.jobs.read([run_id.job])[0]
+        if run is None or job is None:
+            return Answered(Heard.NOT_FOUND, None)
+        if not takes_word(run, job):
+            return Answered(Heard.NOT_EXPECTED, run)
+        if not awaits_word(run, attempt):
+            return Answered(Heard.STALE, run)
+        now = context.clock.now()
+        after = change(run, job, now)
+        if after is None:
+            return Answered(Heard.EXPIRED, run)
+        if after == run:
+            return Answered(Heard.DONE, run)
+        swapped = change_runs(context, [(Swap(run, after), job)], now)[0]
+        if swapped.done:
+            return Answered(Heard.DONE, swapped.row)
+    raise ContendedError(f"run {run_id} kept changing")

@@ -1,0 +1,56 @@
+"""What the scan does with runs that stand in the due index: whatever waits for a time is moved on at that time.
+
+A message is always sent before the row says that it was; the due key is dropped last.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.run import Run, RunState, due_again, requeued
+from timeball.engine.context import Context
+from timeball.engine.runs.on_run_end import on_run_end
+from timeball.engine.runs.reap import is_reapable, reap
+from timeball.engine.runs.send import send
+from timeball.ports.queue import Dispatch
+from timeball.ports.rows import Swap
+
+
+def resend(context: Context, runs: Sequence[Run]) -> int:
+    """Move each due run on; return how many were. The runs are as just read, each with its due key.
+
+    queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
+    its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
+    terminal: what its end entails is carried out, then out.
+    """
+    now = context.clock.now()
+    margin_ms = context.rules.margin_ms
+    expired = [run for run in runs if is_reapable(run, now, margin_ms)]
+    reaped = reap(context, expired, now) if expired else 0
+    runs = [run for run in runs if run not in expired]
+    carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
+    dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]
+    sent = send(context, dispatches, now) if dispatches else []
+    swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
+    swaps += [
+        Swap(run, due_again(run, (run.lease_until or now) + margin_ms))
+        for run in runs
+        if run.state is RunState.RUNNING and run not in carried and run.due_at != (run.lease_until or now) + margin_ms
+    ]
+    over = [run for run in runs if run.is_terminal]
+    jobs = context.store.jobs.read([run.id.job for run in over]) if over else []
+    on_run_end(context, list(zip(over, jobs, strict=True)))
+    swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
+    return reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
+
+
+def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:
+    if run.state is RunState.RUNNING:
+        return (run.lease_until or 0) + margin_ms <= now
+    return run.state in (RunState.QUEUED, RunState.RETRYING)
+
+
+def _claimable_at(run: Run, now: int) -> int:
+    return now if run.state is RunState.RUNNING else run.not_before
+
+
+def _after_send(run: Run) -> Run:
+    return requeued(run) if run.state is RunState.RETRYING else due_again(run, None)

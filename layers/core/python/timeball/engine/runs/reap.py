@@ -1,0 +1,42 @@
+"""End attempts whose target was not heard of in time: the scan does, when the due key at the lease's end says so.
+
+Written on condition that the run is still as it was read: a heartbeat that came in between wins.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import Cause
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.model.verdict import Failed
+from timeball.domain.policy.callback import expired_attempt
+from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.context import Context
+from timeball.engine.runs.attempts import keep_attempts
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.rows import Swap
+
+
+def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
+    """Say whether the time of a target that answered 202 is up, by any clock."""
+    return run.state is RunState.RUNNING and run.callback is not None and (run.lease_until or 0) + margin_ms <= now
+
+
+def reap(context: Context, runs: Sequence[Run], now: int) -> int:
+    """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
+    jobs = context.store.jobs.read([run.id.job for run in runs])
+    changes = [(Swap(run, _reaped(run, job, now)), job) for run, job in zip(runs, jobs, strict=True)]
+    done = [outcome.row for outcome in change_runs(context, changes, now) if outcome.done and outcome.row is not None]
+    keep_attempts(context, [(run.id, run.last) for run in done if run.last is not None], now)
+    return len(done)
+
+
+def _reaped(run: Run, job: Job | None, now: int) -> Run:
+    attempt = expired_attempt(run)
+    if job is None:
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, attempt)
+    cause = Cause.LOST if attempt.outcome is Outcome.LOST else Cause.TIMEOUT
+    return after_attempt(run, job, attempt, Failed(job.spec.retry.retries(cause)), now, Guarantor.SCAN)

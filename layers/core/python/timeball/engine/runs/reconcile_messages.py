@@ -1,0 +1,85 @@
+"""Reconcile what the queue gave up on with the run's row, which alone decides. Then the message may go.
+
+A queue gives up on a message that came back too often. That says nothing about the run: it may be over, or running
+well. One that still waits goes back into the due index, and only its own count makes it fail for want of a carrier.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState, due_again, ended, withdrawn
+from timeball.engine.context import Context
+from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.engine.runs.overlap_lock import needs_lock
+from timeball.ports.rows import Swap
+
+log = logging.getLogger(__name__)
+
+MAX_CARRIER_FAILURES = 5
+"""How often the queue may give up on a queued run before the run has failed."""
+
+_TRIES = 5
+
+
+def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
+    """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
+    waiting = list(dict.fromkeys(ids))
+    for _ in range(_TRIES):
+        rows = [row for row in context.store.runs.read(waiting) if row is not None]
+        jobs = context.store.jobs.read([row.id.job for row in rows]) if rows else []
+        standing = list(zip(rows, jobs, strict=True))
+        on_run_end(context, standing)
+        now = context.clock.now()
+        changes = [
+            (Swap(row, after), job)
+            for row, job in standing
+            if (after := _without_message(row, job, now, context)) is not None
+        ]
+        swapped = change_runs(context, changes, now)
+        waiting = [swap.before.id for (swap, _), outcome in zip(changes, swapped, strict=True) if not outcome.done]
+        if not waiting:
+            break
+    return [run_id not in waiting for run_id in ids]
+
+
+def _without_message(run: Run, job: Job | None, now: int, context: Context) -> Run | None:
+    """Return what becomes of the run, or None: it is over, or withdrawn."""
+    match run.state:
+        case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
+            return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
+        case RunState.RUNNING:
+            return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
+        case RunState.QUEUED if _waits_for_resume(run, job):
+            return withdrawn(run)
+        case RunState.QUEUED if _waits_for_guard(run, job):
+            return due_again(run, max(now + context.rules.lease_ms, run.not_before))
+        case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
+            log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
+            return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
+        case RunState.QUEUED:
+            backoff_ms = context.rules.lease_ms * 2**run.carrier_failures
+            return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
+        case RunState.RETRYING:
+            return due_again(run, max(run.not_before, now))
+        case _:
+            return None
+
+
+def _waits_for_resume(run: Run, job: Job | None) -> bool:
+    """Say whether a run was only given back because its job is paused: inserted by a scan that did not know."""
+    return (
+        job is not None
+        and job.status is JobStatus.PAUSED
+        and run.is_unstarted
+        and run.id.origin is Origin.SCHEDULE
+        and run.stamp <= job.schedule_version
+    )
+
+
+def _waits_for_guard(run: Run, job: Job | None) -> bool:
+    """Say whether a run was only given back because another holds its job's guard: it started when there was none."""
+    return job is not None and not run.is_unstarted and needs_lock(run, job) and job.holder not in (None, run.id)

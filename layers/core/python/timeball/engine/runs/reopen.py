@@ -1,0 +1,27 @@
+"""Note on a job that one of its runs is tried again by hand, before it is: a change of the job looks so far back.
+
+Such a run may be older than any that the schedule still has under way, so a cancel would not find it otherwise.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.policy.search_window import is_noted, noted
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+
+
+def note_reopened(context: Context, ids: Sequence[RunId]) -> None:
+    """Note the earliest of these runs on each job that may be changed yet. Raises UnavailableError."""
+    earliest: dict[JobKey, int] = {}
+    for run_id in ids:
+        earliest[run_id.job] = min(run_id.fire_at, earliest.get(run_id.job, run_id.fire_at))
+
+    def change(key: JobKey, job: Job | None) -> Job | None:
+        now = context.clock.now()
+        if job is None or not job.is_open or is_noted(job, earliest[key], now):
+            return None
+        return noted(job, earliest[key], now)
+
+    compare_and_swap(context, context.store.jobs, change, list(earliest))

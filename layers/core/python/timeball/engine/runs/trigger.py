@@ -1,0 +1,129 @@
+"""Trigger jobs by hand: a run of its own, now, that moves no schedule.
+
+It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.engine.context import Context
+from timeball.engine.runs.due_runs import resend
+from timeball.ports.errors import ContendedError, UnavailableError
+
+log = logging.getLogger(__name__)
+
+_TRIES = 10
+_FIRST_SPREAD_MS = 8
+
+
+class Triggering(StrEnum):
+    """What became of it.
+
+    A run was made; it was made before by the same request; by the same request, which then asked for something else; no
+    such job; the job is cancelled.
+    """
+
+    STARTED = "started"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+    NOT_FOUND = "not_found"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`.
+
+    The same `request` makes one run; `fingerprint` is a digest of what it asks for, by which a repeat is known. Without
+    a request the fingerprint must be one that no other trigger has: it tells two of the same millisecond apart.
+    """
+
+    job: JobKey
+    payload: str | None = None
+    has_payload: bool = False
+    request: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True)
+class Triggered:
+    """The outcome, and the run as it stands."""
+
+    outcome: Triggering
+    run: Run | None
+
+
+def trigger(context: Context, triggers: Sequence[Trigger]) -> list[Triggered]:
+    """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled one not.
+
+    Raises UnavailableError if it is unknown whether a run was made; the same `request` may then be repeated.
+    """
+    return [_trigger(context, one) for one in triggers]
+
+
+def _trigger(context: Context, one: Trigger) -> Triggered:
+    job = context.store.jobs.read([one.job], with_work=one.has_payload)[0]
+    if job is None:
+        return Triggered(Triggering.NOT_FOUND, None)
+    if job.status is JobStatus.CANCELLED:
+        return Triggered(Triggering.CANCELLED, None)
+    now = context.clock.now()
+    digest = _save_payload(context, job, one, now)
+    noted_at = now if one.request is None else context.store.requests.remember(one.job, one.request, now, now)
+    for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
+        run = _manual_run(job, one, fire_at, now, digest)
+        standing = context.store.runs.insert([run], now)[0]
+        if standing is None:
+            _send(context, run)
+            return Triggered(Triggering.STARTED, evolve(run, due_at=None))
+        if one.request is not None and standing.request == one.request:
+            is_same = standing.fingerprint == one.fingerprint
+            return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
+    raise ContendedError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
+    """Yield instants at which the run may stand, one after the other until one is free: the same ones for a repeat.
+
+    A job has one run by hand at an instant. Each time that one is taken the next is drawn from twice as many, so that
+    those of a burst soon pass each other.
+    """
+    yield noted_at
+    for tries in range(_TRIES):
+        yield noted_at + 1 + int(fraction_of("trigger", name, tries) * (_FIRST_SPREAD_MS << tries))
+
+
+def _send(context: Context, run: Run) -> None:
+    """Send a run that is stored; the scan finds it if that fails, so it is no failure of the trigger."""
+    try:
+        resend(context, [run])
+    except UnavailableError as unavailable:
+        log.warning("triggered, and left to the scan: %s", unavailable)
+
+
+def _save_payload(context: Context, job: Job, one: Trigger, now: int) -> str | None:
+    if not one.has_payload or job.spec.work is None:
+        return None
+    return context.store.works.save([(job.key, evolve(job.spec.work, payload=one.payload))], now)[0]
+
+
+def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
+    return Run(
+        id=RunId(job.key, fire_at, Origin.MANUAL),
+        state=RunState.QUEUED,
+        stamp=job.schedule_version,
+        priority=job.spec.priority,
+        shard=job.shard,
+        not_before=fire_at,
+        created_at=now,
+        due_at=max(fire_at, now),
+        work_digest=digest,
+        request=one.request,
+        fingerprint=one.fingerprint,
+    )

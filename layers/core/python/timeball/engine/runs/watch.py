@@ -1,0 +1,88 @@
+"""Look again at runs that were sent: one whose message was lost is sent again, and no end without its effects.
+
+Each sending is named a second time, on a queue of its own, from where it comes some seconds after its instant, and then
+at growing distances, until its runs are over or stand in the due index. That costs no write: rows are read, and as
+cheaply as may be, for whoever acts on an old reading finds out at the claim.
+
+A queue that is full of messages has lost none: its executors are behind, and nothing is added to it.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
+from timeball.domain.policy.watch import Finding, find, pause_ms
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.bisect import bisect
+from timeball.engine.context import Context
+from timeball.engine.runs.on_run_end import on_run_end
+from timeball.ports.queue import Dispatch, Watch
+
+log = logging.getLogger(__name__)
+
+_KEEPS_UP = 100
+"""How many messages may wait in a queue whose executors are not behind."""
+
+_APART_MS = 20 * SECOND_MS
+
+_ABSENT_LOOKS = 3
+"""A row that lately was not there may have been written just before; one that never is has expired."""
+
+
+def look_again(context: Context, watches: Sequence[Watch]) -> list[bool]:
+    """Look at each watched run; return for each watch whether its message may go, for another one stands for it.
+
+    A run that cannot be looked at just now stops no other: it is watched again. A watch of none but such comes again.
+    """
+    stop_at = context.clock.now() + _APART_MS
+    runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
+    parts, _ = bisect(partial(_look, context), runs, context.clock, stop_at)
+    found = {run: finding for part in parts for run, finding in part.items()}
+    now = context.clock.now()
+    seen = [watch for watch in dict.fromkeys(watches) if not found.keys().isdisjoint(watch.runs)]
+    left = [(watch, after) for watch in seen if (after := _following(watch, found, now)) is not None]
+    followed, _ = bisect(partial(_watch_on, context), left, context.clock, stop_at)
+    gone = (set(seen) - {watch for watch, _ in left}).union(*followed)
+    return [watch in gone for watch in watches]
+
+
+def _watch_on(context: Context, left: Sequence[tuple[Watch, Watch]]) -> list[Watch]:
+    """Send the watches that follow others; return those that one stands for."""
+    watched = context.queue.watch([after for _, after in left])
+    return [watch for (watch, _), done in zip(left, watched, strict=True) if done]
+
+
+def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
+    """Do what is missing of each run, and return what was found; None: there is no such row."""
+    now = context.clock.now()
+    horizon_at = now + context.rules.lookahead_ms + context.rules.margin_ms
+    rows = {row.id: row for row in context.store.runs.read(runs, strong=False) if row is not None}
+    found = {row.id: find(row, now, horizon_at, context.rules.margin_ms) for row in rows.values()}
+    _carry_out_ends(context, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
+    _send_again(context, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
+    return {run: found.get(run) for run in runs}
+
+
+def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) -> Watch | None:
+    """Return the next watch over what is left of one, or None if nothing is."""
+    absent = Finding.ON_ITS_WAY if watch.look < _ABSENT_LOOKS else Finding.KEPT
+    findings = {run: found.get(run, Finding.ON_ITS_WAY) or absent for run in watch.runs}
+    left = tuple(run for run, finding in findings.items() if finding in (Finding.ON_ITS_WAY, Finding.LOST))
+    return Watch(left, now + pause_ms(watch.look), watch.look + 1) if left else None
+
+
+def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
+    """Send what is lost; the watch that found it goes on, so no other is made."""
+    behind = {priority for priority in {run.priority for run in lost} if context.queue.backlog(priority) > _KEEPS_UP}
+    sending = [run for run in lost if run.priority not in behind]
+    if sending:
+        log.warning("%d runs are sent again: nobody came for them", len(sending))
+        context.queue.send([Dispatch(run.id, run.priority, max(run.not_before, now)) for run in sending], now)
+
+
+def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
+    """Carry out what the ends of runs entail for jobs that seem not to know of them."""
+    jobs = context.store.jobs.read([run.id.job for run in over], strong=False) if over else []
+    on_run_end(context, list(zip(over, jobs, strict=True)))

@@ -1,0 +1,1 @@
+"""What is due is found and moved on."""

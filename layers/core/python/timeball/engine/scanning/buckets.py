@@ -1,0 +1,114 @@
+"""Which buckets of the due index a scan asks. Nothing that was ever written there is out of its reach.
+
+An entry stands in the bucket of the UTC day of its due time, or of its writing if that is later. The open days are
+asked in each scan: today, and around midnight its neighbour. The older ones are asked once a minute, in passes from a
+shard's oldest day on, a few in each scan. A day is drained when it is found empty an hour after its end; the oldest day
+moves over drained days alone. By then nobody lives who could still write there, and an index that lags has caught up.
+
+What cannot be worked on stands at the head of its bucket, and hides nothing: the next page of that bucket is longer by
+it, and a pass goes on behind it. A bucket that has more than a page is asked from its other end too: what has only just
+come near is not behind the rest.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
+from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.partitions import Owner
+
+PAGE = 250
+"""Entries of one bucket that one scan takes, beside those that failed before."""
+
+_MAX_PAGE = 2_000
+"""How many keys fit into the megabyte of one answer at the least."""
+
+_STILL_OPEN_MS = 2 * MINUTE_MS
+_DRAINED_AFTER_MS = HOUR_MS
+"""Longer than an invocation lives, which takes the day from its clock, and the index lags."""
+_MAX_DAYS = 4
+"""Of one shard, in one scan."""
+_UNKNOWN_DAYS = 31
+"""How far back a shard is asked of which no oldest day is stored: none of its days was ever found drained."""
+
+
+@dataclass
+class Older:
+    """A pass over a shard's older days, which are drained before `oldest_at`; it goes on at `next_at` (ms).
+
+    It began at `begun_at`. `is_busy`: it found what may be worked on, so the next one follows at once.
+    """
+
+    oldest_at: int
+    next_at: int
+    begun_at: int
+    is_busy: bool = False
+
+
+@dataclass
+class Sweeps:
+    """What this process remembers of its scans. A new one remembers nothing, and asks.
+
+    `older`: its passes, by shard. `failed`: what could not be worked on when its bucket was last asked, by shard and
+    day. `owned`: the owner for whom it last took a partition, and when (ms).
+    """
+
+    older: dict[int, Older] = field(default_factory=dict)
+    failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
+    owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
+
+
+def day_of(at: int) -> int:
+    """Return the start of the UTC day of an instant, in ms."""
+    return at - at % DAY_MS
+
+
+def begin(sweeps: Sweeps, shard: int, oldest_day_at: int | None, now: int) -> None:
+    """Begin a process's first pass over a shard's older days, from the oldest that is stored."""
+    oldest_at = day_of(now) - _UNKNOWN_DAYS * DAY_MS if oldest_day_at is None else oldest_day_at
+    sweeps.older[shard] = Older(oldest_at, oldest_at, now)
+
+
+def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int) -> list[DueQuery]:
+    """Return what to ask of a shard now: its open days, and the next ones of a pass over the older."""
+    first_open = day_of(now - _STILL_OPEN_MS)
+    older = sweeps.older[shard]
+    if older.next_at >= first_open and (older.is_busy or now >= older.begun_at + MINUTE_MS):
+        older = sweeps.older[shard] = Older(older.oldest_at, older.oldest_at, now)
+    days = [*range(first_open, horizon_at + 1, DAY_MS)]
+    days += range(older.next_at, first_open, DAY_MS)[: _MAX_DAYS - len(days)]
+    limits = [PAGE + len(sweeps.failed.get((shard, day_at), ())) for day_at in days]
+    return [
+        DueQuery(shard, day_at, horizon_at, min(limit, _MAX_PAGE)) for day_at, limit in zip(days, limits, strict=True)
+    ]
+
+
+def note_pages(sweeps: Sweeps, asked: Iterable[tuple[DueQuery, DuePage]], now: int) -> dict[int, int]:
+    """Note how far the passes have come; return the oldest day of each shard of which days are drained."""
+    moved: dict[int, int] = {}
+    for query, page in asked:
+        shard, day_at, older = query.shard, query.day_at, sweeps.older[query.shard]
+        if day_at >= day_of(now - _STILL_OPEN_MS):
+            continue
+        older.next_at = day_at + DAY_MS
+        older.is_busy |= not sweeps.failed.get((shard, day_at), frozenset()).issuperset(page.candidates)
+        is_drained = not page.candidates and now >= day_at + DAY_MS + _DRAINED_AFTER_MS
+        if is_drained and day_at == older.oldest_at:
+            older.oldest_at = moved[shard] = day_at + DAY_MS
+    return moved
+
+
+def other_ends(asked: Iterable[tuple[DueQuery, DuePage]]) -> list[DueQuery]:
+    """Return what to ask of the buckets whose first page was full: what is due last there, within the look-ahead."""
+    return [replace(query, latest_first=True) for query, page in asked if page.full]
+
+
+def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], failed: frozenset[Owned]) -> None:
+    """Note which candidates of the buckets that were asked could not be worked on."""
+    for query, _ in asked:
+        sweeps.failed.pop((query.shard, query.day_at), None)
+    for query, page in asked:
+        left = failed.intersection(page.candidates)
+        if left:
+            bucket = query.shard, query.day_at
+            sweeps.failed[bucket] = sweeps.failed.get(bucket, frozenset()) | left

@@ -1,0 +1,1 @@
+"""From a job to the row of its next fire, and to a message."""

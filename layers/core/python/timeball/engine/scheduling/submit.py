@@ -1,0 +1,56 @@
+"""Submit jobs: stored before the answer, and what is due within the look-ahead dispatched at once."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.engine.context import Context
+from timeball.engine.scheduling.dispatch import dispatch
+from timeball.ports.errors import UnavailableError
+
+log = logging.getLogger(__name__)
+
+
+class Submission(StrEnum):
+    """What became of a submitted job: stored now; stored earlier by the same request; its id is another job's."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The outcome, and the job as it was stored at its creation (CONFLICT: the other job)."""
+
+    outcome: Submission
+    job: Job
+
+
+def submit(context: Context, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
+    """Store each job as submitted at `now`, then dispatch those that are due within the look-ahead.
+
+    The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
+    Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
+    """
+    jobs = [new_job(spec, now, context.rules.shards) for spec in specs]
+    submitted = [
+        _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)
+    ]
+    horizon_at = now + context.rules.lookahead_ms
+    due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
+    try:
+        dispatch(context, due, now)
+    except UnavailableError as unavailable:
+        log.warning("submitted, and left to the scan: %s", unavailable)
+    return submitted
+
+
+def _submitted(job: Job, standing: Job | None) -> Submitted:
+    if standing is None:
+        return Submitted(Submission.CREATED, job)
+    same = standing.spec.fingerprint == job.spec.fingerprint
+    return Submitted(Submission.REPEATED if same else Submission.CONFLICT, standing)

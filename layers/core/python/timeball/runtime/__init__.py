@@ -1,0 +1,1 @@
+"""What a function is made of when it starts: settings, clock, ports."""

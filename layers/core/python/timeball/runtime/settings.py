@@ -1,0 +1,60 @@
+"""What the functions are told by their environment: what they use of AWS, and their deployment's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.engine.context import Rules
+from timeball.setting import one_of, read, setting, written
+from timeball.targets.http.addresses import parse_rules
+
+
+def _networks(text: str) -> str:
+    try:
+        parse_rules(text)
+    except ValueError as error:
+        raise ValueError(f"must be networks, separated by commas: {error}") from None
+    return text
+
+
+@dataclass(frozen=True)
+class FunctionSettings:
+    """The settings of a deployment that its functions go by."""
+
+    rules: Rules
+    mapper: Mapper
+    private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
+    writes: str = one_of(
+        "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
+    )
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The environment of a function of the engine: its table, the URLs of queues, its settings."""
+
+    jobs_table: str
+    queue_high: str
+    queue_normal: str
+    queue_low: str
+    queue_watch: str
+    queue_unreadable: str
+    settings: FunctionSettings
+
+    @property
+    def queues(self) -> dict[str, str]:
+        """The queues of the priorities."""
+        return {"high": self.queue_high, "normal": self.queue_normal, "low": self.queue_low}
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "Environment":
+        """Return what variables say. Raises SettingsError."""
+        return read(cls, variables, _variable)
+
+    def written(self) -> dict[str, str]:
+        """Return the variables that say this."""
+        return written(self, _variable)
+
+
+def _variable(name: str) -> str:
+    return f"TIMEBALL_{name.upper()}"

@@ -1,0 +1,118 @@
+"""Puts the ports together from the environment, once per process."""
+
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING
+
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.embedded_metrics import EmbeddedMetrics
+from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
+from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
+from timeball.domain.model.ids import JobKey
+from timeball.engine.context import Context
+from timeball.runtime.clock import SystemClock
+from timeball.runtime.settings import Environment
+from timeball.targets.http.resource import host_of
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_sqs import SQSClient
+
+log = logging.getLogger(__name__)
+
+_THREADS = 16
+
+_START_SECONDS = 8
+"""Lambda gives a function 10 s to be loaded, or begins anew."""
+
+_NOBODYS = JobKey("!", "!")
+
+
+@cache
+def environment() -> Environment:
+    """Return what this process is told."""
+    return Environment.read(os.environ)
+
+
+@cache
+def engine_context() -> Context:
+    """Return the engine's world over AWS."""
+    return _world(PATIENTLY)
+
+
+@cache
+def executor_context() -> Context:
+    """Return the world of an executor, in which no request outlasts a lease."""
+    return _world(BRISKLY)
+
+
+def start(engine_context: Callable[[], Context]) -> None:
+    """Build a function's world as it is loaded, and ask its table once: its first event finds all made and connected.
+
+    Nothing is done outside of a function. What the environment lacks is told at once; a table that does not answer may
+    do so later.
+    """
+    if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
+        return
+    store = engine_context().store
+    try:
+        with within(_START_SECONDS):
+            store.jobs.read([_NOBODYS])
+    except Exception:
+        log.exception("not connected yet")
+
+
+def api_world() -> Context:
+    """Return the world of the API function: the same as everybody's."""
+    return engine_context()
+
+
+def unreadable_queue() -> UnreadableQueue:
+    """Return where messages are kept that cannot be read."""
+    return UnreadableQueue(_sqs(BRISKLY.patience), environment().queue_unreadable, BRISKLY)
+
+
+def executor_inbox(queue_arn: str) -> SqsInbox:
+    """Return the receiving side of the queue that an event came from."""
+    name = queue_arn.rpartition(":")[2]
+    for url in environment().queues.values():
+        if url.rpartition("/")[2] == name:
+            return SqsInbox(_sqs(BRISKLY.patience), url, _queue_threads(), BRISKLY)
+    raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
+
+
+def _world(asker: Asker) -> Context:
+    found, clock = environment(), SystemClock()
+    rules = found.settings.rules
+    store = dynamo_store(
+        _dynamodb(asker.patience),
+        found.jobs_table,
+        mapper=found.settings.mapper,
+        writes=found.settings.writes,
+        threads=_THREADS,
+        asker=asker,
+    )
+    sqs, lead_ms = _sqs(asker.patience), rules.lead_ms
+    queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
+    return Context(store, queue, clock, rules, EmbeddedMetrics(clock), host_of)
+
+
+def _dynamodb(patience: Patience) -> "DynamoDBClient":
+    import boto3  # noqa: PLC0415 - slow, and the API's health page needs none of it
+
+    return boto3.client("dynamodb", config=patience.config())
+
+
+@cache
+def _sqs(patience: Patience) -> "SQSClient":
+    import boto3  # noqa: PLC0415 - as above
+
+    return boto3.client("sqs", config=patience.config())
+
+
+@cache
+def _queue_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="queue")

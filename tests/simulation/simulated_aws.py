@@ -1,0 +1,266 @@
+"""The world of a simulation: a store whose index lags, a queue that doubles and disorders, a target that notes calls.
+
+The store keeps a history of all that is written to it, so that a checker can tell who did what when.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Any
+
+from tests.simulation.history import History, Write
+from tests.simulation.process import Process, acting
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.queue import Delivery, Dispatch
+from timeball.ports.target import Answer, Call
+from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
+from timeball.testing.memory_kept import MemoryDueIndex
+from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
+from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+LONGEST_LAG_MS = 10 * SECOND_MS
+
+HOSTS = ("one.example", "two.example", "three.example")
+"""Hosts of targets that answer at once; each of them may be down for a while."""
+
+REFUSED = 404
+"""How a target answers that wants no other try."""
+
+REPORTS_LATER = "https://later.example/hook"
+"""A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
+
+
+class LaggingMemory(Memory):
+    """A memory that notes each write, and whose due index follows by up to ten seconds, key by key in order."""
+
+    def __init__(self, clock: VirtualClock, random: Random) -> None:
+        super().__init__()
+        self.lags = True
+        self.history = History()
+        self.live: dict[RunId, Run] = {}
+        self._clock, self._random = clock, random
+        self._coming: list[tuple[int, int, Callable[[], None]]] = []
+        self._last_seen: dict[Owned, int] = {}
+        self._order = count()
+
+    def catch_up(self) -> None:
+        """Let the index show what has reached it by now."""
+        now = self._clock.now()
+        while self._coming and self._coming[0][0] <= now:
+            heappop(self._coming)[2]()
+
+    def written(self, key: Any, before: Any, after: object, now: int) -> None:
+        """Note who wrote what, and let the index follow."""
+        super().written(key, before, after, now)
+        at, by = self._clock.now(), _writer()
+        if isinstance(after, Job):
+            self.history.note_job(Write(at, by, before, after))
+        elif isinstance(after, Backfill):
+            self.history.backfills.append(Write(at, by, before, after))
+        elif isinstance(after, Run):
+            self.history.note_run(Write(at, by, before, after))
+            self.live.pop(after.id, None)
+            if not after.is_terminal:
+                self.live[after.id] = after
+
+    def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
+        """Let a row stand in the due index after a while."""
+        lag_ms = self._random.choice((0, 0, 0, 50, 50, LONGEST_LAG_MS)) if self.lags else 0
+        seen_at = max(self._clock.now() + lag_ms, self._last_seen.get(key, 0))
+        self._last_seen[key] = seen_at
+        index = super().index
+        heappush(self._coming, (seen_at, next(self._order), lambda: index(key, due_at, shard, now)))
+
+
+class LaggingIndex(MemoryDueIndex):
+    """A due index that answers from what has reached it; with its first question a scan begins."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        assert isinstance(memory, LaggingMemory)
+        self._lagging = memory
+
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        if not any(query.latest_first for query in queries):
+            self._lagging.history.note_scan(_writer())
+        self._lagging.catch_up()
+        return super().query(queries)
+
+
+class LaggingStore(MemoryStore):
+    """A store whose due index lags; its `past` is all that was written to it."""
+
+    def __init__(self, clock: VirtualClock, random: Random) -> None:
+        self.past = LaggingMemory(clock, random)
+        super().__init__(self.past, due=LaggingIndex)
+
+    @property
+    def history(self) -> History:
+        return self.past.history
+
+
+def _writer() -> str:
+    process = acting()
+    return "nobody" if process is None else process.name
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A message that was deleted at a true time (ms), by the process of that name; `others` of its run were left."""
+
+    at: int
+    by: str
+    run: RunId
+    others: int
+
+
+class UnrulyQueue(MemoryQueue):
+    """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
+
+    `uncarried` is the share of runs whose messages it gives up each time.
+    """
+
+    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int) -> None:
+        super().__init__(clock.now, lead_ms)
+        self.unruly = True
+        self.uncarried = 0.0
+        self._uncarried: set[RunId] = set()
+        self._purged: set[RunId] = set()
+        self._clock, self._random = clock, random
+        self.deletions: list[Deletion] = []
+        self._watches: list[tuple[int, asyncio.Future[None]]] = []
+
+    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+        """Send each, some twice."""
+        if self.unruly and self.uncarried:
+            self._uncarried |= {one.run for one in dispatches if self._random.random() < self.uncarried}
+        doubled = [one for one in dispatches if self.unruly and self._random.random() < 0.1]
+        super().send(doubled, now)
+        sent = super().send(dispatches, now)
+        self._wake(self._clock.now())
+        return sent
+
+    def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
+        """Deliver some of what is visible, in any order."""
+        if self.unruly:
+            messages = self._messages.get(priority, [])
+            self._random.shuffle(messages)
+            limit = self._random.randrange(1, limit + 1)
+            for message in messages:
+                given_up = message.run in self._uncarried or self._random.random() < 0.02
+                if given_up and message.visible_at <= self._clock.now():
+                    message.receives = MAX_RECEIVES
+        return super().receive(priority, limit, visibility_seconds)
+
+    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
+        """Set from when a received message is seen again."""
+        super().hide_one(priority, receipt, seconds)
+        self._wake(self._clock.now() + seconds * SECOND_MS)
+
+    def delete_one(self, priority: str, receipt: str) -> None:
+        """Remove a received message, and note what is left of its run."""
+        message = self._newest(receipt)
+        super().delete_one(priority, receipt)
+        if message is not None:
+            others = sum(one.run == message.run for one in self._messages.get(priority, ()))
+            others += self.dead.count(message.run)
+            if message.run not in self._purged:  # otherwise the one that it relied on may be gone
+                self.deletions.append(Deletion(self._clock.now(), _writer(), message.run, others))
+
+    def purge(self) -> None:
+        """Lose all messages to executors."""
+        self._purged |= {message.run for messages in self._messages.values() for message in messages}
+        super().purge()
+
+    async def arrivals(self) -> list[str]:
+        """Return the priorities of which a message may be received, as soon as there is one."""
+        while True:
+            now = self._clock.now()
+            first = {name: min(one.visible_at for one in queue) for name, queue in self._messages.items() if queue}
+            arrived = [name for name, visible_at in first.items() if visible_at <= now]
+            if arrived:
+                return arrived
+            visible_at = min(first.values(), default=LATEST)
+            watch = self._clock.alarm(visible_at)
+            self._watches.append((visible_at, watch))
+            await watch
+
+    def _wake(self, at: int) -> None:
+        """Let those look again who wait for a later instant."""
+        for watched_at, watch in self._watches:
+            if watched_at > at and not watch.done():
+                watch.set_result(None)
+        self._watches = [one for one in self._watches if not one[1].done()]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A call as the target saw it (true time, ms)."""
+
+    at: int
+    run: RunId
+    attempt: int
+    payload: str | None
+
+
+@dataclass
+class Receiver:
+    """All targets: what arrived, in order. What is slow is slow at each attempt."""
+
+    clock: VirtualClock
+    random: Random
+    arrivals: list[Arrival] = field(default_factory=list)
+    statuses: tuple[int, ...] = (200, 200, 200, 200, 500, REFUSED)
+    takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
+    accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
+    down_until: dict[str, int] = field(default_factory=dict)
+    _taken_ms: dict[RunId, int] = field(default_factory=dict)
+
+    def answer_of(self, call: Call) -> tuple[int, int]:
+        """Note a call; return its status and how long the answer takes."""
+        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload))
+        if self.down_until and self.down_until.get(call.work.target.url.split("/")[2], 0) > self.clock.now():
+            return 503, 10
+        takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
+        if call.work.target.url == REPORTS_LATER and self.random.random() < 0.8:
+            self.accepted.put_nowait((call.run, call.attempt))
+            return ACCEPTED, min(takes_ms, 3_000)
+        return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
+
+    def calls(self) -> dict[RunId, list[Arrival]]:
+        """Return what arrived of each run."""
+        calls: dict[RunId, list[Arrival]] = {}
+        for arrival in self.arrivals:
+            calls.setdefault(arrival.run, []).append(arrival)
+        return calls
+
+
+@dataclass(frozen=True)
+class SimulatedCaller:
+    """The caller of one process: the call leaves at once, the answer reaches the process when it is not frozen."""
+
+    receiver: Receiver
+    process: Process
+
+    async def call(self, call: Call) -> Answer:
+        """Call the target once."""
+        process = self.process
+        await process.thaw()
+        called_at = process.now()
+        status, takes_ms = self.receiver.answer_of(call)
+        process.trace(f"{process.name} calls {call.run} attempt {call.attempt}: {status} in {takes_ms} ms")
+        limit_ms = int(call.timeout_seconds * SECOND_MS)
+        await process.sleep_until(called_at + min(takes_ms, limit_ms))
+        if takes_ms > limit_ms:
+            return unanswered(call, called_at, process.now(), "It took too long.", timed_out=True)
+        return answered(call, called_at, process.now(), status)
