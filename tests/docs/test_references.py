@@ -10,6 +10,7 @@ from tests.docs.readme import PAGES, ROOT, code, prose, read
 
 LAYER = ROOT / "layers/core/python"
 RULES = ROOT / "tests/README.md"
+LIFE = ROOT / "docs/life-of-a-run.md"
 FOLDERS = ("bench", "docs", "functions", "infra", "layers", "local", "tests")
 PARTS = ("aws", "domain", "engine", "testing")
 """Folders of the package, which documents name without its path."""
@@ -44,6 +45,18 @@ def _headings(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as its readers' hosts form them."""
     titles = re.findall(r"^#+ (.+)$", prose(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_function_on_the_way_of_a_run_is_in_a_file_that_is_linked_there() -> None:
+    files = [LIFE.parent / link for link in _links(LIFE) if link.endswith(".py")]
+    defined = {f"{file.stem}.{name}" for file in files for name in _defined_in(file)}
+    named = {span for span in code(read(LIFE)) if re.fullmatch(r"\w+\.[A-Za-z_]+", span)}
+    assert named
+    assert named <= defined
+
+
+def _defined_in(file: Path) -> set[str]:
+    return set(re.findall(r"^(?:async )?(?:def|class) (\w+)", read(file), re.MULTILINE))
 
 
 @every_page
