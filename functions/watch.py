@@ -1,6 +1,6 @@
 """The watch function: runs that were sent are looked at again, some time later, or because their queue gave up on them.
 
-Both go by the run's row; a message only names it. What no function can read or judge is kept elsewhere, for people.
+Both go by the run's row; a message only names it. What no function can deal with is kept elsewhere, for people.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A whole life, from the submission to the last follow-up, is cut off anywhere, whichever process is at work by then.
+"""A whole life, from the submission to the last effect, is cut off anywhere, whichever process is at work by then.
 
 In memory it is cut off a second time, anywhere in the recovery.
 """

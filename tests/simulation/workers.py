@@ -1,4 +1,4 @@
-"""What runs a deployment: scanners, executors, the judge of dead letters; and what befalls them."""
+"""What runs a deployment: scanners, executors, who reconciles dead letters; and what befalls them."""
 
 import asyncio
 from itertools import count
@@ -85,7 +85,7 @@ async def _invocations(story: Story, process: Process) -> None:
 
 async def judge_dead_letters(story: Story) -> None:
     """Judge what the queue gave up on."""
-    process = story.new_process("judge")
+    process = story.new_process("reconciler")
     context = story.context(process)
     while True:
         await process.sleep_until(process.now() + 5 * SECOND_MS)
