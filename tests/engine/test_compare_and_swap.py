@@ -1,14 +1,11 @@
-"""Changes of rows that others change too: each is made of the row that stands, or the whole says that it was not."""
+"""Changes of rows that others change too: each is made of the row that stands, or said not to be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import pytest
 
 from tests.engine.play import NOW, Play
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
-from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryHosts, MemoryStore
@@ -32,40 +29,54 @@ class Contested(MemoryHosts):
         return super().swap(swaps, now)
 
 
-def _failed_once_more(key: HostKey, host: Host | None) -> Host | None:
-    return replace(host, failures=host.failures + 1) if host else Host(key, failures=1)
+def _failed_once_more(_: int, host: Host) -> Host:
+    return replace(host, failures=host.failures + 1)
 
 
-def _play(times: int) -> Play:
+def _change(play: Play, change: Callable[[int, Host], Host | None], read: Sequence[Host | None]) -> list[Swapped[Host]]:
+    return compare_and_swap(play.store.hosts.swap, read, change, NOW)
+
+
+def _play(times: int) -> tuple[Play, list[Host | None]]:
     play = Play(MemoryStore(hosts=lambda memory: Contested(memory, times)))
     play.store.hosts.insert([Host(key, failures=7) for key in KEYS[:2]], NOW)
-    return play
+    return play, play.store.hosts.read(KEYS)
 
 
-def test_each_row_is_changed_as_it_stands_and_one_that_is_missing_is_made() -> None:
-    play = _play(times=3)
-    changed = compare_and_swap(play.context(), play.store.hosts, _failed_once_more, KEYS)
-    assert changed == play.store.hosts.read(KEYS)
-    assert [(row.failures, row.openings) for row in changed if row] == [(8, 3), (8, 3), (1, 0)]
+def test_each_row_is_changed_as_it_stands_and_one_that_is_gone_stays_gone() -> None:
+    play, read = _play(times=3)
+    changed = _change(play, _failed_once_more, read)
+    assert changed == [Swapped(done=True, row=row) for row in play.store.hosts.read(KEYS)]
+    assert [(row.failures, row.openings) for one in changed if (row := one.row)] == [(8, 3), (8, 3)]
 
 
-def test_what_is_as_it_is_to_be_is_not_written() -> None:
-    play = _play(times=0)
-    kept = compare_and_swap(play.context(), play.store.hosts, lambda _, host: host, KEYS)
-    assert [row and row.revision for row in kept] == [1, 1, None]
+def test_what_may_stay_as_it_is_is_done_and_not_written() -> None:
+    play, read = _play(times=0)
+    assert _change(play, lambda *_: None, read) == [Swapped(done=True, row=row) for row in read]
+    assert play.store.hosts.read(KEYS) == read
 
 
-def test_a_row_that_was_read_before_is_not_read_again_but_for_its_refusal() -> None:
-    play = _play(times=0)
-    (read,) = play.store.hosts.read(KEYS[:1])
-    assert read is not None
-    play.store.hosts.swap([Swap(read, replace(read, openings=5))], NOW)
-    (row,) = compare_and_swap(play.context(), play.store.hosts, _failed_once_more, KEYS[:1], {KEYS[0]: read})
-    assert row is not None
-    assert (row.failures, row.openings) == (8, 5)
+def test_a_row_that_is_to_be_as_it_is_is_written_so_that_whoever_read_it_before_is_refused() -> None:
+    play, read = _play(times=0)
+    written = _change(play, lambda _, host: host, read)
+    assert [row.revision for one in written if (row := one.row)] == [2, 2]
 
 
-def test_a_row_that_keeps_changing_is_given_up_by_name() -> None:
-    play = _play(times=TRIES)
-    with pytest.raises(ContendedError, match="host='a'"):
-        compare_and_swap(play.context(), play.store.hosts, _failed_once_more, KEYS[:1])
+def test_what_another_made_of_a_refused_row_may_be_enough() -> None:
+    play, read = _play(times=1)
+    changed = _change(play, lambda _, host: None if host.openings else replace(host, failures=0), read[:1])
+    assert [(one.done, one.row and (one.row.failures, one.row.openings)) for one in changed] == [(True, (7, 1))]
+
+
+def test_each_row_is_changed_by_its_place_in_the_list() -> None:
+    play, read = _play(times=1)
+    changed = _change(play, lambda position, host: replace(host, failures=position), read)
+    assert [row.failures for one in changed if (row := one.row)] == [0, 1]
+
+
+def test_a_row_that_keeps_changing_is_not_done_and_the_others_are() -> None:
+    play, _ = _play(times=TRIES)
+    play.store.hosts.insert([Host(KEYS[2])], NOW)
+    changed = _change(play, _failed_once_more, play.store.hosts.read(KEYS))
+    assert [one.done for one in changed] == [False, False, True]
+    assert [one.row for one in changed] == play.store.hosts.read(KEYS)

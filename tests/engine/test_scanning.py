@@ -175,6 +175,8 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     counts = after.state is RunState.QUEUED and before.due_at is None
     assert after.carrier_failures == before.carrier_failures + counts
     assert (after.reason is Reason.UNDELIVERABLE) == (after.state is RunState.FAILED)
+    # Also one that stays as it is: a scan that has read it and would drop its due key must look again.
+    assert (after.revision == before.revision) == (case in ("withdrawn", "succeeded"))
 
 
 def test_a_dead_letter_of_no_run_may_go() -> None:

@@ -1,6 +1,6 @@
 """Faults of the end of an attempt: of its write, its effects, its message, and of who may write it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ import timeball.engine.runs.reconcile_messages as reconciling
 from tests.simulation.faults.patching import Fault, Patch, overwrite_job
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, locked
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, ended
@@ -39,11 +39,11 @@ def _effects_are_left_out(patch: Patch) -> None:
 
 def _the_message_goes_before_the_effects(patch: Patch) -> None:
     def whatever_comes_of_it(
-        context: Context, changes: Sequence[tuple[Swap[Run], Job | None]], now: int
+        context: Context, jobs: Mapping[JobKey, Job | None], swaps: Sequence[Swap[Run]], now: int
     ) -> list[Swapped[Run]]:
-        swapped = context.store.runs.swap([swap for swap, _ in changes], now)
+        swapped = context.store.runs.swap(swaps, now)
         with suppress(UnavailableError):
-            on_run_end(context, [(one.row, job) for one, (_, job) in zip(swapped, changes, strict=True) if one.row])
+            on_run_end(context, [(row, jobs[row.id.job]) for one in swapped if (row := one.row)])
         return swapped
 
     patch.setattr(finishing, "change_runs", whatever_comes_of_it)

@@ -33,16 +33,16 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, asked_to_stop, ended
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Dispatch
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
-_TRIES = 5
 _STARTS = 100
 """How many runs are started together."""
 
@@ -127,20 +127,20 @@ def cancel_backfill(context: Context, key: BackfillKey) -> tuple[Backfill | None
 
     One that is completed stays so; its live runs are stopped all the same. Raises UnavailableError.
     """
-    for _ in range(_TRIES):
-        backfill = context.store.backfills.read([key])[0]
-        if backfill is None:
-            return None, ()
-        now = context.clock.now()
-        if backfill.is_open:
-            swapped = context.store.backfills.swap([Swap(backfill, cancelled_backfill(backfill, now))], now)[0]
-            if not swapped.done or swapped.row is None:
-                continue
-            backfill = swapped.row
-        settled = _settle(context, backfill)
-        free_slots(context, [key.job.tenant])
-        return settled
-    raise UnavailableError(f"backfill {key.name} kept changing; cancel it again")
+    backfill = context.store.backfills.read([key])[0]
+    if backfill is None:
+        return None, ()
+    now = context.clock.now()
+
+    def cancelled(_: int, row: Backfill) -> Backfill | None:
+        return cancelled_backfill(row, now) if row.is_open else None
+
+    (swapped,) = compare_and_swap(context.store.backfills.swap, [backfill], cancelled, now)
+    if not swapped.done or swapped.row is None:
+        raise UnavailableError(f"backfill {key.name} kept changing; cancel it again")
+    settled = _settle(context, swapped.row)
+    free_slots(context, [key.job.tenant])
+    return settled
 
 
 def stop_backfill(context: Context, backfill: Backfill) -> tuple[RunId, ...]:
@@ -212,16 +212,14 @@ def _settle(context: Context, backfill: Backfill) -> tuple[Backfill, tuple[RunId
     """Stop the live runs of a backfill that goes no further, then take it out of the due index."""
     if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
         _refuse_late_inserts(context, backfill)
-    for _ in range(_TRIES):
-        now = context.clock.now()
-        own = _live_runs(context, backfill)
-        if not _stop(context, own, Reason.BACKFILL_CANCELLED, now):
-            continue
-        if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
-            swapped = context.store.backfills.swap([Swap(backfill, settled_backfill(backfill))], now)[0]
-            backfill = swapped.row or backfill
-        return backfill, tuple(run.id for run in own if run.state is RunState.RUNNING)
-    raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
+    now = context.clock.now()
+    own = _stop(context, _live_runs(context, backfill), Reason.BACKFILL_CANCELLED, now)
+    if not all(one.done for one in own):
+        raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
+    if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
+        (swapped,) = context.store.backfills.swap([Swap(backfill, settled_backfill(backfill))], now)
+        backfill = swapped.row or backfill
+    return backfill, tuple(one.row.id for one in own if one.row is not None and one.row.state is RunState.RUNNING)
 
 
 def _live_runs(context: Context, backfill: Backfill) -> list[Run]:
@@ -238,16 +236,14 @@ def _refuse_late_inserts(context: Context, backfill: Backfill) -> None:
             skipped(context, backfill.key.job, Reason.BACKFILL_CANCELLED, 1, row.id.fire_at)
 
 
-def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> bool:
-    """End runs that wait, ask running ones to stop; say whether all of it is written."""
-    swaps = [
-        Swap(
-            run,
-            asked_to_stop(run, reason)
-            if run.state is RunState.RUNNING
-            else ended(run, RunState.CANCELLED, now, Guarantor.OWNER, reason),
-        )
-        for run in runs
-        if not run.is_terminal and not run.cancel_requested
-    ]
-    return not swaps or all(swapped.done for swapped in context.store.runs.swap(swaps, now))
+def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> list[Swapped[Run]]:
+    """End runs that wait, ask running ones to stop; return them as they then stand."""
+
+    def stopped(_: int, run: Run) -> Run | None:
+        if run.is_terminal or run.cancel_requested:
+            return None
+        if run.state is RunState.RUNNING:
+            return asked_to_stop(run, reason)
+        return ended(run, RunState.CANCELLED, now, Guarantor.OWNER, reason)
+
+    return compare_and_swap(context.store.runs.swap, runs, stopped, now)

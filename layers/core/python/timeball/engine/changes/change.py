@@ -14,6 +14,7 @@ from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.search_window import revised_from
 from timeball.engine.changes.reconcile import reconcile
+from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -21,7 +22,6 @@ from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
-_TRIES = 5
 _MAX_DUE = 100
 """How many fires of a job that are due one change writes."""
 
@@ -125,7 +125,7 @@ def _change(
     with_work: bool = False,
     after_due: bool = False,
 ) -> Changed:
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         read_at = context.clock.now()
         job = context.store.jobs.read([key], with_work=with_work)[0]
         if job is None:

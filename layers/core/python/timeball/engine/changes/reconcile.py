@@ -23,15 +23,15 @@ from timeball.domain.policy.planner import MAX_STEPS, may_start_at
 from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
 from timeball.domain.time.schedule import fires, is_occurrence, next_fire
 from timeball.engine.backfills.backfill import stop_backfill
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.overlap_lock import release
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 
-_TRIES = 5
 _CHUNKS = 20
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
@@ -74,18 +74,19 @@ def _settle(context: Context, job: Job) -> Reconciled:
 
 def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
     """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
-    standing = job
     begun_at = now if intent.searched is None else intent.asked_at
-    for _ in range(_TRIES):
-        swapped = context.store.jobs.swap([Swap(standing, searched(settled(standing), earliest, begun_at))], now)[0]
-        if swapped.row is None:
-            return settled(job)
-        standing = with_spec(swapped.row, work=job.spec.work)
-        if swapped.done or standing.intent is None:
-            return standing
-        if _without_place(standing.intent) != _without_place(intent) or standing.version != job.version:
-            break
-    raise UnavailableError(f"job {job.key.job_id} kept changing")
+
+    def dropped(_: int, row: Job) -> Job | None:
+        if row.intent is None or row.version != job.version or _without_place(row.intent) != _without_place(intent):
+            return None
+        return searched(settled(row), earliest, begun_at)
+
+    (swapped,) = compare_and_swap(context.store.jobs.swap, [job], dropped, now)
+    if swapped.row is None:
+        return settled(job)
+    if swapped.row.intent is not None:
+        raise UnavailableError(f"job {job.key.job_id} kept changing")
+    return with_spec(swapped.row, work=job.spec.work)
 
 
 def _close(context: Context, job: Job, intent: Intent, now: int) -> None:
@@ -116,7 +117,7 @@ def _close(context: Context, job: Job, intent: Intent, now: int) -> None:
 
 def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
     """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         standing = context.store.runs.between(job.key, fire_times[0], fire_times[-1])
         if _insert_skipped(context, job, skipped_around(job, fire_times, reason, standing, now), now):
             return
@@ -200,16 +201,20 @@ def _align(context: Context, job: Job, now: int) -> tuple[tuple[RunId, ...], int
 
 
 def _align_within(context: Context, job: Job, window: Window, reach_at: int, now: int) -> list[Run]:
-    """Bring the live runs of a window in line, and return them as they were met; one that moved is read again."""
-    for _ in range(_TRIES):
-        live = _live(context, job, window, reach_at)
-        changes = [(Swap(run, after), job) for run in live if (after := _aligned(context, job, run, now)) is not None]
-        swapped = change_runs(context, changes, now)
-        rows = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
-        _tell_and_send(context, job, rows, now)
-        if all(outcome.done for outcome in swapped):
-            return live
-    raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
+    """Bring the live runs of a window in line, and return them as they then stand."""
+
+    def aligned(_: int, run: Run) -> Run | None:
+        return None if run.is_terminal else _aligned(context, job, run, now)
+
+    def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        swapped = change_runs(context, {job.key: job}, swaps, now)
+        _tell_and_send(context, job, [one.row for one in swapped if one.done and one.row is not None], now)
+        return swapped
+
+    standing = compare_and_swap(swap, _live(context, job, window, reach_at), aligned, now)
+    if not all(one.done for one in standing):
+        raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
+    return [one.row for one in standing if one.row is not None]
 
 
 def _live(context: Context, job: Job, window: Window, reach_at: int) -> list[Run]:

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import CALL, Admission, Host, HostKey, admit, after_answers
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
-
-_TRIES = 5
 
 
 Watched = Mapping[HostKey, Host]
@@ -78,20 +77,17 @@ def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[
     or two more than there should be are better than one that never comes.
     """
     admissions = [CALL] * len(runs)
+
+    def in_order(_: int, standing: Host) -> Host | None:
+        after, admissions[:] = _admit_in_order(context, standing, runs, now)
+        return None if after == standing else after
+
     try:
-        for _ in range(_TRIES):
-            after, admissions = _admit_in_order(context, host, runs, now)
-            if after == host or _is_written(context, host, after, now):
-                break
-            standing = context.store.hosts.read([host.key])[0]
-            if standing is None:
-                return [CALL] * len(runs)
-            host = standing
-        else:
-            _, admissions = _admit_in_order(context, host, runs, now)
+        (swapped,) = compare_and_swap(context.store.hosts.swap, [host], in_order, now)
+        return admissions if swapped.row is not None else [CALL] * len(runs)
     except Exception:
         log.exception("turns not taken")
-    return admissions
+        return admissions
 
 
 def _admit_in_order(context: Context, host: Host, runs: Sequence[Run], now: int) -> tuple[Host, list[Admission]]:
@@ -102,22 +98,19 @@ def _admit_in_order(context: Context, host: Host, runs: Sequence[Run], now: int)
     return host, admissions
 
 
-def _is_written(context: Context, before: Host, after: Host, now: int) -> bool:
-    return context.store.hosts.swap([Swap(before, after)], now)[0].done
-
-
 def _note(context: Context, key: HostKey, failed_each: Sequence[bool], now: int) -> None:
-    for _ in range(_TRIES):
-        standing = context.store.hosts.read([key])[0]
-        if standing is None and not any(failed_each):
-            return
-        after = after_answers(standing or Host(key), failed_each, now, context.rules.hosts)
-        if after == standing:
-            return
-        if standing is None:
-            if context.store.hosts.insert([after], now)[0] is None:
-                return
-        elif _is_written(context, standing, after, now):
-            if after.openings > standing.openings:
-                log.warning("host rests", extra={"tenant": key.tenant, "host": key.host, "failures": after.failures})
-            return
+    def after(_: int, host: Host) -> Host | None:
+        told = after_answers(host, failed_each, now, context.rules.hosts)
+        return None if told == host else told
+
+    def swap(swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+        (swapped,), (asked,) = context.store.hosts.swap(swaps, now), swaps
+        if swapped.done and asked.after.openings > asked.before.openings:
+            failures = asked.after.failures
+            log.warning("host rests", extra={"tenant": key.tenant, "host": key.host, "failures": failures})
+        return [swapped]
+
+    (standing,) = context.store.hosts.read([key])
+    if standing is None and any(failed_each):
+        (standing,) = context.store.hosts.insert([after_answers(Host(key), failed_each, now, context.rules.hosts)], now)
+    compare_and_swap(swap, [standing], after, now)

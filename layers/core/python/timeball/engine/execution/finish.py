@@ -7,6 +7,7 @@ effects of its end are carried out again, for whoever ended it may have died bef
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
@@ -15,17 +16,15 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.verdict import Accepted, Succeeded
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.circuits import note_answers
 from timeball.engine.execution.renew import owns
 from timeball.engine.runs.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
-from timeball.ports.rows import Swap
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
-
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -57,24 +56,14 @@ def finish(context: Context, results: Sequence[Result]) -> list[bool]:
 
 def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attempt], now: int) -> list[Run | None]:
     """Write each outcome, again if only a renewal or a cancel came between; return the rows as they stand."""
-    rows: list[Run | None] = [result.run for result in results]
-    waiting = list(range(len(results)))
-    for _ in range(_TRIES):
-        changes = [
-            (Swap(run, _after(context, run, result, attempt, now)), result.job)
-            for position in waiting
-            if (run := rows[position]) is not None
-            for result, attempt in [(results[position], attempts[position])]
-        ]
-        refused = []
-        for position, swapped in zip(waiting, change_runs(context, changes, now), strict=True):
-            rows[position] = swapped.row
-            if not swapped.done and swapped.row is not None and owns(swapped.row, results[position].run):
-                refused.append(position)
-        waiting = refused
-        if not waiting:
-            break
-    return rows
+
+    def after(position: int, run: Run) -> Run | None:
+        result = results[position]
+        return _after(context, run, result, attempts[position], now) if owns(run, result.run) else None
+
+    jobs = {result.job.key: result.job for result in results}
+    standing = compare_and_swap(partial(change_runs, context, jobs), [result.run for result in results], after, now)
+    return [one.row for one in standing]
 
 
 def _after(context: Context, run: Run, result: Result, attempt: Attempt, now: int) -> Run:

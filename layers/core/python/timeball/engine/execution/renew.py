@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from timeball.domain.model.run import Run, renewed
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap
-
-_TRIES = 3
 
 
 def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
@@ -14,21 +12,16 @@ def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
 
     A run that was asked to stop is renewed as well, and says so in `cancel_requested`. Raises UnavailableError.
     """
-    now = context.clock.now()
-    held: list[Run] = list(runs)
-    answers: dict[int, Run | None] = {}
-    for _ in range(_TRIES):
-        waiting = [position for position in range(len(held)) if position not in answers]
-        if not waiting:
-            break
-        swaps = [Swap(held[position], renewed(held[position], now, context.rules.lease_ms)) for position in waiting]
-        for position, swapped in zip(waiting, context.store.runs.swap(swaps, now), strict=True):
-            row = swapped.row
-            if swapped.done or row is None or not owns(row, runs[position]):
-                answers[position] = row if swapped.done else None
-            else:
-                held[position] = row
-    return [answers.get(position) for position in range(len(held))]
+    now, lease_ms = context.clock.now(), context.rules.lease_ms
+
+    def extended(position: int, row: Run) -> Run | None:
+        return renewed(row, now, lease_ms) if owns(row, runs[position]) else None
+
+    standing = compare_and_swap(context.store.runs.swap, runs, extended, now)
+    return [
+        one.row if one.done and one.row is not None and owns(one.row, run) else None
+        for one, run in zip(standing, runs, strict=True)
+    ]
 
 
 def owns(row: Run, run: Run) -> bool:

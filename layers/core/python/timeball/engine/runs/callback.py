@@ -20,11 +20,7 @@ from timeball.domain.policy.callback import awaits_word, heard_of, reported_atte
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
-from timeball.engine.runs.on_run_end import change_runs
-from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
-
-_TRIES = 10
+from timeball.engine.runs.on_run_end import change_run
 
 
 class Heard(StrEnum):
@@ -137,22 +133,13 @@ def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
 
 def _change(context: Context, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]) -> Answered:
     """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
-    for _ in range(_TRIES):
-        run = context.store.runs.read([run_id])[0]
-        job = context.store.jobs.read([run_id.job])[0]
-        if run is None or job is None:
-            return Answered(Heard.NOT_FOUND, None)
+
+    def after(run: Run, job: Job | None, now: int) -> Run | Heard:
+        if job is None:
+            return Heard.NOT_FOUND
         if not takes_word(run, job):
-            return Answered(Heard.NOT_EXPECTED, run)
-        if not awaits_word(run, attempt):
-            return Answered(Heard.STALE, run)
-        now = context.clock.now()
-        after = change(run, job, now)
-        if after is None:
-            return Answered(Heard.EXPIRED, run)
-        if after == run:
-            return Answered(Heard.DONE, run)
-        swapped = change_runs(context, [(Swap(run, after), job)], now)[0]
-        if swapped.done:
-            return Answered(Heard.DONE, swapped.row)
-    raise ContendedError(f"run {run_id} kept changing")
+            return Heard.NOT_EXPECTED
+        return (change(run, job, now) or Heard.EXPIRED) if awaits_word(run, attempt) else Heard.STALE
+
+    refusal, run = change_run(context, run_id, after)
+    return Answered(refusal or (Heard.DONE if run else Heard.NOT_FOUND), run)

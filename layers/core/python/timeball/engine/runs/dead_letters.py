@@ -4,12 +4,12 @@ The index names them; each row decides whether it is one still. A replay writes 
 and leaves the sending to the scan, so that a thousand runs start as slowly as was asked for, whoever crashes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
@@ -131,7 +131,8 @@ def _named(context: Context, ids: Sequence[RunId]) -> list[Run]:
 
 
 def _replay(context: Context, runs: Sequence[Run], ids: Sequence[RunId], per_second: int, first_at: int) -> Dealt:
-    jobs = dict(_jobs(context, runs))
+    keys = list(dict.fromkeys(run.id.job for run in runs))
+    jobs = dict(zip(keys, context.store.jobs.read(keys) if keys else [], strict=True))
     able = [run for run in runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     note_reopened(context, [run.id for run in able])
     turns = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
@@ -153,8 +154,3 @@ def _write(context: Context, runs: Sequence[Run], change: Callable[[Run], Run], 
     done = tuple(outcome.row for outcome in swapped if outcome.done and outcome.row is not None)
     names = {run.id for run in done}
     return Dealt(done, tuple(run_id for run_id in dict.fromkeys(asked) if run_id not in names))
-
-
-def _jobs(context: Context, runs: Sequence[Run]) -> Iterator[tuple[JobKey, Job | None]]:
-    keys = list(dict.fromkeys(run.id.job for run in runs))
-    yield from zip(keys, context.store.jobs.read(keys) if keys else [], strict=True)

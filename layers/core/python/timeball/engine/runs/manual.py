@@ -16,14 +16,11 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, asked_to_stop, due_again, ended, reopened
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.on_run_end import change_run
 from timeball.engine.runs.reopen import note_reopened
-from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap
+from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
-
-_TRIES = 10
 
 
 class Manual(StrEnum):
@@ -110,18 +107,5 @@ def _cancelled(run: Run, job: Job | None, now: int) -> Run | Manual:  # noqa: AR
 
 
 def _handled(context: Context, run_id: RunId, verb: _Verb) -> Handled:
-    for _ in range(_TRIES):
-        run = context.store.runs.read([run_id])[0]
-        job = context.store.jobs.read([run_id.job])[0]
-        if run is None:
-            return Handled(Manual.NOT_FOUND, None)
-        now = context.clock.now()
-        after = verb(run, job, now)
-        if isinstance(after, Manual):
-            return Handled(after, run)
-        if after == run:
-            return Handled(Manual.DONE, run)
-        swapped = change_runs(context, [(Swap(run, after), job)], now)[0]
-        if swapped.done and swapped.row is not None:
-            return Handled(Manual.DONE, swapped.row)
-    raise ContendedError(f"run {run_id} kept changing")
+    refusal, run = change_run(context, run_id, verb)
+    return Handled(refusal or (Manual.DONE if run else Manual.NOT_FOUND), run)

@@ -5,28 +5,35 @@ whoever wrote it raises until they are carried out, and holds what brings anothe
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.policy.effects import Conclusion, Release, effects
+from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.overlap_lock import release
-from timeball.ports.errors import UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
+Refusal = TypeVar("Refusal")
 
-def change_runs(context: Context, changes: Sequence[tuple[Swap[Run], Job | None]], now: int) -> list[Swapped[Run]]:
+
+def change_runs(
+    context: Context, jobs: Mapping[JobKey, Job | None], swaps: Sequence[Swap[Run]], now: int
+) -> list[Swapped[Run]]:
     """Write changes of runs; carry out what the rows that stand then entail, whoever wrote them.
 
     Raises UnavailableError if it is unknown what was written, or if effects are not carried out that no scan repeats.
     """
-    swapped = context.store.runs.swap([swap for swap, _ in changes], now) if changes else []
-    rows = [(outcome.row, job) for outcome, (_, job) in zip(swapped, changes, strict=True) if outcome.row is not None]
-    moved(context, [swap for (swap, _), outcome in zip(changes, swapped, strict=True) if outcome.done])
+    swapped = context.store.runs.swap(swaps, now) if swaps else []
+    rows = [(row, jobs[row.id.job]) for one in swapped if (row := one.row) is not None]
+    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     try:
         on_run_end(context, rows)
     except UnavailableError as unavailable:
@@ -34,6 +41,28 @@ def change_runs(context: Context, changes: Sequence[tuple[Swap[Run], Job | None]
             raise
         log.warning("effects left to the scan: %s", unavailable)
     return swapped
+
+
+def change_run(
+    context: Context, run_id: RunId, change: Callable[[Run, Job | None, int], Run | Refusal]
+) -> tuple[Refusal | None, Run | None]:
+    """Change a run by what it and its job are at each try; return why it was not, if so, and the run as it stands.
+
+    `change` returns the run as it is to be, the same one if it is so; or why it cannot be. Raises ContendedError if the
+    run kept changing, and what `change_runs` does.
+    """
+    for _ in range(TRIES):
+        (run,), (job,) = context.store.runs.read([run_id]), context.store.jobs.read([run_id.job])
+        now = context.clock.now()
+        after = None if run is None else change(run, job, now)
+        if run is None or after is None or after == run:
+            return None, run
+        if not isinstance(after, Run):
+            return after, run
+        (swapped,) = change_runs(context, {run_id.job: job}, [Swap(run, after)], now)
+        if swapped.done:
+            return None, swapped.row
+    raise ContendedError(f"run {run_id} kept changing")
 
 
 def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:

@@ -15,14 +15,13 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, asked_to_stop, ended
 from timeball.domain.policy.effects import is_final
 from timeball.domain.policy.overlap import Overlap, Step, decide_overlap
+from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
-
-_TRIES = 5
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
 """The origins whose runs need their job's guard; a backfill has an overlap policy of its own."""
@@ -42,7 +41,7 @@ def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> lis
     answers: dict[int, Step] = {}
     jobs = {job.key: job for _, job in wanting}
     order = sorted(range(len(wanting)), key=lambda position: wanting[position][0].id)
-    for _ in range(_TRIES * max(len(wanting), 1)):
+    for _ in range(TRIES * max(len(wanting), 1)):
         turn: dict[JobKey, int] = {}
         for position in order:
             if position not in answers:
@@ -132,25 +131,18 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
     Raises UnavailableError.
     """
     waiting = list(dict.fromkeys(runs))
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         if not waiting:
             return
-        jobs = context.store.jobs.read([run.job for run in waiting])
-        naming = [
-            (run, job)
-            for run, job in zip(waiting, jobs, strict=True)
-            if job is not None and run in (job.holder, job.parked)
-        ]
-        if not naming:
-            return
+        jobs = zip(waiting, context.store.jobs.read([run.job for run in waiting]), strict=True)
+        naming = [(run, job) for run, job in jobs if job is not None and run in (job.holder, job.parked)]
         now = context.clock.now()
         rows = _rows_of(context, [job for _, job in naming])
-        naming = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
-        if not naming:
-            return  # tried again by hand meanwhile: it keeps what it has
-        swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in naming]
-        outcomes = context.store.jobs.swap(swaps, now)
-        waiting = [run for (run, _), outcome in zip(naming, outcomes, strict=True) if not outcome.done]
+        # One that is tried again by hand meanwhile keeps what it has.
+        giving = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
+        swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in giving]
+        outcomes = context.store.jobs.swap(swaps, now) if swaps else []
+        waiting = [run for (run, _), outcome in zip(giving, outcomes, strict=True) if not outcome.done]
     raise UnavailableError("the overlap guard kept changing")
 
 

@@ -28,8 +28,9 @@ def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
 def reap(context: Context, runs: Sequence[Run], now: int) -> int:
     """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
     jobs = context.store.jobs.read([run.id.job for run in runs])
-    changes = [(Swap(run, _reaped(run, job, now)), job) for run, job in zip(runs, jobs, strict=True)]
-    done = [outcome.row for outcome in change_runs(context, changes, now) if outcome.done and outcome.row is not None]
+    swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
+    swapped = change_runs(context, {run.id.job: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
+    done = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
     keep_attempts(context, [(run.id, run.last) for run in done if run.last is not None], now)
     return len(done)
 

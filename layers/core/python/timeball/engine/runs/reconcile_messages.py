@@ -6,44 +6,38 @@ well. One that still waits goes back into the due index, and only its own count 
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, due_again, ended, withdrawn
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.runs.overlap_lock import needs_lock
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
 MAX_CARRIER_FAILURES = 5
 """How often the queue may give up on a queued run before the run has failed."""
 
-_TRIES = 5
-
 
 def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
     """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
-    waiting = list(dict.fromkeys(ids))
-    for _ in range(_TRIES):
-        rows = [row for row in context.store.runs.read(waiting) if row is not None]
-        jobs = context.store.jobs.read([row.id.job for row in rows]) if rows else []
-        standing = list(zip(rows, jobs, strict=True))
-        on_run_end(context, standing)
-        now = context.clock.now()
-        changes = [
-            (Swap(row, after), job)
-            for row, job in standing
-            if (after := _without_message(row, job, now, context)) is not None
-        ]
-        swapped = change_runs(context, changes, now)
-        waiting = [swap.before.id for (swap, _), outcome in zip(changes, swapped, strict=True) if not outcome.done]
-        if not waiting:
-            break
-    return [run_id not in waiting for run_id in ids]
+    rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
+    keys = list(dict.fromkeys(row.id.job for row in rows))
+    jobs = dict(zip(keys, context.store.jobs.read(keys) if keys else [], strict=True))
+    on_run_end(context, [(row, jobs[row.id.job]) for row in rows])
+    now = context.clock.now()
+
+    def without(_: int, run: Run) -> Run | None:
+        return _without_message(run, jobs[run.id.job], now, context)
+
+    standing = compare_and_swap(partial(change_runs, context, jobs), rows, without, now)
+    contended = {row.id for row, one in zip(rows, standing, strict=True) if not one.done}
+    return [run_id not in contended for run_id in ids]
 
 
 def _without_message(run: Run, job: Job | None, now: int, context: Context) -> Run | None:

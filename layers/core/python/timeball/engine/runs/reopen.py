@@ -10,18 +10,20 @@ from timeball.domain.model.job import Job
 from timeball.domain.policy.search_window import is_noted, noted
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.ports.errors import ContendedError
 
 
 def note_reopened(context: Context, ids: Sequence[RunId]) -> None:
     """Note the earliest of these runs on each job that may be changed yet. Raises UnavailableError."""
+    now = context.clock.now()
     earliest: dict[JobKey, int] = {}
     for run_id in ids:
         earliest[run_id.job] = min(run_id.fire_at, earliest.get(run_id.job, run_id.fire_at))
 
-    def change(key: JobKey, job: Job | None) -> Job | None:
-        now = context.clock.now()
-        if job is None or not job.is_open or is_noted(job, earliest[key], now):
-            return None
-        return noted(job, earliest[key], now)
+    def change(_: int, job: Job) -> Job | None:
+        fire_at = earliest[job.key]
+        return None if not job.is_open or is_noted(job, fire_at, now) else noted(job, fire_at, now)
 
-    compare_and_swap(context, context.store.jobs, change, list(earliest))
+    jobs = context.store.jobs.read(list(earliest)) if earliest else []
+    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, change, now)):
+        raise ContendedError("a job whose run is to be tried again kept changing")
