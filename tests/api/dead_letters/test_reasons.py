@@ -29,8 +29,7 @@ def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once
     job = with_spec(
         job, retry=retry or job.spec.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.spec.delivery
     )
-    verdict = Failed(may_retry=status >= 500)
-    attempt = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No.")
+    attempt, verdict = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, status, "No."), Failed(may_retry=status >= 500)
     return after_attempt(run, job, attempt, verdict, NOW, Guarantor.MESSAGE)
 
 

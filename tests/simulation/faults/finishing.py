@@ -18,6 +18,7 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, locked
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.domain.policy.effects import Conclusion
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
@@ -138,7 +139,9 @@ def _the_reaper_ignores_the_lease(patch: Patch) -> None:
 
 
 def _ends_without_a_message_are_as_if_there_was_one(patch: Patch) -> None:
-    def with_a_message(run: Run, job: Job, attempt: Attempt, verdict: Any, now: int, _: Guarantor) -> Run:
+    def with_a_message(
+        run: Run, job: Job, attempt: Attempt, verdict: Succeeded | Failed, now: int, _: Guarantor
+    ) -> Run:
         return after_attempt(run, job, attempt, verdict, now, Guarantor.MESSAGE)
 
     def ended_with_a_message(run: Run, state: RunState, now: int, _: Guarantor, reason: Reason) -> Run:

@@ -66,8 +66,6 @@ class Cause(StrEnum):
     """No connection, or one that broke."""
     REPORTED = "reported"
     """The target itself said so, after a 202."""
-    FINAL = "final"
-    """It said so, and that another try would fare no better. Never worth one."""
     LOST = "lost"
     """Whoever worked on it vanished, or its heartbeat ceased. Always worth another try."""
 
