@@ -169,7 +169,7 @@ class UnrulyQueue(MemoryQueue):
 
     def delete_one(self, priority: str, receipt: str) -> None:
         """Remove a received message, and note what is left of its run."""
-        message = self._newest(receipt)
+        message = self.newest(receipt)
         super().delete_one(priority, receipt)
         if message is not None:
             others = sum(one.run == message.run for one in self._messages.get(priority, ()))

@@ -138,7 +138,11 @@ class Story:
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return Context(store, queue, process, self.rules, resource_of=host_of)
+        return self.hand(Context(store, queue, process, self.rules, resource_of=host_of))
+
+    def hand(self, context: Context) -> Context:
+        """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""
+        return context
 
     def calm_down(self) -> None:
         """End the storm: from now on the world is as one wishes it."""

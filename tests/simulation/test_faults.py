@@ -1,5 +1,8 @@
 """The simulation can fail: each deliberate fault is found by the check that is there for it."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from tests.simulation.checker import PROMISES, complaints, sentence
@@ -8,6 +11,8 @@ from tests.simulation.meetings import MEETINGS
 from tests.simulation.play import play
 
 MOST_STORIES = 100
+
+FAULTY = sorted((Path(__file__).parent / "faults").glob("*.py"))
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -23,3 +28,18 @@ def test_a_fault_is_found_by_its_check(name: str, monkeypatch: pytest.MonkeyPatc
 
 def test_each_check_is_there_for_a_fault() -> None:
     assert {fault.found_by for fault in FAULTS.values()} == {sentence(promise) for promise in PROMISES}
+
+
+@pytest.mark.parametrize("path", FAULTY, ids=lambda path: path.stem)
+def test_a_fault_names_nothing_private(path: Path) -> None:
+    """Whoever rewrites a verb, and keeps what it promises, has no fault to rewrite."""
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    of_others = [node.attr for node in nodes if isinstance(node, ast.Attribute) and not _is_own(node)]
+    imported = [alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    quoted = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert not [name for name in (*of_others, *imported, *quoted) if name.startswith("_") and name != "_"]
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    """Say whether an attribute is of the object itself, or one that every object has."""
+    return node.attr.startswith("__") or (isinstance(node.value, ast.Name) and node.value.id == "self")

@@ -1,110 +1,68 @@
 """Faults of answers: what a user or a target is told is not so, or words are taken that nobody may say any more."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import timeball.engine.runs.callback as reporting
-import timeball.engine.runs.trigger as triggering
-from tests.simulation import targets, users
-from tests.simulation.faults.patching import Fault, Patch
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.new_job import new_job
+from tests.simulation.faults.hands import Fault, given, hoped_for, inserted, instead, lost
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.callback import heard_of
+from timeball.domain.policy.callback import awaits_word, heard_of
 from timeball.engine.context import Context
-from timeball.engine.runs import dead_letters, manual
-from timeball.engine.runs.callback import Answered, Heard, Word
-from timeball.engine.runs.dead_letters import DeadFilter
-from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
-from timeball.engine.scheduling.submit import Submission, Submitted, submit
-from timeball.ports.errors import UnavailableError
+from timeball.engine.runs.callback import Answered, Heard, Word, report
+from timeball.engine.runs.dead_letters import DeadFilter, Dealt, replay_matching
+from timeball.ports.rows import Swap
+
+_matches = DeadFilter.matches
 
 
-def _a_submission_is_hoped_for(patch: Patch) -> None:
-    def hopeful(context: Context, specs: Sequence[JobSpec], now: int) -> list[Submitted]:
-        try:
-            return submit(context, specs, now)
-        except UnavailableError:
-            return [Submitted(Submission.CREATED, new_job(spec, now, context.rules.shards)) for spec in specs]
-
-    patch.setattr(users, "submit", hopeful)
+def _is_by_hand(run: Run) -> bool:
+    return run.id.origin is Origin.MANUAL
 
 
-def _a_trigger_is_hoped_for(patch: Patch) -> None:
-    def hopeful(context: Context, triggers: Sequence[Trigger]) -> list[Triggered]:
-        try:
-            return trigger(context, triggers)
-        except UnavailableError:
-            return [Triggered(Triggering.STARTED, _as_it_would_be(context, one)) for one in triggers]
-
-    patch.setattr(users, "trigger", hopeful)
+def _tries_again_by_hand(swap: Swap[Run]) -> bool:
+    return swap.after.budget_at != swap.before.budget_at
 
 
-def _as_it_would_be(context: Context, one: Trigger) -> Run | None:
-    job, now = context.store.jobs.read([one.job])[0], context.clock.now()
-    return None if job is None else triggering._manual_run(job, one, now, now, None)
+def _cancels_a_run(swap: Swap[Run]) -> bool:
+    return swap.after.reason is Reason.RUN_CANCELLED and swap.before.reason is not Reason.RUN_CANCELLED
 
 
-def _handing_back_what_it_found(verb: str) -> Callable[[Patch], None]:
-    def apply(patch: Patch) -> None:
-        patch.setattr(manual, verb, lambda run, *_: run)
-
-    return apply
+def _at_once(context: Context, asked: DeadFilter, limit: int, _: int, *place: Any) -> Dealt:
+    return replay_matching(context, asked, limit, 10**6, *place)
 
 
-def _a_replay_has_no_pace(patch: Patch) -> None:
-    replay = dead_letters._replay
-    patch.setattr(
-        dead_letters, "_replay", lambda context, runs, ids, _, first: replay(context, runs, ids, 10**6, first)
-    )
+def _throws_away(context: Context, words: Sequence[Word]) -> list[Answered]:
+    return [Answered(Heard.DONE, context.store.runs.read([word.run])[0]) for word in words]
 
 
-def _what_died_twice_is_not_listed(patch: Patch) -> None:
-    matches = DeadFilter.matches
-    patch.setattr(DeadFilter, "matches", lambda asked, run: matches(asked, run) and run.budget_at is None)
-
-
-def _a_report_is_thrown_away(patch: Patch) -> None:
-    def report(context: Context, words: Sequence[Word]) -> list[Answered]:
-        return [Answered(Heard.DONE, context.store.runs.read([word.run])[0]) for word in words]
-
-    patch.setattr(targets, "report", report)
-
-
-def _whatever_its_attempt_is(patch: Patch) -> None:
-    patch.setattr(reporting, "awaits_word", lambda run, _: run.state is RunState.RUNNING)
-
-
-def _a_heartbeat_comes_too_late(patch: Patch) -> None:
-    def revived(run: Run, now: int) -> Run | None:
-        return heard_of(replace(run, lease_until=max(run.lease_until or 0, now + 1)), now)
-
-    patch.setattr(reporting, "heard_of", revived)
-
-
-def _a_trigger_forgets_its_payload(patch: Patch) -> None:
-    def nothing(*_: Any) -> None:
-        return None
-
-    patch.setattr(triggering, "_save_payload", nothing)
+def _revives(run: Run, now: int) -> Run | None:
+    return heard_of(replace(run, lease_until=max(run.lease_until or 0, now + 1)), now)
 
 
 FAULTS = {
     "a submission is acknowledged and not stored": Fault(
-        _a_submission_is_hoped_for, "what was acknowledged is stored", 6
+        hoped_for("jobs.insert"), "what was acknowledged is stored", 7
     ),
-    "a trigger is acknowledged and not stored": Fault(_a_trigger_is_hoped_for, "triggers ran", 6),
-    "a trigger's payload is forgotten": Fault(_a_trigger_forgets_its_payload, "triggers ran", 2),
+    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 11),
+    "a trigger's payload is forgotten": Fault(
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 13
+    ),
     "a retry by hand is answered and not done": Fault(
-        _handing_back_what_it_found("_renewed"), "what is tried again by hand may start"
+        lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"
     ),
     "a cancel of a run is answered and not done": Fault(
-        _handing_back_what_it_found("_cancelled"), "what was cancelled alone is not called any more", 3
+        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 4
     ),
-    "a replay has no pace": Fault(_a_replay_has_no_pace, "what is replayed keeps its pace", 1),
-    "what died a second time is not listed": Fault(_what_died_twice_is_not_listed, "what died is listed"),
-    "a report is answered and not written": Fault(_a_report_is_thrown_away, "what was reported counts"),
-    "a word is taken whatever its attempt": Fault(_whatever_its_attempt_is, "what was reported counts", 2),
-    "a heartbeat revives a lease that is out": Fault(_a_heartbeat_comes_too_late, "a heartbeat revives no lease", 33),
+    "a replay has no pace": Fault(instead(replay_matching, _at_once), "what is replayed keeps its pace"),
+    "what died a second time is not listed": Fault(
+        given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
+        "what died is listed",
+    ),
+    "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
+    "a word is taken whatever its attempt": Fault(
+        instead(awaits_word, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 14
+    ),
+    "a heartbeat revives a lease that is out": Fault(instead(heard_of, _revives), "a heartbeat revives no lease", 30),
 }

@@ -1,25 +1,14 @@
 """Faults of the claim, and of the time between the claim and the call."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import timeball.engine.execution.claim as claims
-from tests.simulation.faults.patching import Fault, Patch
+from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState, claimed
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution import waves
 from timeball.engine.execution.in_flight import InFlight
-
-_Decide = Callable[[Run | None, Job | None, int, ClaimRules], Decision]
-
-
-def _deciding(decide: _Decide) -> Callable[[Patch], None]:
-    def apply(patch: Patch) -> None:
-        patch.setattr(claims, "decide_claim", decide)
-
-    return apply
 
 
 def _is_running(run: Run | None) -> bool:
@@ -62,70 +51,59 @@ def _starts_whatever_is_late(run: Run | None, job: Job | None, now: int, rules: 
     return decide_claim(run, job, now, replace(rules, misfire_ms=10**12))
 
 
-def _a_retry_forgets_its_instant(patch: Patch) -> None:
-    def at_once(run: Run, owner: str, now: int, lease_ms: int) -> Run:
-        return replace(claimed(run, owner, now, lease_ms), not_before=now if run.attempt else run.not_before)
-
-    patch.setattr(claims, "claimed", at_once)
+def _forgets_the_instant_of_a_retry(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    return replace(claimed(run, owner, now, lease_ms), not_before=now if run.attempt else run.not_before)
 
 
-def _whatever_is_claimed_is_called(patch: Patch) -> None:
-    def at_once(run: Run, owner: str, now: int, lease_ms: int) -> Run:
-        return replace(claimed(run, owner, now, lease_ms), not_before=now)
-
-    patch.setattr(claims, "claimed", at_once)
+def _forgets_the_instant(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    return replace(claimed(run, owner, now, lease_ms), not_before=now)
 
 
-def _claims_as_soon_as_the_message_comes(patch: Patch) -> None:
-    patch.setattr(waves, "CLAIM_AHEAD_MS", LATEST)
-
-
-def _a_call_leaves_after_its_lease(patch: Patch) -> None:
-    patch.setattr(InFlight, "stop_at", lambda *_: LATEST)
-
-
-def _a_claim_drops_the_due_key_that_it_finds(patch: Patch) -> None:
-    def dropped(run: Run, owner: str, now: int, lease_ms: int) -> Run:
-        return replace(claimed(run, owner, now, lease_ms), due_at=None)
-
-    patch.setattr(claims, "claimed", dropped)
+def _drops_the_due_key(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    return replace(claimed(run, owner, now, lease_ms), due_at=None)
 
 
 FAULTS = {
-    "an unexpired running run is claimed": Fault(_deciding(_claims_what_is_running), "nobody cuts a lease short", 1),
+    "an unexpired running run is claimed": Fault(
+        instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 1
+    ),
     "a claim ignores cancel_requested": Fault(
-        _deciding(_ignores_that_it_is_asked_to_stop),
+        instead(decide_claim, _ignores_that_it_is_asked_to_stop),
         "what is asked to stop is not claimed",
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "nobody settles a run with cancel_requested": Fault(
-        _deciding(_leaves_what_is_asked_to_stop), "whose last message goes is found again", 25
+        instead(decide_claim, _leaves_what_is_asked_to_stop),
+        "whose last message goes is found again",
+        meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        _deciding(_has_no_hold_window), "whose last message goes is found again", 158
+        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 15
     ),
     "a message is deleted that meets a live running run": Fault(
-        _deciding(_drops_what_is_running), "whose last message goes is found again", 16
+        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 6
     ),
     "a parked run misfires": Fault(
-        _deciding(_forgets_who_waits_for_the_guard), "who waits for the guard does not misfire"
+        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 2
     ),
     "a flood after an outage": Fault(
-        _deciding(_starts_whatever_is_late), "late starts are as few as catching up allows", 3
+        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 3
     ),
     "a claim drops a due key that it found": Fault(
-        _a_claim_drops_the_due_key_that_it_finds,
+        instead(claimed, _drops_the_due_key),
         "nothing is stuck",
         meeting="a claim by one who dies, of a run whose message is given up",
     ),
     "a run is claimed when its message comes": Fault(
-        _claims_as_soon_as_the_message_comes, "nobody claims long before the instant"
+        given(waves, "CLAIM_AHEAD_MS", LATEST), "nobody claims long before the instant"
     ),
-    "a run is called when it is claimed": Fault(_whatever_is_claimed_is_called, "nothing is early"),
+    "a run is called when it is claimed": Fault(instead(claimed, _forgets_the_instant), "nothing is early", 1),
     "a call leaves after its lease": Fault(
-        _a_call_leaves_after_its_lease,
+        given(InFlight, "stop_at", lambda *_: LATEST),
         "attempts of a run come in order",
         meeting="an execution that wakes when another has called its run",
     ),
-    "a retry is called early": Fault(_a_retry_forgets_its_instant, "nothing is called before its instant", 1),
+    "a retry is called early": Fault(
+        instead(claimed, _forgets_the_instant_of_a_retry), "nothing is called before its instant", 1
+    ),
 }

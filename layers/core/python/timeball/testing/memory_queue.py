@@ -29,7 +29,7 @@ class MemoryQueue:
     def __init__(self, now: Callable[[], int], lead_ms: int = 0) -> None:
         self._now, self._lead_ms = now, lead_ms
         self._messages: dict[str, list[_Message]] = {}
-        self._received: dict[str, _Message] = {}
+        self.received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
         self.sent: list[Dispatch] = []
         self.watches: list[Watch] = []
@@ -81,9 +81,9 @@ class MemoryQueue:
                 self.dead.append(message.run)
                 continue
             message.receives += 1
-            message.receipt = f"receipt-{len(self._received) + 1}"
+            message.receipt = f"receipt-{len(self.received) + 1}"
             message.visible_at = now + visibility_seconds * SECOND_MS
-            self._received[message.receipt] = message
+            self.received[message.receipt] = message
             deliveries.append(Delivery(message.run, message.receipt, message.not_before))
         return deliveries
 
@@ -99,18 +99,19 @@ class MemoryQueue:
 
     def hide_one(self, priority: str, receipt: str, seconds: int) -> None:  # noqa: ARG002 - a receipt is of one queue
         """Set from when a received message is seen again; a receipt that is no longer the newest does nothing."""
-        message = self._newest(receipt)
+        message = self.newest(receipt)
         if message is not None:
             message.visible_at = self._now() + seconds * SECOND_MS
 
     def delete_one(self, priority: str, receipt: str) -> None:
         """Remove a received message."""
-        message, messages = self._newest(receipt), self._messages.get(priority, [])
+        message, messages = self.newest(receipt), self._messages.get(priority, [])
         if message in messages:
             messages.remove(message)
 
-    def _newest(self, receipt: str) -> _Message | None:
-        message = self._received.get(receipt)
+    def newest(self, receipt: str) -> _Message | None:
+        """Return the message of a receipt, unless it was received again since."""
+        message = self.received.get(receipt)
         return message if message is not None and message.receipt == receipt else None
 
 

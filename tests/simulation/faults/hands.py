@@ -1,0 +1,263 @@
+"""How a fault is put into the engine: by what its verbs are handed, or by another answer to a question that it asks.
+
+A hand makes the ports of each process break their word: a write is lost, comes late, changed or over what stands there;
+an answer is not so. The other way replaces a public function. Nothing private is named: how a verb does it is its own.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.simulation.story import Story
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.domain.policy.effects import Conclusion
+from timeball.engine.context import Context
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
+
+Apply = Callable[[pytest.MonkeyPatch], None]
+Hand = Callable[[Context], Context]
+
+_ENGINE = (
+    "timeball.",
+    *(f"tests.simulation.{actors}" for actors in ("users", "targets", "workers", "meetings", "simulated_aws")),
+)
+"""Who is to meet a function that is replaced: the engine and who calls it, but for whoever judges what came of it."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A broken rule of the engine, and the sentence of the check that finds it.
+
+    It does so in a meeting, or in stories, such as that of `seed` when this was written.
+    """
+
+    apply: Apply
+    found_by: str
+    seed: int = 0
+    meeting: str | None = None
+
+    def is_told_by(self, complaint: str) -> bool:
+        """Say whether a complaint is of the check that is to find this fault."""
+        return complaint.startswith(f"{self.found_by}: ")
+
+
+def both(*faults: Apply) -> Apply:
+    """Do one thing and another, where each alone would be made good by the other's rule."""
+
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        for fault in faults:
+            fault(patch)
+
+    return apply
+
+
+def instead(of: Callable[..., Any], do: Callable[..., Any], within: ModuleType | None = None) -> Apply:
+    """Replace a public function wherever the engine has it by that name, or within one module alone."""
+    name = of.__name__
+
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        modules = [module for path, module in [*sys.modules.items()] if path.startswith(_ENGINE)]
+        for module in [within] if within else modules:
+            if vars(module).get(name) is of:
+                patch.setattr(module, name, do)
+
+    return apply
+
+
+def given(owner: object, name: str, value: object) -> Apply:
+    """Give a class or a module another public method, or another constant."""
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def handed(hand: Hand) -> Apply:
+    """Hand each process of a story another context."""
+    return lambda patch: patch.setattr(Story, "hand", lambda _, context: hand(context))
+
+
+def through(context: Context, port: str, method: Callable[..., Any]) -> Context:
+    """Return a context of which one method of a port, such as "runs.read", is another."""
+    owner, _, name = port.partition(".")
+    if owner == "queue":
+        queue: Any = _Through(context.queue, name, method)
+        return replace(context, queue=queue)
+    rows: Any = {owner: _Through(getattr(context.store, owner), name, method)}
+    return replace(context, store=replace(context.store, **rows))
+
+
+def answered(port: str, change: Callable[[Any], Any]) -> Apply:
+    """Let a port, such as "runs.read", answer what a change makes of its answer."""
+    return _through(port, lambda _, method: lambda *args, **kwargs: change(method(*args, **kwargs)))
+
+
+def lost(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
+    """Lose writes, and answer that they are done."""
+    return _through(
+        port, lambda _, method: lambda items, *now: _but(port, items, which, lambda kept: method(kept, *now))
+    )
+
+
+def late(port: str, behind: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
+    """Answer that a write is done, and do it only after the next of another port, if the process lives so long."""
+
+    def hand(context: Context) -> Context:
+        write, following = _method(context, port), _method(context, behind)
+        waiting: list[Any] = []
+
+        def putting_off(items: Sequence[Any], now: int) -> list[Any]:
+            waiting.extend(filter(which, items))
+            return _but(port, items, which, lambda kept: write(kept, now))
+
+        def making_good(items: Sequence[Any], now: int) -> Any:
+            answers = following(items, now)
+            missing = [*waiting]
+            waiting.clear()
+            if missing:
+                write(missing, now)
+            return answers
+
+        return through(through(context, port, putting_off), behind, making_good)
+
+    return handed(hand)
+
+
+def inserted(port: str, change: Callable[[Any], Any]) -> Apply:
+    """Insert rows as a change has them."""
+    return _through(port, lambda _, insert: lambda rows, now: insert([change(row) for row in rows], now))
+
+
+def swapped(port: str, change: Callable[[Swap[Any]], Any]) -> Apply:
+    """Write what a change makes of a swap, and answer as if the row stood there as it was asked for."""
+
+    def make(_: Context, swap_all: Callable[..., Any]) -> Callable[..., Any]:
+        def swap(swaps: Sequence[Swap[Any]], now: int) -> list[Swapped[Any]]:
+            answers = swap_all([Swap(one.before, change(one)) for one in swaps], now)
+            return [
+                Swapped(done=True, row=one.written) if answer.done else answer
+                for one, answer in zip(swaps, answers, strict=True)
+            ]
+
+        return swap
+
+    return _through(port, make)
+
+
+def believed(port: str, which: Callable[[Any, Any], bool]) -> Apply:
+    """Answer that a row is inserted, though another stands there: where that is so of the two."""
+
+    def make(_: Context, insert: Callable[..., Any]) -> Callable[..., Any]:
+        def insert_or_not(rows: Sequence[Any], now: int) -> list[Any]:
+            standing = insert(rows, now)
+            return [
+                None if other is not None and which(row, other) else other
+                for row, other in zip(rows, standing, strict=True)
+            ]
+
+        return insert_or_not
+
+    return _through(port, make)
+
+
+def hoped_for(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
+    """Answer that rows are inserted of which nobody knows."""
+
+    def make(_: Context, insert: Callable[..., Any]) -> Callable[..., Any]:
+        def hope(rows: Sequence[Any], now: int) -> list[Any]:
+            try:
+                return [*insert(rows, now)]
+            except UnavailableError:
+                if all(map(which, rows)):
+                    return [None] * len(rows)
+                raise
+
+        return hope
+
+    return _through(port, make)
+
+
+def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[Job]], Job | None]) -> Apply:
+    """Write a job that is no longer as it was read: what a change makes of the one that stands, and of the swap."""
+
+    def make(context: Context, swap_all: Callable[..., Any]) -> Callable[..., Any]:
+        def anyway(swap: Swap[Job], answer: Swapped[Job], now: int) -> Swapped[Job]:
+            if answer.done or not which(swap):
+                return answer
+            row = overwrite_job(context, swap.before.key, lambda standing: change(standing, swap), now)
+            return Swapped(row is not None, row)
+
+        def swap(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+            return [anyway(one, answer, now) for one, answer in zip(swaps, swap_all(swaps, now), strict=True)]
+
+        return swap
+
+    return _through("jobs.swap", make)
+
+
+def concluded(change: Callable[[Context, Conclusion, Job], Iterable[Conclusion]]) -> Apply:
+    """Conclude as a change of each conclusion, and of its job as it stands, has it."""
+
+    def make(context: Context, conclude: Callable[..., Any]) -> Callable[..., Any]:
+        def concluding(conclusions: Sequence[Conclusion]) -> list[bool]:
+            jobs = context.store.jobs.read([one.job for one in conclusions])
+            changed = [
+                other for one, job in zip(conclusions, jobs, strict=True) if job for other in change(context, one, job)
+            ]
+            conclude(changed)
+            return [True] * len(conclusions)
+
+        return concluding
+
+    return _through("jobs.conclude", make)
+
+
+def overwrite_job(context: Context, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
+    """Write a job whatever it has become meanwhile, as an update without a condition would; None of it: do not."""
+    while True:
+        standing = context.store.jobs.read([key])[0]
+        after = None if standing is None else change(standing)
+        if standing is None or after is None:
+            return None
+        answer = context.store.jobs.swap([Swap(standing, after)], now)[0]
+        if answer.done:
+            return answer.row
+
+
+class _Through:
+    """A port with one of its methods replaced."""
+
+    def __init__(self, port: object, name: str, method: Callable[..., Any]) -> None:
+        self._port = port
+        self.__dict__[name] = method
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+
+def _through(port: str, make: Callable[[Context, Callable[..., Any]], Callable[..., Any]]) -> Apply:
+    return handed(lambda context: through(context, port, make(context, _method(context, port))))
+
+
+def _method(context: Context, port: str) -> Callable[..., Any]:
+    owner, _, name = port.partition(".")
+    method: Callable[..., Any] = getattr(context.queue if owner == "queue" else getattr(context.store, owner), name)
+    return method
+
+
+def _but(
+    port: str, items: Sequence[Any], which: Callable[[Any], bool], write: Callable[[list[Any]], Sequence[Any]]
+) -> list[Any]:
+    """Write all but those; answer of each that it is done, where it was not refused."""
+    kept = [item for item in items if not which(item)]
+    answers = iter(write(kept) if kept else [])
+    return [_as_done(port, item) if which(item) else next(answers) for item in items]
+
+
+def _as_done(port: str, item: Any) -> Any:
+    if port.endswith("insert"):
+        return None
+    return Swapped(done=True, row=item.written) if isinstance(item, Swap) else True
