@@ -92,12 +92,12 @@ def through(context: Context, port: str, method: Callable[..., Any]) -> Context:
 
 def answered(port: str, change: Callable[[Any], Any]) -> Apply:
     """Let a port, such as "runs.read", answer what a change makes of its answer."""
-    return _through(port, lambda _, method: lambda *args, **kwargs: change(method(*args, **kwargs)))
+    return _handing(port, lambda _, method: lambda *args, **kwargs: change(method(*args, **kwargs)))
 
 
 def lost(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
     """Lose writes, and answer that they are done."""
-    return _through(
+    return _handing(
         port, lambda _, method: lambda items, *now: _but(port, items, which, lambda kept: method(kept, *now))
     )
 
@@ -128,7 +128,7 @@ def late(port: str, behind: str, which: Callable[[Any], bool] = lambda _: True) 
 
 def inserted(port: str, change: Callable[[Any], Any]) -> Apply:
     """Insert rows as a change has them."""
-    return _through(port, lambda _, insert: lambda rows, now: insert([change(row) for row in rows], now))
+    return _handing(port, lambda _, insert: lambda rows, now: insert([change(row) for row in rows], now))
 
 
 def swapped(port: str, change: Callable[[Swap[Any]], Any]) -> Apply:
@@ -144,7 +144,7 @@ def swapped(port: str, change: Callable[[Swap[Any]], Any]) -> Apply:
 
         return swap
 
-    return _through(port, make)
+    return _handing(port, make)
 
 
 def believed(port: str, which: Callable[[Any, Any], bool]) -> Apply:
@@ -160,7 +160,7 @@ def believed(port: str, which: Callable[[Any, Any], bool]) -> Apply:
 
         return insert_or_not
 
-    return _through(port, make)
+    return _handing(port, make)
 
 
 def hoped_for(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
@@ -177,7 +177,7 @@ def hoped_for(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply
 
         return hope
 
-    return _through(port, make)
+    return _handing(port, make)
 
 
 def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[Job]], Job | None]) -> Apply:
@@ -195,7 +195,7 @@ def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[
 
         return swap
 
-    return _through("jobs.swap", make)
+    return _handing("jobs.swap", make)
 
 
 def concluded(change: Callable[[Context, Conclusion, Job], Iterable[Conclusion]]) -> Apply:
@@ -212,7 +212,7 @@ def concluded(change: Callable[[Context, Conclusion, Job], Iterable[Conclusion]]
 
         return concluding
 
-    return _through("jobs.conclude", make)
+    return _handing("jobs.conclude", make)
 
 
 def overwrite_job(context: Context, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
@@ -238,7 +238,7 @@ class _Through:
         return getattr(self._port, name)
 
 
-def _through(port: str, make: Callable[[Context, Callable[..., Any]], Callable[..., Any]]) -> Apply:
+def _handing(port: str, make: Callable[[Context, Callable[..., Any]], Callable[..., Any]]) -> Apply:
     return handed(lambda context: through(context, port, make(context, _method(context, port))))
 
 
