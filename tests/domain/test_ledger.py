@@ -132,3 +132,9 @@ def test_ranges_leave_out_what_stands() -> None:
         (1_000, 2_000, 2),
         (5_000, 6_000, 2),
     ]
+
+
+def test_no_range_spans_a_row_of_another_schedule() -> None:
+    between = replace(QUEUED, id=RunId(JOB.key, NOW + 1_500, Origin.SCHEDULE))
+    rows = skipped_around(JOB, range(NOW, NOW + 4_000, 1_000), Reason.SUPERSEDED, [between], NOW)
+    assert [(row.id.fire_at - NOW, (row.last_fire_at or 0) - NOW) for row in rows] == [(0, 1_000), (2_000, 3_000)]

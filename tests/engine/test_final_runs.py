@@ -1,20 +1,22 @@
 """A job whose ledger is written to its end stays due until its final run is over: as a rule for one look more."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Completion, JobSpec, JobStatus
+from timeball.domain.model.job import Completion, JobSpec, JobStatus, with_spec
 from timeball.domain.model.policies import Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.changes.change import cancel, pause, resume, revise
 from timeball.engine.scanning.scan import Scan
+from timeball.testing.faults import Crash, Points
 
 TWICE = Schedule(Every(2, NOW), end_at=NOW + 2 * SECOND_MS)
 FINAL = RunId(KEY, NOW + 2 * SECOND_MS, Origin.SCHEDULE)
@@ -130,3 +132,18 @@ def test_whatever_a_final_run_waits_for_its_job_ends_with_it_and_leaves_the_due_
     job = play.job(KEY)
     assert (job.status, job.due_at) == (status, None)
     assert job.revision - begun <= writes
+
+
+@pytest.mark.parametrize("moment", range(20))
+def test_a_one_off_whose_run_was_over_under_an_older_schedule_ends_although_its_plan_breaks_off(
+    service: Service, moment: int
+) -> None:
+    play = service.play
+    play.store_jobs([spec("job", Every(5, at(5)))])
+    service.until(at(9))
+    job = with_spec(play.job(KEY), work=WORK)
+    with suppress(Crash):
+        revise(play.context(Points(moment)), [(job, spec("job", At(at(5))))])
+    service.until(at(200))
+    is_changed = play.job(KEY).spec.schedule.is_one_off
+    assert play.job(KEY).status is (JobStatus.COMPLETED if is_changed else JobStatus.PENDING)

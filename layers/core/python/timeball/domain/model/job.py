@@ -196,11 +196,11 @@ def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
 def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     """Return the job with its ledger written up to the end of a row at its next fire.
 
-    `is_older`: that row was a live run of an older schedule, and may have been claimed under that. Only a run counts
+    `is_older`: that row is of an older schedule: a run may have been claimed, or be over, under that. Only a run counts
     against `max_runs`.
     """
     through_at = row.last_fire_at or row.id.fire_at
-    is_caught_up = row.not_before > row.id.fire_at + job.spec.jitter_seconds * SECOND_MS
+    is_caught_up = row.is_unstarted and row.not_before > row.id.fire_at + job.spec.jitter_seconds * SECOND_MS
     runs_planned = job.runs_planned + (row.last_fire_at is None)
     has_all = job.spec.schedule.max_runs is not None and runs_planned >= job.spec.schedule.max_runs
     following_at = None if has_all else next_fire(job.spec.schedule, through_at)

@@ -92,6 +92,12 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
 
 
 def _planned_ahead(job: Job, now: int) -> int:
-    """Count the fires from now on that have runs already: they are planned anew, or superseded."""
+    """Count the fires from now on that have runs already: they are planned anew, or superseded.
+
+    Of a schedule that cannot be reckoned any more none is known.
+    """
     written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
-    return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))
+    try:
+        return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))
+    except InvalidSchedule:
+        return 0

@@ -46,9 +46,13 @@ def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
 
 
 def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:
-    """Return ranges for the fires that no standing row covers."""
-    groups = groupby(fire_times, lambda at: any(row.covers(at) for row in standing))
-    return [_range_row(job, list(group), reason, now) for is_covered, group in groups if not is_covered]
+    """Return ranges for the fires that no standing row covers. None spans a row, of whichever schedule that is."""
+
+    def place(at: int) -> tuple[bool, int]:
+        return any(row.covers(at) for row in standing), sum(row.id.fire_at <= at for row in standing)
+
+    groups = groupby(fire_times, place)
+    return [_range_row(job, list(group), reason, now) for (is_covered, _), group in groups if not is_covered]
 
 
 def _range_row(job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> Run:

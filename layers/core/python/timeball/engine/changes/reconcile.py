@@ -5,6 +5,7 @@ asked to stop, are taken back or let go; then the intent is dropped. What is too
 the next: the intent says where.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,7 @@ from timeball.domain.policy.ledger import closing_row, skipped_around
 from timeball.domain.policy.overlap import holds_nothing
 from timeball.domain.policy.planner import MAX_STEPS, may_start_at
 from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
+from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import fires, is_occurrence, next_fire
 from timeball.engine.backfills.backfill import stop_backfill
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
@@ -32,6 +34,7 @@ from timeball.engine.runs.overlap_lock import release
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
+log = logging.getLogger(__name__)
 _CHUNKS = 20
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
@@ -96,7 +99,11 @@ def _close(context: Context, job: Job, intent: Intent, now: int) -> None:
     that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
     """
     old = with_spec(job, schedule=intent.schedule or job.spec.schedule)
-    first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
+    try:
+        first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
+    except InvalidSchedule:  # such as a time zone that is no more: nobody plans it either, and it must be let go
+        log.warning("nothing to close of a schedule that cannot be reckoned", extra={"job_id": job.key.job_id})
+        return
     if first_at is None or first_at > fenced_through(intent, context.rules.lookahead_ms, context.rules.margin_ms):
         return
     reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED

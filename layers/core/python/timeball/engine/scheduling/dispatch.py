@@ -44,7 +44,7 @@ class Dispatched:
 class _Writing:
     """A job and the row of its next fire: as planned, then as it stands; None if it is not ours to go on behind.
 
-    `is_older`: a live run of an older schedule stood there. `skipped`: fires that are skipped by this plan.
+    `is_older`: a row of an older schedule stood there. `skipped`: fires that are skipped by this plan.
     """
 
     job: Job
@@ -125,7 +125,7 @@ def _insert(context: Context, planned: Sequence[tuple[Job, Start | SkippedRange]
         if standing is None:
             writings.append(_Writing(job, row, skipped=0 if row.last_fire_at is None else row.count))
             continue
-        is_older = not standing.is_terminal and standing.stamp < job.schedule_version
+        is_older = standing.stamp < job.schedule_version
         writing = _Writing(job, standing, is_older)
         writings.append(writing)
         after = met(standing, row, now)
