@@ -149,10 +149,11 @@ class Job:
     """One row: what its user asked for, and where it stands.
 
     `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
-    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` are the overlap guard
-    (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire of which a
-    run may be live although the job's policies would have ended it, as noted at `live_noted_at` (reach.py). `version`
-    counts users' changes, `schedule_version` those that a planned fire must not survive unseen, `revision` every write.
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are the
+    overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire
+    of which a run may be live although the job's policies would have ended it, as noted at `live_noted_at`
+    (search_window.py). `version` counts users' changes, `schedule_version` those that a planned fire must not survive
+    unseen, `revision` every write.
     """
 
     spec: JobSpec
@@ -249,7 +250,7 @@ def pushed_back(job: Job, due_at: int) -> Job:
 
 
 def locked(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
-    """Return the job with its overlap guard held and waited for by these runs."""
+    """Return the job with its overlap lock held by one run, and another next in line."""
     return evolve(job, holder=holder, parked=parked)
 
 

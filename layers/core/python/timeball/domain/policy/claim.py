@@ -128,9 +128,9 @@ def _cancelled(run: Run) -> Decision:
 def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-    waits_for_guard = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
+    waits_for_lock = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
     start_at = run.not_before
-    if not waits_for_guard:
+    if not waits_for_lock:
         late = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
         if late is None:
             return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)

@@ -29,7 +29,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Release:
-    """Take the overlap guard of its job from a run, for whoever is parked behind it."""
+    """Take the overlap lock of its job from a run, for whoever is next in line."""
 
     run: RunId
 
@@ -40,7 +40,7 @@ Effect = Conclusion | Release
 def effects(run: Run, job: Job | None, now: int) -> list[Effect]:
     """Return what follows from a run that is over; of one that waits for its paused job, that it keeps nobody waiting.
 
-    The job may be an old reading, if it is not older than the run's claim: the guard names a run before it starts, and
+    The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts, and
     the scan sees the end of one that was claimed before its job knew that it is the final one. A cancelled job has
     nothing to conclude and nobody to go on.
     """

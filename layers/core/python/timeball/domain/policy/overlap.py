@@ -1,7 +1,7 @@
 """What happens when a fire comes while an earlier run of its job is live: one pure decision, taken at the claim.
 
-A job whose policy is not `allow` has a guard: the run that *holds* it, and at most one that is *parked* behind it. Only
-the holder may start; its end hands the guard to the parked run.
+A job whose policy is not `allow` has an overlap lock: one run *holds* it, and at most one is *next in line* (`parked`).
+Only the holder may start; its end hands the lock to the next in line.
 """
 
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from timeball.domain.model.run import Run, RunState
 
 
 class Step(StrEnum):
-    """What a run does about the guard that it needs."""
+    """What a run does about the lock that it needs."""
 
     START = "start"
-    """It holds the guard, or needs none."""
+    """It holds the lock, or needs none."""
     ACQUIRE = "acquire"
-    """The guard is free: take it, then start."""
+    """The lock is free: take it, then start."""
     PARK = "park"
-    """Stand behind the holder, whose end sends the run again."""
+    """Be next in line: the end of the holder sends the run again."""
     TAKE_PLACE = "take_place"
-    """End the run that is parked, which is older, and park instead of it."""
+    """End the run that is next in line, which is older, and take its place."""
     STAY = "stay"
-    """It is parked already."""
+    """It is next in line already."""
     SKIP = "skip"
     """It does not run, or not again."""
     WAIT = "wait"
@@ -32,23 +32,23 @@ class Step(StrEnum):
 
 @dataclass(frozen=True)
 class Overlap:
-    """A step, and whether the run that holds the guard is stopped for it."""
+    """A step, and whether the run that holds the lock is stopped for it."""
 
     step: Step
     stop_holder: bool = False
 
 
 def holds_nothing(run: Run | None) -> bool:
-    """Say whether a run that a guard names keeps nobody from it: it is gone, over, or waits for its paused job."""
+    """Say whether a run that a lock names keeps nobody from it: it is gone, over, or waits for its paused job."""
     return run is None or run.is_terminal or run.state is RunState.WITHDRAWN
 
 
 def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
-    """Decide about a run that is to be claimed, from the rows that the guard names, as read strongly.
+    """Decide about a run that is to be claimed, from the rows that the lock names, as read strongly.
 
-    A holder that is over, withdrawn or gone holds nothing; a parked run that is no longer queued is not parked. A
-    holder that is tried again by hand takes its guard anew: who is about to give it back, for the end before, must
-    notice. So does one that has somebody behind it: a slow pause may be about to let them change places.
+    A holder that is over, withdrawn or gone holds nothing; a run that is no longer queued is not next in line. A holder
+    that is retried manually takes its lock anew, so that a release for the end before is refused. So does
+    one that has a run next in line: a slow pause may be about to let them change places.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
@@ -66,7 +66,7 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
 
 
 def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
-    """Stand behind the holder if nobody else does: a run that cannot be skipped too, or newer fires would pass it."""
+    """Be next in line if nobody else is: also a run that cannot be skipped, or newer fires would overtake it."""
     if run.state is not RunState.QUEUED:
         return Step.WAIT
     if parked is None:

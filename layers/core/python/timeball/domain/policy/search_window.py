@@ -38,7 +38,7 @@ class Window:
 def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
     """Return the earliest fire time that a live run of the job may have; a one-off may start however late.
 
-    The holder of the overlap guard, and who is parked behind it, may have an earlier one.
+    The holder of the overlap lock, and who is next in line, may have an earlier one.
     """
     if job.spec.schedule.is_one_off:
         return 0

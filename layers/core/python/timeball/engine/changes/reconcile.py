@@ -76,7 +76,7 @@ def _settle(context: Context, job: Job) -> Reconciled:
 
 
 def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
-    """Drop an intent that is settled, whatever else of the row moves meanwhile: its guard, or its final status."""
+    """Drop an intent that is settled, whatever else of the row moves meanwhile: its lock, or its final status."""
     begun_at = now if intent.searched is None else intent.asked_at
 
     def dropped(_: int, row: Job) -> Job | None:
@@ -225,7 +225,7 @@ def _align_within(context: Context, job: Job, window: Window, reach_at: int, now
 
 
 def _live(context: Context, job: Job, window: Window, reach_at: int) -> list[Run]:
-    """Read the live runs of a window; with the last one those that the guard names, which may be older than any."""
+    """Read the live runs of a window; with the last one those that the lock names, which may be older than any."""
     live = context.store.runs.live(job.key, window.from_at, window.through_at)
     if window.from_at > reach_at:
         return live
@@ -281,7 +281,7 @@ def _tell_and_send(context: Context, job: Job, rows: Sequence[Run], now: int) ->
 
 
 def _hand_over(context: Context, job: Job) -> None:
-    """Take the guard from one that holds nothing any more: a settling that was cut off may have told nobody."""
+    """Take the lock from one that holds nothing any more: a settling that was cut off may have told nobody."""
     if job.holder is None or job.status is JobStatus.CANCELLED:
         return
     holder = context.store.runs.read([job.holder])[0]

@@ -1,7 +1,7 @@
 """Claim runs: read strongly, decide purely, write on condition. The attempt number that a claim gets is its fence.
 
-A run of a job with an overlap policy takes the job's guard first. A claim whose answer was lost is looked up: the
-runs whose rows name this owner are its own.
+A run of a job with an overlap policy takes the job's overlap lock first. A claim whose answer was lost is looked up:
+the runs whose rows name this owner are its own.
 """
 
 import logging
@@ -78,7 +78,7 @@ def claim(context: Context, ids: Sequence[RunId], owner: str, last_call_at: int 
     now = context.clock.now()
     judged = _read_and_decide(context, ids, owner, now)
     _give_back_what_does_not_fit(context, judged, now, last_call_at)
-    _pass_guards(context, judged, now)
+    _pass_locks(context, judged, now)
     _pass_hosts(context, judged, now)
     _write(context, judged, owner, now)
     _carry_out_ends(context, judged, now)
@@ -152,7 +152,7 @@ def _cancelled_backfills(context: Context, rows: Sequence[Run | None]) -> set[Ru
 
 
 def _pass_hosts(context: Context, judged: Sequence[_Judged], now: int) -> None:
-    """Hold back each run whose host does not let it call yet; it keeps the guard that it has."""
+    """Hold back each run whose host does not let it call yet; it keeps the lock that it has."""
     wanting = _wanting(judged)
     hosts = watched_hosts(context, [job for _, _, job in wanting]) if wanting else {}
     if not hosts:
@@ -168,8 +168,8 @@ def _wanting(judged: Sequence[_Judged]) -> list[tuple[_Judged, Run, Job]]:
     return [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
 
 
-def _pass_guards(context: Context, judged: Sequence[_Judged], now: int) -> None:
-    """Take the guard for each run that needs it; a guard that cannot be asked for lets its run wait."""
+def _pass_locks(context: Context, judged: Sequence[_Judged], now: int) -> None:
+    """Take the lock for each run that needs it; a lock that cannot be asked for lets its run wait."""
     wanting = [(one, run, job) for one, run, job in _wanting(judged) if needs_lock(run, job)]
     if not wanting:
         return
@@ -177,12 +177,12 @@ def _pass_guards(context: Context, judged: Sequence[_Judged], now: int) -> None:
     try:
         steps = admit(context, [(run, job) for _, run, job in wanting], now)
     except UnavailableError as unavailable:
-        log.warning("guards not taken: %s", unavailable)
+        log.warning("overlap locks not taken: %s", unavailable)
         steps = [Step.WAIT] * len(wanting)
     for (one, run, job), step in zip(wanting, steps, strict=True):
         match step:
             case Step.START:
-                one.job = evolve(job, holder=run.id)  # as its row says now: the run's end gives the guard back
+                one.job = evolve(job, holder=run.id)  # as its row says now: the run's end releases the lock
             case Step.SKIP:
                 reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
@@ -212,7 +212,7 @@ def _write(context: Context, judged: Sequence[_Judged], owner: str, now: int) ->
         if outcome.done:
             continue
         if outcome.row is not None and holds_nothing(outcome.row):
-            one.decision = Decision(Action.DROP)  # it may just have taken a guard that nobody else gives back
+            one.decision = Decision(Action.DROP)  # it may just have taken a lock that nobody else releases
         else:
             one.claim = Claim(outcome.row, one.job, wait_until=now)
 

@@ -1,7 +1,7 @@
 """When an executor claims what its messages name: shortly before the instant that each hints at, and many at a time.
 
 Messages come seconds ahead, so that an executor that starts cold is in time. A claim must not: a run that is claimed is
-past being cancelled or paused by a write alone, and takes its job's overlap guard from the runs before it.
+past being cancelled or paused by a write alone, and takes its job's overlap lock from the runs before it.
 """
 
 from collections.abc import Sequence

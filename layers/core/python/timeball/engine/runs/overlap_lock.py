@@ -1,8 +1,8 @@
-"""The overlap guard of a job: the run that holds it may start, at most one other is parked behind it.
+"""The overlap lock of a job: the run that holds it may start; at most one other is next in line.
 
-The guard is a pair on the job's row, and each move of it one conditional write. It is acquired before the claim of its
-run and released after that run's end; a parked run's message is sent before the guard is handed over, so whoever
-crashes in between leaves a message whose claim takes the guard.
+The lock is a pair on the job's row, and each move of it one conditional write. It is acquired before the claim of its
+run and released after that run's end. The message of the run that is next in line is sent before the lock is handed
+over: whoever crashes in between leaves a message whose claim takes the lock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
-"""The origins whose runs need their job's guard; a backfill has an overlap policy of its own."""
+"""The origins whose runs need their job's lock; a backfill has an overlap policy of its own."""
 
 
 def needs_lock(run: Run, job: Job) -> bool:
-    """Say whether a run may start only while it holds its job's guard."""
+    """Say whether a run may start only while it holds its job's lock."""
     return job.spec.overlap is not OverlapPolicy.ALLOW and run.id.origin in LOCKED
 
 
 def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
-    """Ask for the guard of each run's job; of several runs of one job the earliest fire asks first.
+    """Ask for the lock of each run's job; of several runs of one job the earliest fire asks first.
 
-    Returns START (it holds the guard), SKIP, STAY (it is parked), or WAIT, also where a job keeps changing.
+    Returns START (it holds the lock), SKIP, STAY (it is next in line), or WAIT, also where a job keeps changing.
     Raises UnavailableError.
     """
     answers: dict[int, Step] = {}
@@ -90,7 +90,7 @@ def _admit_one_each(
 
 
 def _after(job: Job, run: Run, step: Step) -> Job | None:
-    """Return the job with its guard moved by a step, or None if the step moves nothing."""
+    """Return the job with its lock moved by a step, or None if the step moves nothing."""
     match step:
         case Step.ACQUIRE:
             return locked(job, run.id, None if job.parked == run.id else job.parked)
@@ -101,7 +101,7 @@ def _after(job: Job, run: Run, step: Step) -> Job | None:
 
 
 def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool:
-    """Ask a running holder to stop, and say whether that is written; end one that only waits, which frees the guard."""
+    """Ask a running holder to stop, and say whether that is written; end one that only waits, which frees the lock."""
     if holder.state is not RunState.RUNNING:
         _end(context, job, holder, now)
         return False
@@ -111,8 +111,8 @@ def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool
 def _end(context: Context, job: Job, run: Run, now: int) -> bool:
     """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on.
 
-    Whoever asks for the guard takes it, or the place, from that run: so says its message, which it holds. The end of a
-    job is left to the scan.
+    Whoever asks for the lock takes it, or the place in line, from that run; the message that it holds guarantees the
+    effects. The end of a job is left to the scan.
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
     guarantor = Guarantor.SCAN if is_final(run, job) else Guarantor.MESSAGE
@@ -124,10 +124,10 @@ def _end(context: Context, job: Job, run: Run, now: int) -> bool:
 
 
 def release(context: Context, runs: Sequence[RunId]) -> None:
-    """Take the guard from runs that are over; whoever is parked gets it, and its message first. May be repeated.
+    """Take the lock from runs that are over; who is next in line gets it, and its message first. May be repeated.
 
-    A holder that a pause took back changes places with who is parked, if that may go on: it has started before. Who
-    has had the guard, or stood behind it, keeps its name there while its job is paused: it never misfires.
+    A holder that a pause took back changes places with who is next in line, if that may go on: it has started before.
+    Who has had the lock, or was next in line, stays named there while its job is paused: it never misfires.
     Raises UnavailableError.
     """
     waiting = list(dict.fromkeys(runs))
@@ -143,7 +143,7 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
         swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in giving]
         outcomes = context.store.jobs.swap(swaps, now) if swaps else []
         waiting = [run for (run, _), outcome in zip(giving, outcomes, strict=True) if not outcome.done]
-    raise UnavailableError("the overlap guard kept changing")
+    raise UnavailableError("the overlap lock kept changing")
 
 
 def _gives_it_up(job: Job, run: Run | None, rows: Mapping[RunId, Run | None]) -> bool:
@@ -157,15 +157,15 @@ def _released(context: Context, job: Job, run: RunId, rows: Mapping[RunId, Run |
         return locked(job, job.holder, None)
     parked, before = _waiting(rows, job.parked), _row(rows, run)
     if parked is None:
-        # One that a pause took back has the guard for when it is let go, and keeps nobody from it until then.
+        # One that a pause took back keeps the lock for when it is let go, and keeps nobody from it until then.
         return locked(job, job.parked if _is_withdrawn(_row(rows, job.parked)) else None, None)
     if not send(context, [Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
-        raise UnavailableError("the message of a parked run is not sent yet")
+        raise UnavailableError("the message of the run next in line is not sent yet")
     return locked(job, parked.id, run if before is not None and not before.is_terminal else None)
 
 
 def _waiting(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:
-    """Return who is parked, if it is: one that is no longer queued is not."""
+    """Return who is next in line: one that is no longer queued is not."""
     row = _row(rows, name)
     return row if row is not None and row.state is RunState.QUEUED else None
 
@@ -175,7 +175,7 @@ def _is_withdrawn(run: Run | None) -> bool:
 
 
 def _rows_of(context: Context, jobs: Sequence[Job]) -> dict[RunId, Run | None]:
-    """Read the runs that the guards of jobs name."""
+    """Read the runs that the locks of jobs name."""
     names = [name for job in jobs for name in (job.holder, job.parked) if name is not None]
     return dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
 

@@ -49,7 +49,7 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
             return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
         case RunState.QUEUED if _waits_for_resume(run, job):
             return withdrawn(run)
-        case RunState.QUEUED if _waits_for_guard(run, job):
+        case RunState.QUEUED if _waits_for_lock(run, job):
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
@@ -74,6 +74,6 @@ def _waits_for_resume(run: Run, job: Job | None) -> bool:
     )
 
 
-def _waits_for_guard(run: Run, job: Job | None) -> bool:
-    """Say whether a run was only given back because another holds its job's guard: it started when there was none."""
+def _waits_for_lock(run: Run, job: Job | None) -> bool:
+    """Say whether a run was only given back because another holds the overlap lock: it started without one."""
     return job is not None and not run.is_unstarted and needs_lock(run, job) and job.holder not in (None, run.id)
