@@ -31,7 +31,7 @@ class Context(Timed, Protocol):
 
 @in_time
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Work through the messages; those that are not settled are reported for another delivery.
+    """Work through the messages; those that are not acknowledged are reported for another delivery.
 
     One that cannot be read is kept elsewhere: it would come again and again.
     """
@@ -51,8 +51,10 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             deliveries.append(delivery)
     deadline_at = executor_context().clock.now() + context.get_remaining_time_in_millis()
     if deliveries:
-        unsettled = asyncio.run(_execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at))
-        failed += [message_ids[delivery.receipt] for delivery in unsettled]
+        given_back = asyncio.run(
+            _execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at)
+        )
+        failed += [message_ids[delivery.receipt] for delivery in given_back]
     log.info("executed", extra={"messages": len(records), "returned": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

@@ -26,7 +26,7 @@ _Dealing = Callable[[Context, Sequence[_Named]], list[bool]]
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Deal with each message; one that is not dealt with for want of an answer of AWS is reported, and comes again."""
-    watches, given_up, settled = [], [], {}
+    watches, given_up, dealt_with = [], [], {}
     for record in event["Records"]:
         try:
             if _is_watch(record):
@@ -35,9 +35,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
                 given_up.append((record, parse_message(record).run))
         except UnreadableMessageError as unreadable:
             log.warning("%s", unreadable)
-            settled[record["messageId"]] = unreadable_queue().keep(record)
-    settled |= _dealt_with(watches, look_again) | _dealt_with(given_up, reconcile_messages)
-    failed = [message_id for message_id, is_settled in settled.items() if not is_settled]
+            dealt_with[record["messageId"]] = unreadable_queue().keep(record)
+    dealt_with |= _dealt_with(watches, look_again) | _dealt_with(given_up, reconcile_messages)
+    failed = [message_id for message_id, may_go in dealt_with.items() if not may_go]
     log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

@@ -41,10 +41,10 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
 @cache
 def _api() -> Handler:
     """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
-    from timeball.runtime.wiring import api_world, environment  # noqa: PLC0415 - nothing of AWS before it is needed
+    from timeball.runtime.wiring import engine_context, environment  # noqa: PLC0415 - AWS only where it is needed
 
     addresses = parse_rules(environment().settings.private_targets)
-    return build_api(Edge(api_world(), lambda: secrets.token_bytes(ID_BYTES), _document, addresses))
+    return build_api(Edge(engine_context(), lambda: secrets.token_bytes(ID_BYTES), _document, addresses))
 
 
 def _document() -> str:

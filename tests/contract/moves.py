@@ -9,7 +9,7 @@ from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
     plan_backfill,
-    settled_backfill,
+    stopped_backfill,
     waiting,
     woken,
 )
@@ -100,7 +100,7 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "woken": lambda row: woken(row, NOW + 3),
     "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
     "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
-    "cancelled and settled": lambda row: settled_backfill(cancelled_backfill(row, NOW + 5)),
+    "cancelled and stopped": lambda row: stopped_backfill(cancelled_backfill(row, NOW + 5)),
 }
 
 HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)

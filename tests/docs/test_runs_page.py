@@ -47,9 +47,9 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
     assert Rules().hosts == rules
     for shown in (
         f"fails {rules.failures} times in a row",
-        f"for {rules.rest_ms // SECOND_MS} s",
-        f"not beyond {rules.probe_ms // SECOND_MS} s",
-        f"up to {rules.longest_rest_ms // MINUTE_MS} minutes",
+        f"for {rules.open_ms // SECOND_MS} s",
+        f"not beyond {rules.trial_ms // SECOND_MS} s",
+        f"up to {rules.longest_open_ms // MINUTE_MS} minutes",
         f"{rules.burst} at once if there were none for a while, then {rules.retries_per_second} a second",
     ):
         assert shown in page.replace("\n  ", " ").replace("\n", " ")

@@ -14,8 +14,8 @@ from timeball.domain.backfills.backfill import (
     instants,
     new_backfill,
     plan_backfill,
-    settled_backfill,
     skipped_backfill_run,
+    stopped_backfill,
     unbounded,
 )
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
@@ -184,7 +184,7 @@ def test_a_backfill_without_a_next_fire_is_completed() -> None:
 def test_a_cancelled_backfill_is_due_until_its_runs_are_stopped() -> None:
     row = cancelled_backfill(_backfill("allow", 3, due_ms=60_000), NOW)
     assert (row.status, row.due_at, row.version) == (BackfillStatus.CANCELLED, NOW, 2)
-    assert (settled_backfill(row).status, settled_backfill(row).due_at) == (BackfillStatus.CANCELLED, None)
+    assert (stopped_backfill(row).status, stopped_backfill(row).due_at) == (BackfillStatus.CANCELLED, None)
 
 
 def test_a_run_of_a_backfill_carries_its_name_and_gives_way_to_live_runs() -> None:

@@ -12,7 +12,7 @@ from timeball.domain.policy.circuit_breaker import CALL, Host, HostKey, HostRule
 from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
-RULES = HostRules(failures=3, rest_ms=30_000, longest_rest_ms=100_000, retries_per_second=10, burst=5)
+RULES = HostRules(failures=3, open_ms=30_000, longest_open_ms=100_000, retries_per_second=10, burst=5)
 HOST = Host(HostKey("acme", "target.example"))
 FRESH = Run(RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RETRY = replace(FRESH, state=RunState.RETRYING, attempt=1)

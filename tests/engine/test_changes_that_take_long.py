@@ -229,9 +229,9 @@ def test_a_job_that_can_be_neither_settled_nor_written_keeps_no_other_from_being
     play, refusal, _, good = _play_with_changed_jobs(1)
     refusal.to_write = ValueError("the row cannot be written")
     with caplog.at_level(logging.WARNING):
-        assert play.scan().settled == 1
+        assert play.scan().reconciled == 1
     assert play.job(good.key).intent is None
-    assert "job cannot be settled" in caplog.text
+    assert "job cannot be reconciled" in caplog.text
     assert "1 of 1 left for later: the row cannot be written" in caplog.text
 
 

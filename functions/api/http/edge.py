@@ -1,4 +1,4 @@
-"""What every operation starts from: the engine's world, the ids in a path, and the words for what is not there."""
+"""What every operation starts from: the engine's context, the ids in a path, and the words for what is not there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ RandomBytes = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Edge:
-    """What the operations are handed: the engine's world, where fresh ids come from, what webhooks may reach.
+    """What the operations are handed: the engine's context, where fresh ids come from, what webhooks may reach.
 
     `describe` returns the OpenAPI document, which is made from the routes, and so cannot be imported below them.
     """

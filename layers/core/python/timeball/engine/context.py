@@ -74,7 +74,7 @@ class Rules:
         """What the breaker takes from these settings."""
         return HostRules(
             failures=self.host_failures,
-            rest_ms=self.host_rest_seconds * SECOND_MS,
+            open_ms=self.host_rest_seconds * SECOND_MS,
             retries_per_second=self.host_retries_per_second,
             burst=2 * self.host_retries_per_second,
         )

@@ -39,18 +39,18 @@ def environment() -> Environment:
 
 @cache
 def engine_context() -> Context:
-    """Return the engine's world over AWS."""
-    return _world(PATIENTLY)
+    """Return the engine's context over AWS."""
+    return _context(PATIENTLY)
 
 
 @cache
 def executor_context() -> Context:
-    """Return the world of an executor, in which no request outlasts a lease."""
-    return _world(BRISKLY)
+    """Return the context of an executor, in which no request outlasts a lease."""
+    return _context(BRISKLY)
 
 
 def start(engine_context: Callable[[], Context]) -> None:
-    """Build a function's world as it is loaded, and ask its table once: its first event finds all made and connected.
+    """Build a function's context as it is loaded, and ask its table once: its first event finds all made and connected.
 
     Nothing is done outside of a function. What the environment lacks is told at once; a table that does not answer may
     do so later.
@@ -63,11 +63,6 @@ def start(engine_context: Callable[[], Context]) -> None:
             store.jobs.read([_NOBODYS])
     except Exception:
         log.exception("not connected yet")
-
-
-def api_world() -> Context:
-    """Return the world of the API function: the same as everybody's."""
-    return engine_context()
 
 
 def unreadable_queue() -> UnreadableQueue:
@@ -84,7 +79,7 @@ def executor_inbox(queue_arn: str) -> SqsInbox:
     raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
 
 
-def _world(asker: Asker) -> Context:
+def _context(asker: Asker) -> Context:
     found, clock = environment(), SystemClock()
     rules = found.settings.rules
     store = dynamo_store(

@@ -1,6 +1,6 @@
 """The end of a job by the run of its final fire: one write on named conditions, without a reading before it.
 
-A job that has ended leaves the due index, unless a change of its user is not settled yet: then it stays for the scan.
+A job that has ended leaves the due index, unless an intent stands on it: then it stays for the scan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Conclusions:
         return [self._is_done(conclusion, one) for conclusion, one in zip(conclusions, written, strict=True)]
 
     def _is_done(self, conclusion: Conclusion, written: Written) -> bool:
-        """Say whether a conclusion holds; one that met an unsettled change is written again as that has it."""
+        """Say whether a conclusion holds; one that met an intent is written again as that has it."""
         for _ in range(_TRIES):
             row = written.row
             if written.done or _is_concluded(row, conclusion):
@@ -37,25 +37,25 @@ class Conclusions:
             written = self._writer.write([self._update(conclusion, row["revision"])])[0]
         raise UnavailableError(f"job {conclusion.job.job_id} kept changing")
 
-    def _update(self, conclusion: Conclusion, unsettled_revision: int | None = None) -> Update:
-        """Return the write; of a job with an unsettled change as it was read at a revision, or of one without any."""
-        settled = unsettled_revision is None
+    def _update(self, conclusion: Conclusion, intent_revision: int | None = None) -> Update:
+        """Return the write; of a job with an intent as it was read at a revision, or of one without any."""
+        leaves = intent_revision is None
         where: dict[str, Sequence[str | int]] = {
             "status": [status.value for status in conclusion.open_statuses],
             "final_fire_at": [conclusion.fire_at],
         }
         return Update(
             job_key(conclusion.job),
-            where=where if unsettled_revision is None else {**where, "revision": [unsettled_revision]},
+            where=where if intent_revision is None else {**where, "revision": [intent_revision]},
             set={
                 "status": conclusion.status.value,
                 "list_key": list_key(conclusion.job, conclusion.status, self._mapper.list_shards),
                 "updated_at": conclusion.at,
                 "expires_at": self._mapper.expiry(conclusion.at),
             },
-            remove=("next_fire_at", "due_at", "due_bucket") if settled else ("next_fire_at",),
+            remove=("next_fire_at", "due_at", "due_bucket") if leaves else ("next_fire_at",),
             increment=("revision",),
-            absent=("intent",) if settled else (),
+            absent=("intent",) if leaves else (),
         )
 
 

@@ -191,7 +191,7 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
     )
 
 
-def settled_backfill(backfill: Backfill) -> Backfill:
+def stopped_backfill(backfill: Backfill) -> Backfill:
     """Return a cancelled backfill whose runs are stopped: out of the due index."""
     return evolve(backfill, due_at=None)
 

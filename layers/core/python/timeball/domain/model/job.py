@@ -75,7 +75,7 @@ class Work:
 
 
 class Verb(StrEnum):
-    """What a user asked of a job that is not settled yet."""
+    """What a user asked of a job whose runs are not reconciled with it yet."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -85,7 +85,7 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True)
 class Searched:
-    """How far a settling has come that looks for live runs, the latest first: from `from_at` on it has seen all.
+    """How far the search for live runs has come, the latest first: from `from_at` on it has found all.
 
     `earliest` is the earliest fire time of those that were live, None if there were none.
     """
@@ -96,10 +96,10 @@ class Searched:
 
 @dataclass(frozen=True)
 class Intent:
-    """A user's change that is still to be settled: the verb, when it was asked, and the old plan.
+    """A user's change that runs are to be reconciled with: the verb, when it was asked, and the old plan.
 
-    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `looked` None: the settling
-    of it has not been cut off. Backfills are stopped up to the one of the name `stopped_through`.
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `searched` None: no search
+    for its live runs was cut off. Backfills are stopped up to the one of the name `stopped_through`.
     """
 
     verb: Verb
@@ -149,9 +149,9 @@ class Job:
     """One row: what its user asked for, and where it stands.
 
     `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
-    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are the
-    overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest fire
-    of which a run may be live although the job's policies would have ended it, as noted at `live_noted_at`
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are
+    the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
+    fire of which a run may be live although the job's policies would have ended it, as noted at `live_noted_at`
     (search_window.py). `version` counts users' changes, `schedule_version` those that a planned fire must not survive
     unseen, `revision` every write.
     """

@@ -71,8 +71,8 @@ class Run:
 
     `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more. `held_since` is from when its host, at rest, makes the run wait until
-    `not_before`; `held_ms` is how long all such waits of this budget were together before that.
+    some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
+    until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that.
     """
 
     id: RunId
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def waited_for_host_ms(self) -> int:
-        """How long its host at rest has made it wait: until its instants, and not until somebody saw to it."""
+        """How long an open circuit has made it wait: until its instants, and not until somebody saw to it."""
         return self.deferred_ms + (0 if self.deferred_since is None else self.not_before - self.deferred_since)
 
     def is_held_by(self, owner: str) -> bool:
@@ -311,7 +311,7 @@ def misfired(run: Run, stamp: int, now: int) -> Run:
 def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
     """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
 
-    Waiting for a host at rest is counted, waiting for a turn is not.
+    Waiting for an open circuit is counted, waiting for a token is not.
     """
     return evolve(
         run,

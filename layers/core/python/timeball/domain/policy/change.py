@@ -17,7 +17,7 @@ def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
     """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
 
     When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
-    So it is the end of the longest request, whoever settles: by clocks of their own a slow settler would write behind
+    So it is the end of the longest request, whoever reconciles: by clocks of their own a slow one would write behind
     the answer of another.
     """
     return intent.asked_at + LONGEST_REQUEST_SECONDS * SECOND_MS + lookahead_ms + margin_ms
@@ -48,7 +48,7 @@ def resumed(job: Job, now: int) -> Job:
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
-    """Return the job as changed by a user, due until the change is settled."""
+    """Return the job as changed by a user, due until the runs are reconciled with it."""
     return evolve(
         job,
         version=job.version + 1,

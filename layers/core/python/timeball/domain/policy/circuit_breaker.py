@@ -1,8 +1,9 @@
 """How the host of a target fares, and whether a run may call it now: a circuit breaker and a token bucket.
 
-A host that fails again and again in a row *rests*: nothing calls it until that is over, then one run probes it. A host
-that has failed lately is *paced*: retries, and runs that waited for it, take turns. First calls of a host that answers
-are neither held back nor counted. Each tenant has rows of its own: nobody's failures hold back somebody else.
+A host that fails again and again in a row has an *open* circuit: nothing calls it for a while. Then the circuit is
+*half-open*: one run tries the host. A host that has failed lately is *paced*: a retry, or a run that waited for it,
+needs a token. First calls of a host that answers need none. Each tenant has rows of its own: nobody's failures defer
+the runs of somebody else.
 """
 
 from collections.abc import Sequence
@@ -25,15 +26,15 @@ class HostKey:
 
 @dataclass(frozen=True)
 class HostRules:
-    """After how many failures in a row a host rests, how long at first and at most, and how fast retries follow.
+    """After how many failures in a row a circuit opens, how long at first and at most, and how fast retries follow.
 
-    `probe_ms` is how long one probe keeps others away, `ask_ms` how soon those ask again that met one.
+    `trial_ms` is how long one run keeps others from a host that it tries, `ask_ms` how soon those ask again.
     """
 
     failures: int = 5
-    rest_ms: int = 30 * SECOND_MS
-    longest_rest_ms: int = 600 * SECOND_MS
-    probe_ms: int = 60 * SECOND_MS
+    open_ms: int = 30 * SECOND_MS
+    longest_open_ms: int = 600 * SECOND_MS
+    trial_ms: int = 60 * SECOND_MS
     ask_ms: int = 10 * SECOND_MS
     retries_per_second: int = 10
     burst: int = 20
@@ -43,8 +44,9 @@ class HostRules:
 class Host:
     """One row, which a host has only when it has failed lately.
 
-    `failures` and `rests` in a row; `rests_until` (ms) while it rests, or `is_probed`: then by when the probe must have
-    its answer. `turn_at` is the token bucket as one instant: when it will be full again.
+    `failures` and `openings` in a row. `open_until` (ms) is set while the circuit is open; if it `is_half_open`, the
+    run that tries the host must have its answer by then. `refilled_at` is the token bucket as one instant: when it will
+    be full again.
     """
 
     key: HostKey
@@ -76,28 +78,28 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
     """
     at = max(now, run.not_before)
     if host.open_until is not None and at < host.open_until:
-        return host, _after_the_rest(host, run, at, rules)
+        return host, _deferred(host, run, at, rules)
     if host.open_until is not None:
-        return evolve(host, open_until=at + rules.probe_ms, is_half_open=True), CALL
+        return evolve(host, open_until=at + rules.trial_ms, is_half_open=True), CALL
     if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
-        return host, CALL  # it has its turn, or needs none
+        return host, CALL  # it has its token, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
     after = evolve(host, refilled_at=max(host.refilled_at, at) + interval_ms)
     start_at = after.refilled_at - rules.burst * interval_ms
     return after, CALL if start_at <= at else Admission(start_at, Reason.HOST_PACED)
 
 
-def _after_the_rest(host: Host, run: Run, at: int, rules: HostRules) -> Admission:
-    """Return when a run asks again: spread over as long as the host rests, so that not all come at once."""
+def _deferred(host: Host, run: Run, at: int, rules: HostRules) -> Admission:
+    """Return when a run asks again: spread over as long as the circuit is open, so that not all come at once."""
     over_at = at + rules.ask_ms if host.is_half_open else host.open_until or at
-    spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, host.openings) * rest_ms_of(host, rules))
+    spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, host.openings) * open_ms_of(host, rules))
     return Admission(over_at + spread_ms, Reason.CIRCUIT_OPEN)
 
 
-def rest_ms_of(host: Host, rules: HostRules) -> int:
-    """Return how long a host rests that has rested so often in a row."""
+def open_ms_of(host: Host, rules: HostRules) -> int:
+    """Return how long the circuit stays open that has opened so often in a row."""
     doublings = min(max(host.openings - 1, 0), _MOST_DOUBLINGS)
-    return min(rules.rest_ms << doublings, rules.longest_rest_ms)
+    return min(rules.open_ms << doublings, rules.longest_open_ms)
 
 
 def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules) -> Host:
@@ -107,7 +109,7 @@ def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules
         if not one:
             host = evolve(host, failures=0, openings=0, open_until=None, is_half_open=False)
         elif host.open_until is None or host.is_half_open or now >= host.open_until:
-            host = _failed_once(host, now, rules)  # else it was on its way before the rest began
+            host = _failed_once(host, now, rules)  # else it was on its way before the circuit opened
     return before if host == before else host
 
 
@@ -115,5 +117,5 @@ def _failed_once(host: Host, now: int, rules: HostRules) -> Host:
     failures = host.failures + 1
     if failures < rules.failures:
         return evolve(host, failures=failures)
-    rested = evolve(host, failures=failures, openings=host.openings + 1, is_half_open=False)
-    return evolve(rested, open_until=now + rest_ms_of(rested, rules))
+    opened = evolve(host, failures=failures, openings=host.openings + 1, is_half_open=False)
+    return evolve(opened, open_until=now + open_ms_of(opened, rules))

@@ -20,7 +20,7 @@ from timeball.domain.time.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; put off to a later start; hold back in the due index; end; let it wait; drop its message.
+    Claim; put off to a later start; defer in the due index; end; let it wait; drop its message.
     """
 
     CLAIM = "claim"
@@ -100,9 +100,9 @@ def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decis
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
-    """Decide about a run that its host keeps from its call: it waits, but not for ever for a host that rests.
+    """Decide about a run that its host keeps from its call: it waits, but not for ever while the circuit is open.
 
-    Before its patience or its age is out it asks such a host once more. A turn is what it is: no sooner may it call.
+    Before its patience or its age is out it asks once more. Where it waits for a token, it may call no sooner.
     """
     at = max(now, run.not_before)
     until = max(at, admission.until or at)

@@ -17,7 +17,7 @@ from timeball.domain.policy.overlap import holds_nothing
 class Conclusion:
     """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire.
 
-    It leaves the due index, unless a change of its user is not settled yet.
+    It leaves the due index, unless an intent stands on it.
     """
 
     job: JobKey

@@ -1,8 +1,8 @@
-"""How far back the live runs of a job may lie: what a change of the job has to look through, window by window.
+"""How far back the live runs of a job may lie: what a change of the job searches, window by window.
 
-By its policies no run lives longer than so. One that does, because it was tried by hand or began under other policies,
-is noted on the job, until a look finds it no more. The ledger behind a window may be empty or dense: how wide the next
-one is, the last one says by the time it took.
+By its policies no run lives longer than so. One that does, because it was retried manually or began under other
+policies, is noted on the job, until a search finds it no more. The ledger behind a window may be empty or dense: how
+wide the next one is, the last one says by the time it took.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _QUICK_MS = 500
 
 @dataclass(frozen=True)
 class Window:
-    """Fire times that are looked through at once, both bounds included; the ones behind it are `width_ms` wide."""
+    """Fire times that are searched at once, both bounds included; the ones behind it are `width_ms` wide."""
 
     from_at: int
     through_at: int
@@ -47,14 +47,14 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 
 
 def starts_out_of_reach(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
-    """Say whether a run of a fire time that starts only now may be live when no look by policies goes back to it."""
+    """Say whether a run of a fire time that starts only now may be live when no search by policies goes back to it."""
     return not job.spec.schedule.is_one_off and fire_at < now - _latest_start_ms(job, misfire_ms)
 
 
 def first_window(searched: Searched | None, reach_at: int, now: int) -> Window | None:
-    """Return the latest window of a look back to `reach_at`, or the one where it was cut off; None: there is no more.
+    """Return the latest window of a search back to `reach_at`, or the one where it was cut off; None: there is no more.
 
-    The look of a one-off, which has one fire, is one window.
+    The search of a one-off, which has one fire, is one window.
     """
     if reach_at == 0 and searched is None:
         return Window(0, LATEST, _FIRST_MS)
@@ -85,7 +85,7 @@ def noted(job: Job, fire_at: int, now: int) -> Job:
 
 
 def is_noted(job: Job, fire_at: int, now: int) -> bool:
-    """Say whether a look would find a run of a fire time, and will for as long as its writer may need."""
+    """Say whether a search would find a run of a fire time, and will for as long as its writer may need."""
     fresh = job.live_noted_at is not None and now < job.live_noted_at + _NOTE_HOLDS_MS // 2
     return job.spec.schedule.is_one_off or (job.live_from is not None and job.live_from <= fire_at and fresh)
 
@@ -99,9 +99,9 @@ def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
 
 
 def searched(job: Job, earliest: int | None, now: int) -> Job:
-    """Return the job after a look through all that its note says: `earliest` is the fire time of the first live run.
+    """Return the job after a search of all that its note says: `earliest` is the fire time of the first live run.
 
-    `now` is when the look began: it has not seen what was written since.
+    `now` is when the search began: it has not seen what was written since.
     """
     if job.live_noted_at is None or now < job.live_noted_at + _NOTE_HOLDS_MS:
         return job

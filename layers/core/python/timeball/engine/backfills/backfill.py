@@ -20,9 +20,9 @@ from timeball.domain.backfills.backfill import (
     plan_backfill,
     possible_runs,
     refused_runs,
-    settled_backfill,
     skipped_backfill_run,
     started,
+    stopped_backfill,
     waiting,
 )
 from timeball.domain.model.guarantor import Guarantor
@@ -138,18 +138,18 @@ def cancel_backfill(context: Context, key: BackfillKey) -> tuple[Backfill | None
     (swapped,) = compare_and_swap(context.store.backfills.swap, [backfill], cancelled, now)
     if not swapped.done or swapped.row is None:
         raise UnavailableError(f"backfill {key.name} kept changing; cancel it again")
-    settled = _settle(context, swapped.row)
+    stopped = _stop_runs(context, swapped.row)
     free_slots(context, [key.job.tenant])
-    return settled
+    return stopped
 
 
 def stop_backfill(context: Context, backfill: Backfill) -> tuple[RunId, ...]:
     """Stop a backfill of a job that is cancelled, as it was read; return its runs that were asked to stop.
 
-    One that is completed stays so, and holds no slot: only its runs are looked at. Raises UnavailableError.
+    One that is completed stays so, and holds no slot: only its runs are stopped. Raises UnavailableError.
     """
     if backfill.status is BackfillStatus.COMPLETED:
-        return _settle(context, backfill)[1]
+        return _stop_runs(context, backfill)[1]
     return cancel_backfill(context, backfill.key)[1]
 
 
@@ -208,7 +208,7 @@ def _start(context: Context, moves: Sequence[_Move], now: int) -> None:
         move.whole = move.whole and sent
 
 
-def _settle(context: Context, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:
+def _stop_runs(context: Context, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:
     """Stop the live runs of a backfill that goes no further, then take it out of the due index."""
     if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
         _refuse_late_inserts(context, backfill)
@@ -217,7 +217,7 @@ def _settle(context: Context, backfill: Backfill) -> tuple[Backfill, tuple[RunId
     if not all(one.done for one in own):
         raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
     if backfill.due_at is not None and backfill.status is BackfillStatus.CANCELLED:
-        (swapped,) = context.store.backfills.swap([Swap(backfill, settled_backfill(backfill))], now)
+        (swapped,) = context.store.backfills.swap([Swap(backfill, stopped_backfill(backfill))], now)
         backfill = swapped.row or backfill
     return backfill, tuple(one.row.id for one in own if one.row is not None and one.row.state is RunState.RUNNING)
 

@@ -1,7 +1,7 @@
 """Cancel, pause, resume, reschedule: one write changes the job, its runs are brought in line, only then is it a 2xx.
 
 Until its intent is dropped the job stays in the due index, so a scan finishes what a crashed change began. The claim
-reads the job: from the first write on it decides by the job as it is now, whatever the settling has reached.
+reads the job: from the first write on it decides by the job as it is now, however far its runs are reconciled.
 """
 
 import logging
@@ -54,7 +54,7 @@ _Verb = Callable[[Job, int], Job | None]
 def cancel(context: Context, requests: Sequence[Request]) -> list[Changed]:
     """Cancel each job; its claimed runs are asked to stop. Cancelling a cancelled job repeats the answer.
 
-    Raises UnavailableError if a job's row kept changing or its settling is not finished; the change may be repeated.
+    Raises UnavailableError if a job's row kept changing or its runs are not reconciled yet; the change may be repeated.
     """
     return [_change(context, key, version, _cancel) for key, version in requests]
 
@@ -143,17 +143,17 @@ def _change(
         if after is None:
             return Changed(Outcome.ENDED, job)
         if after == job:
-            return _settled(context, job, read_at)
+            return _reconciled(context, job, read_at)
         swapped = context.store.jobs.swap([Swap(job, after)], now)[0]
         if swapped.done and swapped.row is not None:
-            return _settled(context, swapped.row, read_at)
+            return _reconciled(context, swapped.row, read_at)
     raise ContendedError(f"job {key.job_id} kept changing; ask again")
 
 
-def _settled(context: Context, job: Job, read_at: int) -> Changed:
-    settlement = reconcile(context, [job])[0]
-    _dispatch_due(context, settlement.job, read_at)
-    return Changed(Outcome.DONE, settlement.job, settlement.claimed)
+def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
+    reconciled = reconcile(context, [job])[0]
+    _dispatch_due(context, reconciled.job, read_at)
+    return Changed(Outcome.DONE, reconciled.job, reconciled.claimed)
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:

@@ -1,8 +1,8 @@
-"""Settle a user's change: bring a job's runs in line with its row. Works from the rows alone; anyone may repeat it.
+"""Reconcile runs with their job after a user's change. It works from the rows alone; anyone may repeat it.
 
-First the next fire of the old plan gets its row, so that a late insert by it is refused; then the live runs end, are
-asked to stop, are taken back or let go; then the intent is dropped. What is too much for one call is gone on with by
-the next: the intent says where.
+First the next fire of the old plan gets its row, so that a late insert by it is refused. Then the live runs end, are
+asked to stop, are taken back or let go. Then the intent is dropped. What is too much for one call is left to the next:
+the intent says where to go on.
 """
 
 import logging
@@ -38,12 +38,12 @@ log = logging.getLogger(__name__)
 _CHUNKS = 20
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
-_LOOK_MS = 2_000
-"""How long one call begins new windows of its look at the live runs."""
+_SEARCH_MS = 2_000
+"""How long one call begins new windows of its search for live runs."""
 
 
 class UnfinishedError(UnavailableError):
-    """There is more to settle than one call may: what was done is kept, and the next call goes on from there."""
+    """One call may not do all that is left: what was done is kept, and the next call goes on from there."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Reconciled:
 
 
 def reconcile(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
-    """Settle each job. One without an intent is settled already; a cancelled one is settled again without harm.
+    """Reconcile the runs of each job. One without an intent is reconciled already; a repeat does no harm.
 
     Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done just now.
     """
-    return [_settle(context, job) for job in jobs]
+    return [_reconcile(context, job) for job in jobs]
 
 
-def _settle(context: Context, job: Job) -> Reconciled:
+def _reconcile(context: Context, job: Job) -> Reconciled:
     now = context.clock.now()
     intent = job.intent
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
@@ -76,7 +76,7 @@ def _settle(context: Context, job: Job) -> Reconciled:
 
 
 def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
-    """Drop an intent that is settled, whatever else of the row moves meanwhile: its lock, or its final status."""
+    """Drop an intent that is reconciled, whatever else of the row moves meanwhile: its lock, or its final status."""
     begun_at = now if intent.searched is None else intent.asked_at
 
     def dropped(_: int, row: Job) -> Job | None:
@@ -151,12 +151,12 @@ def _leave(context: Context, job: Job, intent: Intent, now: int) -> NoReturn:
     """Keep on the intent how far this call has come, and leave the rest to the next."""
     kept = context.store.jobs.swap([Swap(job, evolve(job, intent=intent))], now)[0]
     if not kept.done:
-        raise UnavailableError(f"job {job.key.job_id} has more to settle, and changed meanwhile")
-    raise UnfinishedError(f"job {job.key.job_id} has more to settle")
+        raise UnavailableError(f"job {job.key.job_id} has more to reconcile, and changed meanwhile")
+    raise UnfinishedError(f"job {job.key.job_id} has more to reconcile")
 
 
 def _without_place(intent: Intent) -> Intent:
-    """Return an intent as it was asked for, wherever its settling stands."""
+    """Return an intent as it was asked for, however far it is reconciled."""
     return evolve(intent, searched=None, stopped_through="")
 
 
@@ -165,7 +165,7 @@ def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
 
     Without an intent no place can be kept: it ends when its time is up.
     """
-    stop_at = context.clock.now() + _LOOK_MS
+    stop_at = context.clock.now() + _SEARCH_MS
     after = job.intent.stopped_through if job.intent else ""
     stopped: tuple[RunId, ...] = ()
     while backfills := context.store.backfills.of_job(job.key, after, _BACKFILLS):
@@ -183,13 +183,13 @@ def _align(context: Context, job: Job, now: int) -> tuple[tuple[RunId, ...], int
     """Bring the live runs in line, the latest first: what is about to start is taken back before what is long past.
 
     Returns those that are under way and should not be, and the earliest fire time of all that were live. Without an
-    intent nothing has to be found, nor can a place be kept: the look ends when its time is up.
+    intent nothing has to be found, nor can a place be kept: the search ends when its time is up.
     """
-    looked_before = job.intent.searched if job.intent else None
-    earliest = looked_before.earliest if looked_before else None
+    searched_before = job.intent.searched if job.intent else None
+    earliest = searched_before.earliest if searched_before else None
     reach_at = earliest_live(job, now, context.rules.misfire_ms)
-    window = first_window(looked_before, reach_at, now)
-    stop_at = context.clock.now() + _LOOK_MS
+    window = first_window(searched_before, reach_at, now)
+    stop_at = context.clock.now() + _SEARCH_MS
     claimed: list[RunId] = []
     while window is not None:
         begun_at = context.clock.now()
@@ -281,7 +281,7 @@ def _tell_and_send(context: Context, job: Job, rows: Sequence[Run], now: int) ->
 
 
 def _hand_over(context: Context, job: Job) -> None:
-    """Take the lock from one that holds nothing any more: a settling that was cut off may have told nobody."""
+    """Take the lock from one that holds nothing any more: a call that was cut off may have told nobody."""
     if job.holder is None or job.status is JobStatus.CANCELLED:
         return
     holder = context.store.runs.read([job.holder])[0]

@@ -1,6 +1,6 @@
-"""The messages of one invocation: hidden while their runs are worked on, removed when those are settled.
+"""The messages of one invocation: hidden while their runs are worked on, acknowledged when that work is done.
 
-Invariant: a message is removed only when its run's finish and effects are written, or the claim has found them so.
+Invariant: a message is acknowledged only when its run's finish and effects are written, or the claim has found them so.
 """
 
 from collections.abc import Sequence
@@ -14,28 +14,28 @@ _LONGEST_HIDE_SECONDS = 900
 
 
 class Messages:
-    """What an invocation was handed. `settled` ones wait for their removal; `removed` ones are gone."""
+    """What an invocation was handed. `acknowledged` ones wait for their removal; `removed` ones are gone."""
 
     def __init__(self, context: Context, inbox: Inbox, offload: Offload) -> None:
-        self._world, self._inbox, self._offload = context, inbox, offload
-        self.settled: list[Delivery] = []
+        self._context, self._inbox, self._offload = context, inbox, offload
+        self.acknowledged: list[Delivery] = []
         self.removed: list[Delivery] = []
 
     async def hide(self, deliveries: Sequence[Delivery], wait_ms: int = 0) -> None:
         """Keep messages from other executors until runs may be taken over that are claimed after so long."""
-        rules = self._world.rules
+        rules = self._context.rules
         wait_seconds = -(-wait_ms // SECOND_MS)
         await self._offload(self._inbox.hide, deliveries, wait_seconds + rules.lease_seconds + MARGIN_SECONDS)
 
     async def put_off(self, delivery: Delivery, wait_until: int | None) -> None:
         """Let a message come again at an instant (ms), or as late as its queue can."""
-        wait_ms = (wait_until or 0) - self._world.clock.now()
+        wait_ms = (wait_until or 0) - self._context.clock.now()
         seconds = min(max(-(-wait_ms // SECOND_MS), 1), _LONGEST_HIDE_SECONDS)
         await self._offload(self._inbox.hide, [delivery], seconds)
 
-    async def remove_settled(self) -> None:
+    async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""
-        if self.settled:
-            gone, self.settled = self.settled, []
+        if self.acknowledged:
+            gone, self.acknowledged = self.acknowledged, []
             await self._offload(self._inbox.delete, gone)
             self.removed += gone

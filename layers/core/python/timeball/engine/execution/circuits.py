@@ -1,4 +1,4 @@
-"""Ask before a call how its host fares, and note afterwards how it did.
+"""Ask before a call whether its host's circuit lets it through, and note afterwards how the host answered.
 
 All of it is advice: a row that cannot be read or written never keeps a run from its call, nor an answer from the store.
 A host that does not fail has no row, and costs one read for each batch.
@@ -40,7 +40,7 @@ def is_watched(context: Context, hosts: Watched, job: Job) -> bool:
 
 
 def pass_hosts(context: Context, hosts: Watched, starting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
-    """Say of each run that nothing else keeps from its call whether its host does; those that need turns take them."""
+    """Say of each run that nothing else keeps from its call whether its host does; those that need tokens take them."""
     keys = [_key(context, job) for _, job in starting]
     answers = [CALL] * len(starting)
     for key, host in hosts.items():
@@ -86,7 +86,7 @@ def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[
         (swapped,) = compare_and_swap(context.store.hosts.swap, [host], in_order, now)
         return admissions if swapped.row is not None else [CALL] * len(runs)
     except Exception:
-        log.exception("turns not taken")
+        log.exception("tokens not taken")
         return admissions
 
 
@@ -107,7 +107,7 @@ def _note(context: Context, key: HostKey, failed_each: Sequence[bool], now: int)
         (swapped,), (asked,) = context.store.hosts.swap(swaps, now), swaps
         if swapped.done and asked.after.openings > asked.before.openings:
             failures = asked.after.failures
-            log.warning("host rests", extra={"tenant": key.tenant, "host": key.host, "failures": failures})
+            log.warning("circuit opened", extra={"tenant": key.tenant, "host": key.host, "failures": failures})
         return [swapped]
 
     (standing,) = context.store.hosts.read([key])

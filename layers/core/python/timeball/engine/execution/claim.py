@@ -152,7 +152,7 @@ def _cancelled_backfills(context: Context, rows: Sequence[Run | None]) -> set[Ru
 
 
 def _pass_hosts(context: Context, judged: Sequence[_Judged], now: int) -> None:
-    """Hold back each run whose host does not let it call yet; it keeps the lock that it has."""
+    """Defer each run whose host does not let it call yet; it keeps the lock that it has."""
     wanting = _wanting(judged)
     hosts = watched_hosts(context, [job for _, _, job in wanting]) if wanting else {}
     if not hosts:

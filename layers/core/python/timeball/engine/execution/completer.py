@@ -24,7 +24,7 @@ class Finishes:
     """The answers of one invocation on their way into the store. `last_write_at` (ms) is when that must be done."""
 
     def __init__(self, context: Context, offload: Offload, last_write_at: int) -> None:
-        self._world, self._offload, self._last_write_at = context, offload, last_write_at
+        self._context, self._offload, self._last_write_at = context, offload, last_write_at
         self._waiting: asyncio.Queue[tuple[InFlight, Answer, asyncio.Future[bool | None]]] = asyncio.Queue()
 
     async def finish(self, held: InFlight, answer: Answer) -> bool:
@@ -43,7 +43,7 @@ class Finishes:
             may_go: list[bool | None] = [None] * len(together)  # unknown: which of them is it that went wrong?
             try:
                 results = [_result(held, answer) for held, answer, _ in together]
-                may_go = [*await self._offload(finish, self._world, results)]
+                may_go = [*await self._offload(finish, self._context, results)]
             except UnavailableError as unavailable:
                 log.warning("finishes not written together: %s", unavailable)
             except Exception:
@@ -53,11 +53,11 @@ class Finishes:
 
     async def _finish_alone(self, held: InFlight, answer: Answer) -> bool:
         """Write one finish, again and again until the lease's end; an earlier try that got through is found written."""
-        clock, pause_ms = self._world.clock, _FIRST_PAUSE_MS
+        clock, pause_ms = self._context.clock, _FIRST_PAUSE_MS
         while (left_ms := self._stop_at(held) - clock.now()) > 0:
             await clock.sleep_until(clock.now() + min(pause_ms, left_ms))
             try:
-                (may_go,) = await self._offload(finish, self._world, [_result(held, answer)])
+                (may_go,) = await self._offload(finish, self._context, [_result(held, answer)])
             except UnavailableError as unavailable:
                 log.warning("finish not written: %s", unavailable, extra={"run_id": str(held.run.id)})
             else:
@@ -67,7 +67,7 @@ class Finishes:
         return False
 
     def _stop_at(self, held: InFlight) -> int:
-        return min(held.stop_at(self._world.rules), self._last_write_at)
+        return min(held.stop_at(self._context.rules), self._last_write_at)
 
 
 def _result(held: InFlight, answer: Answer) -> Result:

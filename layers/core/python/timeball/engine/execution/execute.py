@@ -37,17 +37,17 @@ async def execute(
     offload: Offload = asyncio.to_thread,
     deadline_at: int | None = None,
 ) -> list[Delivery]:
-    """Work through the deliveries; return those that are not settled, for the queue to deliver again.
+    """Work through the deliveries; return those that are not acknowledged, for the queue to deliver again.
 
     `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
     message, a target or an unavailable store.
     """
     batch = _Batch(context, caller, offload, Messages(context, inbox, offload), owner, deadline_at)
-    for step in (partial(batch.work, deliveries), batch.messages.remove_settled):
+    for step in (partial(batch.work, deliveries), batch.messages.remove_acknowledged):
         try:
             await step()
         except Exception:
-            log.exception("what is not settled is given back", extra={"owner": owner})
+            log.exception("what is not acknowledged is given back", extra={"owner": owner})
     return [delivery for delivery in deliveries if delivery not in batch.messages.removed]
 
 
@@ -115,7 +115,7 @@ class _Batch:
             if one.is_mine and one.run is not None and one.job is not None:
                 held[delivery.run] = InFlight(delivery, one.run, one.job, one.is_watched)
             elif one.is_done:
-                self.messages.settled.append(delivery)
+                self.messages.acknowledged.append(delivery)
             elif one.wait_until is not None and now < one.wait_until < now + SECOND_MS:
                 soon.setdefault(one.wait_until, []).append(delivery)
             else:
@@ -140,7 +140,7 @@ class _Batch:
         try:
             answer = await self._answer(held)
             if answer is not None and await self.finishes.finish(held, answer):
-                self.messages.settled.append(held.delivery)
+                self.messages.acknowledged.append(held.delivery)
         finally:
             held.is_over = True
 
@@ -200,7 +200,7 @@ class _Batch:
             self.renewed.put_nowait(renewed)
 
     async def _keep_messages(self) -> None:
-        """After each renewal hide its messages anew, and remove settled ones: a fast run waits for no slow one.
+        """After each renewal hide its messages anew, and remove acknowledged ones: a fast run waits for no slow one.
 
         Apart from the renewals, which must not wait for a queue.
         """
@@ -208,7 +208,7 @@ class _Batch:
             renewed = await self.renewed.get()
             try:
                 await self.messages.hide([held.delivery for held in renewed if not held.is_over])
-                await self.messages.remove_settled()
+                await self.messages.remove_acknowledged()
             except Exception:
                 log.exception("messages not kept")
 

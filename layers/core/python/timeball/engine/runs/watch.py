@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _KEEPS_UP = 100
 """How many messages may wait in a queue whose executors are not behind."""
 
-_APART_MS = 20 * SECOND_MS
+_BISECT_MS = 20 * SECOND_MS
 
 _ABSENT_LOOKS = 3
 """A row that lately was not there may have been written just before; one that never is has expired."""
@@ -36,7 +36,7 @@ def look_again(context: Context, watches: Sequence[Watch]) -> list[bool]:
 
     A run that cannot be looked at just now stops no other: it is watched again. A watch of none but such comes again.
     """
-    stop_at = context.clock.now() + _APART_MS
+    stop_at = context.clock.now() + _BISECT_MS
     runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
     parts, _ = bisect(partial(_look, context), runs, context.clock, stop_at)
     found = {run: finding for part in parts for run, finding in part.items()}

@@ -4,8 +4,8 @@ The due index only nominates; rows decide. A scan that is repeated, doubled or c
 elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
 partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
-Jobs and runs that are due go before backfills, those before what a user's change left to be settled, and what has
-failed before goes last. Within each, the tenants take turns.
+Due jobs and runs go first, then backfills, then jobs whose runs are to be reconciled, and last what failed before.
+Within each, the tenants take turns.
 """
 
 import logging
@@ -47,16 +47,16 @@ _CHUNK = 100
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
-_APART_MS = 5_000
-"""How long a scan takes apart what fails together."""
-_SETTLE_MS = 3_000
-"""How long a scan begins to settle: with a settling's own time no longer than the look-ahead, so nothing gets late."""
+_BISECT_MS = 5_000
+"""How long a scan bisects what fails together."""
+_RECONCILE_MS = 3_000
+"""How long a scan begins to reconcile: with the last call no longer than the look-ahead, so that nothing gets late."""
 _BACKFILL_MS = 1_500
 """How long a scan begins to move backfills on, for the same reason."""
 _CANCELLED_MS = 500
 """How long a scan begins to take cancelled backfills out of the index before that."""
-_UNSETTLED_MS = 10_000
-"""After how long a job is settled again that just now could not be."""
+_PUT_OFF_MS = 10_000
+"""After how long a job is reconciled that just now could not be."""
 _OWNED_MS = 2_000
 """How long a process takes for granted that nobody newer owns what its owner took: so long two may do the same work."""
 _MAX_NOMINATED = 1_000
@@ -73,13 +73,13 @@ class Scan:
     sent: int = 0
     skipped: int = 0
     resent: int = 0
-    settled: int = 0
+    reconciled: int = 0
     backfilled: int = 0
 
     @property
     def progressed(self) -> bool:
         """Whether anything was moved on."""
-        return self.sent + self.skipped + self.resent + self.settled + self.backfilled > 0
+        return self.sent + self.skipped + self.resent + self.reconciled + self.backfilled > 0
 
 
 def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1) -> Scan:
@@ -179,21 +179,21 @@ def _work(context: Context, nominated: Sequence[Owned], failed: frozenset[Owned]
             resent=done.resent + more.resent,
             backfilled=done.backfilled + more.backfilled,
         )
-    settled, unsettled = _settle(context, changed, context.clock.now() + _SETTLE_MS, failures)
-    return evolve(done, backlog=done.backlog or unsettled, settled=settled), failures
+    reconciled, left = _settle(context, changed, context.clock.now() + _RECONCILE_MS, failures)
+    return evolve(done, backlog=done.backlog or left, reconciled=reconciled), failures
 
 
 def _move_on(
     context: Context, nominated: Sequence[Owned], now: int, stop_at: int, failures: _Failures
 ) -> tuple[Scan, list[Job]]:
-    """Read what was nominated, at `now` or later, and move it on; return the jobs too that are to be settled."""
-    apart_until = min(context.clock.now() + _APART_MS, stop_at)
-    jobs = _read(context, JobKey, context.store.jobs.read, nominated, apart_until, failures)
-    runs = _read(context, RunId, context.store.runs.read, nominated, apart_until, failures)
-    backfills = _read(context, BackfillKey, context.store.backfills.read, nominated, apart_until, failures)
+    """Read what was nominated, at `now` or later, and move it on; return the jobs too that are to be reconciled."""
+    bisect_until = min(context.clock.now() + _BISECT_MS, stop_at)
+    jobs = _read(context, JobKey, context.store.jobs.read, nominated, bisect_until, failures)
+    runs = _read(context, RunId, context.store.runs.read, nominated, bisect_until, failures)
+    backfills = _read(context, BackfillKey, context.store.backfills.read, nominated, bisect_until, failures)
     horizon_at = now + context.rules.lookahead_ms
     jobs = _due(jobs, horizon_at)
-    resent = _resend(context, _due(runs, horizon_at), apart_until, failures)
+    resent = _resend(context, _due(runs, horizon_at), bisect_until, failures)
     pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
     done = _dispatch(context, pending, now, stop_at, failures)
     until = min(context.clock.now() + _BACKFILL_MS, stop_at)
@@ -255,7 +255,7 @@ def _resend(context: Context, runs: Sequence[Run], stop_at: int, failures: _Fail
 
 
 def _settle(context: Context, jobs: Sequence[Job], stop_at: int, failures: _Failures) -> tuple[int, bool]:
-    """Settle one by one: a job that cannot be settled is put off, and stops no other; True if some are left."""
+    """Reconcile one by one: a job that cannot be reconciled is put off, and stops no other; True if some are left."""
     done, unfinished = 0, False
     for job in jobs:
         if context.clock.now() >= stop_at:
@@ -267,18 +267,18 @@ def _settle(context: Context, jobs: Sequence[Job], stop_at: int, failures: _Fail
             unfinished = True
             log.info("%s", left, extra={"job_id": job.key.job_id})
         except UnavailableError as unavailable:
-            log.warning("job not settled yet: %s", unavailable, extra={"job_id": job.key.job_id})
-            failures.bisect(partial(_settle_later, context), [job], context.clock, stop_at)
+            log.warning("job not reconciled yet: %s", unavailable, extra={"job_id": job.key.job_id})
+            failures.bisect(partial(_reconcile_later, context), [job], context.clock, stop_at)
         except Exception:
-            log.exception("job cannot be settled", extra={"job_id": job.key.job_id})
+            log.exception("job cannot be reconciled", extra={"job_id": job.key.job_id})
             failures.bisect(lambda jobs: push_back(context, jobs[0]), [job], context.clock, stop_at)
     return done, unfinished
 
 
-def _settle_later(context: Context, jobs: Sequence[Job]) -> None:
+def _reconcile_later(context: Context, jobs: Sequence[Job]) -> None:
     """Let others go first, and count nothing: an outage is no fault of the job. One that was moved stays as it is."""
     now = context.clock.now()
-    later = [evolve(job, due_at=now + _UNSETTLED_MS) for job in jobs]
+    later = [evolve(job, due_at=now + _PUT_OFF_MS) for job in jobs]
     context.store.jobs.swap([Swap(job, after) for job, after in zip(jobs, later, strict=True)], now)
 
 
@@ -294,9 +294,9 @@ def _dispatch(context: Context, jobs: Sequence[Job], read_at: int, stop_at: int,
         for start in range(0, len(jobs), _CHUNK):
             if context.clock.now() >= stop_at:
                 return evolve(done, backlog=True)
-            apart_until = min(context.clock.now() + _APART_MS, stop_at)
+            bisect_until = min(context.clock.now() + _BISECT_MS, stop_at)
             work = partial(dispatch, context, read_at=read_at)
-            parts = failures.bisect(work, jobs[start : start + _CHUNK], context.clock, apart_until)
+            parts = failures.bisect(work, jobs[start : start + _CHUNK], context.clock, bisect_until)
             reports = [report for part in parts for report in part]
             sent, skipped = sum(report.sent for report in reports), sum(report.skipped for report in reports)
             done = evolve(done, sent=done.sent + sent, skipped=done.skipped + skipped)
