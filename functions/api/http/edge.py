@@ -1,4 +1,4 @@
-"""What every operation starts from: the engine's context, the ids in a path, and the words for what is not there."""
+"""What every operation starts from: the engine's context, the ids in a path, and the problems of what is not there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ def read_job(edge: Edge, request: Request) -> Reply:
 
 
 def _own_run(edge: Edge, job: Job, latest: Run | None) -> Run | None:
-    """Return the run of a one-off that is pending, or failed and may be tried again by hand.
+    """Return the run of a one-off that is pending, or failed and may be retried manually.
 
     It may have newer ones beside it that were triggered.
     """

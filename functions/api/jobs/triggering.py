@@ -1,4 +1,4 @@
-"""A job is run by hand, beside its schedule, once for each Idempotency-Key."""
+"""A job is run manually, beside its schedule, once for each Idempotency-Key."""
 
 from pydantic import Field
 

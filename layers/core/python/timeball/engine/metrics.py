@@ -44,7 +44,7 @@ MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
 
 
 def skipped(context: Context, job: JobKey, reason: Reason, count: int, fire_at: int) -> None:
-    """Tell that so many fires of a job, from `fire_at` on, were skipped, by the word that stands in the ledger too."""
+    """Tell that so many fires of a job, from `fire_at` on, were skipped, for the reason that the ledger has too."""
     log.info(
         "skipped",
         extra={

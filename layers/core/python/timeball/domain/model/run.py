@@ -23,7 +23,7 @@ class RunState(StrEnum):
     RETRYING = "retrying"  # the scan, when its retry is due
     WITHDRAWN = "withdrawn"  # whoever resumes or cancels the paused job
     SUCCEEDED = "succeeded"  # nobody
-    FAILED = "failed"  # a person, by hand
+    FAILED = "failed"  # a person, manually
     SKIPPED = "skipped"  # nobody; a superseded one the planner, if its fire comes back
     CANCELLED = "cancelled"  # nobody
 
@@ -69,7 +69,7 @@ class Run:
     given; `request` names the client's request that made it, and `fingerprint` what that asked for. `reason` of a
     running run is why it is asked to stop; of one that waits, why.
 
-    `callback` is set while an attempt waits for its target's word. A retry by hand gives a fresh budget of retries:
+    `callback` is set while an attempt waits for its target's word. A manual retry gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
     some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
     until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that.
@@ -113,12 +113,12 @@ class Run:
 
     @property
     def is_unstarted(self) -> bool:
-        """Whether its plan alone moves it: no attempt was ever claimed, and nobody asked for it by hand."""
+        """Whether it was never claimed and never retried manually: then its plan alone decides about it."""
         return self.attempt == 0 and self.budget_at is None
 
     @property
     def is_renewed(self) -> bool:
-        """Whether it is tried again by hand, and no attempt was claimed since."""
+        """Whether it was retried manually, and no attempt was claimed since."""
         return self.budget_at is not None and self.attempts_spent == 0
 
     @property
@@ -138,7 +138,7 @@ class Run:
 
     @property
     def asked_at(self) -> int:
-        """From when (ms) it is, among the runs of its job: its fire time, or when it was last tried again by hand.
+        """What decides which of two overlapping runs is newer (ms): the fire time, or that of the last manual retry.
 
         Those of a backfill come one after the other, whenever one is tried again.
         """

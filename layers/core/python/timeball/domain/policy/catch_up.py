@@ -24,7 +24,7 @@ class Backlog:
     def start_at(self, fire_at: int, not_before: int) -> int | None:
         """Return from when a fire may start that was to start at `not_before`; None if it is skipped.
 
-        One that was put off already, to be caught up, is judged by what it was put off to.
+        One that was put off already, to be caught up, counts from what it was put off to.
         """
         if fire_at >= self.missed_before or not_before >= self.late_before:
             return not_before

@@ -62,7 +62,7 @@ def concludes(run: Run, job: Job) -> bool:
 
 
 def _conclusion(run: Run, job: Job, now: int) -> Conclusion | None:
-    """Return what a job is to become. A one-off that failed may be completed after all: its run was tried by hand."""
+    """Return what a job is to become. A one-off that failed may be completed by a manual retry of its run."""
     if job.final_fire_at is None or not concludes(run, job):
         return None
     status = _final_status(run, job)
@@ -75,9 +75,9 @@ def _conclusion(run: Run, job: Job, now: int) -> Conclusion | None:
 
 
 def _final_status(run: Run, job: Job) -> JobStatus:
-    """Return the status of the final run's job. A one-off that a run by hand overtook has failed.
+    """Return the status of the final run's job. A one-off has failed if a manual run replaced its run.
 
-    Were it cancelled, that run would be too.
+    Were it cancelled, the manual run would be too.
     """
     if not job.spec.schedule.is_one_off:
         return JobStatus.COMPLETED

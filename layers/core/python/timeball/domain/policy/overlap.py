@@ -75,7 +75,7 @@ def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
 
 
 def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
-    """Let the newest go on, in whatever order they come; one that was tried again by hand is as new as that."""
+    """Let the newest go on, in whatever order they come; one that was retried manually is as new as its retry."""
     if holder.asked_at > run.asked_at:
         return Overlap(Step.SKIP)
     if run.state is not RunState.QUEUED:

@@ -54,7 +54,7 @@ class Claim:
 
 
 @dataclass
-class _Judged:
+class _Decided:
     """A message's run on its way: its rows as read, what is decided, and the claim that comes of it."""
 
     id: RunId
@@ -72,20 +72,20 @@ class _Judged:
 def claim(context: Context, ids: Sequence[RunId], owner: str, last_call_at: int = LATEST) -> list[Claim]:
     """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs in its hands.
 
-    A claim that loses a race waits: the message comes again and is judged anew. So does a run whose call might not be
-    over by `last_call_at` (ms): nothing of it is touched. Raises UnavailableError.
+    A claim that loses a race waits: the message comes again and is decided about anew. So does a run whose call might
+    not be over by `last_call_at` (ms): nothing of it is touched. Raises UnavailableError.
     """
     now = context.clock.now()
-    judged = _read_and_decide(context, ids, owner, now)
-    _give_back_what_does_not_fit(context, judged, now, last_call_at)
-    _pass_locks(context, judged, now)
-    _pass_hosts(context, judged, now)
-    _write(context, judged, owner, now)
-    _carry_out_ends(context, judged, now)
-    return [one.claim or _claim(one) for one in judged]
+    decided = _read_and_decide(context, ids, owner, now)
+    _give_back_what_does_not_fit(context, decided, now, last_call_at)
+    _pass_locks(context, decided, now)
+    _pass_hosts(context, decided, now)
+    _write(context, decided, owner, now)
+    _carry_out_ends(context, decided, now)
+    return [one.claim or _claim(one) for one in decided]
 
 
-def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: int) -> list[_Judged]:
+def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: int) -> list[_Decided]:
     """Read runs and jobs strongly; a run that has a payload of its own brings that instead of its job's.
 
     A run that `owner` holds was claimed by a call that could not tell.
@@ -96,7 +96,7 @@ def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: in
     own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
     works = dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
     cancelled = _cancelled_backfills(context, rows)
-    judged: list[_Judged] = []
+    decided: list[_Decided] = []
     for run_id, run in zip(ids, rows, strict=True):
         job = found[run_id.job]
         if job is not None and run_id in works:
@@ -105,8 +105,8 @@ def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: in
         if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
             decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
         begun = Claim(run, job, is_mine=True) if run is not None and run.is_held_by(owner) else None
-        judged.append(_Judged(run_id, run, job, decision, begun))
-    return judged
+        decided.append(_Decided(run_id, run, job, decision, begun))
+    return decided
 
 
 def _with_payload_of(job: Job, work: Work | None) -> Job:
@@ -125,8 +125,8 @@ def _decide(context: Context, run: Run | None, job: Job | None, now: int) -> Dec
         return Decision(Action.WAIT, wait_until=now + context.rules.misfire_ms)
 
 
-def _give_back_what_does_not_fit(context: Context, judged: Sequence[_Judged], now: int, last_call_at: int) -> None:
-    for one in judged:
+def _give_back_what_does_not_fit(context: Context, decided: Sequence[_Decided], now: int, last_call_at: int) -> None:
+    for one in decided:
         if one.wants_to_start and one.run is not None and one.job is not None:
             call_ms = int(call_seconds(one.job.spec.timeout_seconds) * SECOND_MS)
             if max(now, one.run.not_before) + call_ms > last_call_at:
@@ -135,7 +135,7 @@ def _give_back_what_does_not_fit(context: Context, judged: Sequence[_Judged], no
 
 
 def _cancelled_backfills(context: Context, rows: Sequence[Run | None]) -> set[RunId]:
-    """Return the runs whose backfill was cancelled: one may have been inserted after that, if not tried by hand."""
+    """Return the runs whose backfill was cancelled: one may have been inserted after that, if not retried manually."""
     keys = {
         row.id: key
         for row in rows
@@ -151,9 +151,9 @@ def _cancelled_backfills(context: Context, rows: Sequence[Run | None]) -> set[Ru
     }
 
 
-def _pass_hosts(context: Context, judged: Sequence[_Judged], now: int) -> None:
+def _pass_hosts(context: Context, decided: Sequence[_Decided], now: int) -> None:
     """Defer each run whose host does not let it call yet; it keeps the lock that it has."""
-    wanting = _wanting(judged)
+    wanting = _wanting(decided)
     hosts = watched_hosts(context, [job for _, _, job in wanting]) if wanting else {}
     if not hosts:
         return
@@ -164,13 +164,13 @@ def _pass_hosts(context: Context, judged: Sequence[_Judged], now: int) -> None:
             one.decision = deferred_or_given_up(run, job, now, admission)
 
 
-def _wanting(judged: Sequence[_Judged]) -> list[tuple[_Judged, Run, Job]]:
-    return [(one, one.run, one.job) for one in judged if one.wants_to_start and one.run and one.job]
+def _wanting(decided: Sequence[_Decided]) -> list[tuple[_Decided, Run, Job]]:
+    return [(one, one.run, one.job) for one in decided if one.wants_to_start and one.run and one.job]
 
 
-def _pass_locks(context: Context, judged: Sequence[_Judged], now: int) -> None:
+def _pass_locks(context: Context, decided: Sequence[_Decided], now: int) -> None:
     """Take the lock for each run that needs it; a lock that cannot be asked for lets its run wait."""
-    wanting = [(one, run, job) for one, run, job in _wanting(judged) if needs_lock(run, job)]
+    wanting = [(one, run, job) for one, run, job in _wanting(decided) if needs_lock(run, job)]
     if not wanting:
         return
     retry_at = now + context.rules.margin_ms
@@ -193,21 +193,21 @@ def _pass_locks(context: Context, judged: Sequence[_Judged], now: int) -> None:
                 one.decision = Decision(Action.WAIT, wait_until=run.not_before if run.not_before > now else retry_at)
 
 
-def _write(context: Context, judged: Sequence[_Judged], owner: str, now: int) -> None:
+def _write(context: Context, decided: Sequence[_Decided], owner: str, now: int) -> None:
     """Write what was decided. Where the outcome is unknown the rows tell; raises UnavailableError if they cannot."""
     swaps = {
         position: Swap(one.run, _after(one.run, one.job, one.decision, owner, now, context.rules.lease_ms))
-        for position, one in enumerate(judged)
+        for position, one in enumerate(decided)
         if one.run is not None and one.decision.action in _WRITTEN
     }
     if not swaps:
         return
-    _note_late_starts(context, judged, now)
-    keep_last_attempts(context, [(swap.before, judged[position].job) for position, swap in swaps.items()], now)
+    _note_late_starts(context, decided, now)
+    keep_last_attempts(context, [(swap.before, decided[position].job) for position, swap in swaps.items()], now)
     outcomes = _swapped(context, list(swaps.values()), now)
     moved(context, [swap for swap, outcome in zip(swaps.values(), outcomes, strict=True) if outcome.done])
     for position, outcome in zip(swaps, outcomes, strict=True):
-        one = judged[position]
+        one = decided[position]
         one.run = outcome.row
         if outcome.done:
             continue
@@ -217,11 +217,11 @@ def _write(context: Context, judged: Sequence[_Judged], owner: str, now: int) ->
             one.claim = Claim(outcome.row, one.job, wait_until=now)
 
 
-def _note_late_starts(context: Context, judged: Sequence[_Judged], now: int) -> None:
+def _note_late_starts(context: Context, decided: Sequence[_Decided], now: int) -> None:
     """Let a change of a job find a run that starts days after its fire time, as after an outage of the executors."""
     late = [
         one.id
-        for one in judged
+        for one in decided
         if one.wants_to_start
         and one.job is not None
         and one.id.origin is not Origin.BACKFILL  # found by its backfill
@@ -255,9 +255,9 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
     return evolve(claimed(run, owner, now, lease_ms), last=last or run.last)
 
 
-def _carry_out_ends(context: Context, judged: Sequence[_Judged], now: int) -> None:
+def _carry_out_ends(context: Context, decided: Sequence[_Decided], now: int) -> None:
     """Do what ends entail, of whoever's doing; what cannot be done now is done when the messages come again."""
-    over = [(one, one.run) for one in judged if one.claim is None and one.run is not None and holds_nothing(one.run)]
+    over = [(one, one.run) for one in decided if one.claim is None and one.run is not None and holds_nothing(one.run)]
     for one, _ in over:
         _tell(context, one)
     try:
@@ -268,7 +268,7 @@ def _carry_out_ends(context: Context, judged: Sequence[_Judged], now: int) -> No
             one.claim = Claim(one.run, one.job, wait_until=now + context.rules.margin_ms)
 
 
-def _tell(context: Context, one: _Judged) -> None:
+def _tell(context: Context, one: _Decided) -> None:
     if one.decision.action is not Action.END or one.run is None or one.decision.reason is None:
         return
     if one.decision.state is RunState.SKIPPED:
@@ -277,7 +277,7 @@ def _tell(context: Context, one: _Judged) -> None:
         log.info("run %s", one.decision.state, extra={"run_id": str(one.id), "reason": one.decision.reason.value})
 
 
-def _claim(one: _Judged) -> Claim:
+def _claim(one: _Decided) -> Claim:
     match one.decision.action:
         case Action.CLAIM:
             return Claim(one.run, one.job, is_mine=True, is_watched=one.is_watched)

@@ -1,4 +1,4 @@
-"""A run in an executor's hands: held until its instant, called, answered, finished, and then over.
+"""A run in flight: it waits in its executor for its instant, is called, answered, finished, and then over.
 
 Invariant: from `stop_at` on, no call of it leaves and none is in flight, whoever hangs: its lease runs out, and another
 executor may soon call.

@@ -1,4 +1,4 @@
-"""Retry a run by hand, and cancel one: what a person does to a single run, whatever its schedule says.
+"""Retry a run manually, and cancel one: what a person does to a single run, whatever its schedule says.
 
 A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
 seen to the effects; so a crash in between loses neither.

@@ -138,7 +138,7 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
         naming = [(run, job) for run, job in jobs if job is not None and run in (job.holder, job.parked)]
         now = context.clock.now()
         rows = _rows_of(context, [job for _, job in naming])
-        # One that is tried again by hand meanwhile keeps what it has.
+        # One that is retried manually meanwhile keeps what it has.
         giving = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
         swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in giving]
         outcomes = context.store.jobs.swap(swaps, now) if swaps else []

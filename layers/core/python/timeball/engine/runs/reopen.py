@@ -1,4 +1,4 @@
-"""Note on a job that one of its runs is tried again by hand, before it is: a change of the job looks so far back.
+"""Note on a job, beforehand, that one of its runs is retried manually: a change of the job searches so far back.
 
 Such a run may be older than any that the schedule still has under way, so a cancel would not find it otherwise.
 """

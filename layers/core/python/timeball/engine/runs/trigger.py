@@ -1,4 +1,4 @@
-"""Trigger jobs by hand: a run of its own, now, that moves no schedule.
+"""Trigger jobs manually: each gets a run of its own, now, and its schedule does not move.
 
 It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
 """
@@ -91,7 +91,7 @@ def _trigger(context: Context, one: Trigger) -> Triggered:
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
     """Yield instants at which the run may stand, one after the other until one is free: the same ones for a repeat.
 
-    A job has one run by hand at an instant. Each time that one is taken the next is drawn from twice as many, so that
+    A job has one manual run at an instant. Each time that one is taken the next is drawn from twice as many, so that
     those of a burst soon pass each other.
     """
     yield noted_at

@@ -179,7 +179,7 @@ def _work(context: Context, nominated: Sequence[Owned], failed: frozenset[Owned]
             resent=done.resent + more.resent,
             backfilled=done.backfilled + more.backfilled,
         )
-    reconciled, left = _settle(context, changed, context.clock.now() + _RECONCILE_MS, failures)
+    reconciled, left = _reconcile(context, changed, context.clock.now() + _RECONCILE_MS, failures)
     return evolve(done, backlog=done.backlog or left, reconciled=reconciled), failures
 
 
@@ -254,7 +254,7 @@ def _resend(context: Context, runs: Sequence[Run], stop_at: int, failures: _Fail
     return resent
 
 
-def _settle(context: Context, jobs: Sequence[Job], stop_at: int, failures: _Failures) -> tuple[int, bool]:
+def _reconcile(context: Context, jobs: Sequence[Job], stop_at: int, failures: _Failures) -> tuple[int, bool]:
     """Reconcile one by one: a job that cannot be reconciled is put off, and stops no other; True if some are left."""
     done, unfinished = 0, False
     for job in jobs:
