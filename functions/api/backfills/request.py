@@ -49,7 +49,7 @@ class Range:
 
 
 def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[Range, list[FieldError]]:
-    """Judge a body at an instant (ms): the range, which counts only if nothing is wrong with it, and what is."""
+    """Validate a body at an instant (ms): the range, which counts only if nothing is wrong with it, and what is."""
     request, given, errors = read_fields(BackfillRequest, body)
     spoilt = {error.field for error in errors}
     errors += _together(request, now, {*given, *spoilt})

@@ -131,7 +131,7 @@ def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
 
 
 def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Choice:
-    """Judge a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names all that is wrong."""
+    """Validate a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names all that is wrong."""
     wanted, given, errors = read_fields(model, read_body(request))
     errors += _together(wanted, given)
     if idempotency_key(request, errors) is not None and "limit" in given:

@@ -1,6 +1,6 @@
-"""How a body becomes a value: a model judges its fields one by one, all of them in one pass.
+"""How a body becomes a value: a model validates its fields one by one, all of them in one pass.
 
-What is good of it goes on to be judged together, so that one mistake never hides another.
+What is good of it goes on to be validated together, so that one mistake never hides another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from functions.api.http.sentences import field_errors
 class Strict(BaseModel):
     """A part of a request: names in camelCase, no types but the declared ones, no unknown fields.
 
-    No field of a whole body is needed by itself: what is missing is judged together with the rest.
+    No field of a whole body is needed by itself: what is missing is validated together with the rest.
     """
 
     model_config = ConfigDict(
@@ -44,7 +44,7 @@ def aliases(model: type[Strict]) -> list[str]:
 
 
 def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], list[FieldError]]:
-    """Judge the fields of a body one by one: what is good of them, which were given, and what is wrong."""
+    """Validate the fields of a body one by one: what is good of them, which were given, and what is wrong."""
     known = set(aliases(model))
     given = {name for name in known & body.keys() if body[name] is not None}
     try:
@@ -57,7 +57,7 @@ def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], l
 
 
 def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator[FieldError]:
-    """Judge the fields that mean something only beside one of others."""
+    """Validate the fields that mean something only beside one of others."""
     for name, partners in needs.items():
         if name in given and not given & set(partners):
             yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")

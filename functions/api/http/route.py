@@ -70,7 +70,7 @@ class Route:
         return re.compile("[A-Za-z0-9_.-]+".join(map(re.escape, literals)))
 
     def refuse_undeclared(self, query: Mapping[str, str]) -> None:
-        """Raise ProblemError if parameters are given and none are declared; who declares some judges them together.
+        """Raise ProblemError if parameters are given and none are declared; who declares some validates them together.
 
         Public routes take any: who watches a page's health may add a number to its address, to pass by caches.
         """

@@ -19,7 +19,7 @@ from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4
-"""A patch is judged at most so often, if the job keeps changing meanwhile."""
+"""A patch is validated at most so often, if the job keeps changing meanwhile."""
 
 _Verb = Callable[[Context, Sequence[Change]], list[Changed]]
 
@@ -42,7 +42,7 @@ def resume_job(edge: Edge, request: Request) -> Reply:
 
 
 def patch_job(edge: Edge, request: Request) -> Reply:
-    """Change a job's fields by a merge patch; the whole of what comes of it is judged as a new job's."""
+    """Change a job's fields by a merge patch; the whole of what comes of it is validated as a new job's."""
     patch = read_body(request, MERGE_PATCH)
     version, key = expected_version(request), job_key(request)
     for _ in range(_TRIES):

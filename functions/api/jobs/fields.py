@@ -24,7 +24,7 @@ def _plain(text: str) -> str:
 
 
 def cut_behind(limit: int) -> Callable[[object], object]:
-    """Return what leaves of an object just enough entries to be too many: each is judged before their number is."""
+    """Return what leaves of an object just enough entries to be too many: each is validated before their number is."""
 
     def cut(entries: object) -> object:
         return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries

@@ -54,7 +54,7 @@ def document_of(job: Job) -> dict[str, Any]:
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
-    """Judge the job that a patch makes of a stored one: the request for it, and all that is wrong with that.
+    """Validate the job that a patch makes of a stored one: the request for it, and all that is wrong with that.
 
     A time that has passed since the job was made is no mistake unless the patch gives it.
     """
@@ -72,7 +72,7 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     """Return the document that a patch makes of a job's, without what the patch leaves meaningless.
 
     A new schedule takes the place of the old one, whatever its form, and a new `handler` that of the target. What went
-    with these alone goes with them, unless the patch itself gives it: then it is judged as in any request.
+    with these alone goes with them, unless the patch itself gives it: then it is validated as in any request.
     """
     merged = _merged(document, patch)
     given = {name for name, value in patch.items() if value is not None}

@@ -1,6 +1,6 @@
 """What a caller may ask for when creating a job, and everything that can be wrong with it, found in one pass.
 
-Fields are judged one by one, then those that are good together: one mistake never hides another.
+Fields are validated one by one, then those that are good together: one mistake never hides another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -104,7 +104,7 @@ class JobRequest(ScheduleFields):
 
 
 def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError], list[FieldError]]:
-    """Judge a body at an instant (ms).
+    """Validate a body at an instant (ms).
 
     Returns what is good of it, what is wrong with it at any time, and what is wrong with it only now.
     """
@@ -130,7 +130,7 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
 
 
 def _beyond_an_answer(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
-    """Judge what only a target may have that reports later. What is wrong by itself is not held against the rest."""
+    """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest."""
     reports = request.completion == "callback" or ("completion" in given and request.completion is None)
     if "heartbeatSeconds" in given and not reports:
         yield FieldError(

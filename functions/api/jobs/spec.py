@@ -56,7 +56,7 @@ def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Field
 def closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
     """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach.
 
-    What a name stands for is looked up, and judged, at each call.
+    What a name stands for is looked up, and validated, at each call.
     """
     field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
     parts = urlsplit(url or "")

@@ -80,7 +80,7 @@ class ScheduleFields(Strict):
 
 
 def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
-    """Judge the two ends of the window together."""
+    """Validate the two ends of the window together."""
     if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
         yield FieldError("endAt", "This lies before startAt; give a later time.")
 

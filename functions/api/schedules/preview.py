@@ -79,7 +79,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:
-    """Judge a body: what is good of it, and what is wrong with it."""
+    """Validate a body: what is good of it, and what is wrong with it."""
     request, given, errors = read_fields(PreviewRequest, body)
     return request, [*errors, *_together(request, given)]
 

@@ -55,7 +55,7 @@ def heard_of(run: Run, now: int) -> Run | None:
 def expired_attempt(run: Run) -> Attempt:
     """Return the record of an attempt whose target was not heard of in time."""
     if run.callback is None:
-        raise ValueError(f"{run.id} waits for no word")
+        raise ValueError(f"{run.id} waits for no report")
     in_all = (run.lease_until or 0) >= run.callback.until
     error = "The target did not report in time." if in_all else "The target's heartbeat ceased."
     return Attempt(

@@ -27,12 +27,12 @@ class Finishes:
         self._context, self._offload, self._last_write_at = context, offload, last_write_at
         self._waiting: asyncio.Queue[tuple[InFlight, Answer, asyncio.Future[bool | None]]] = asyncio.Queue()
 
-    async def finish(self, held: InFlight, answer: Answer) -> bool:
+    async def finish(self, flight: InFlight, answer: Answer) -> bool:
         """Finish an attempt; return whether its message may go."""
         written: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._waiting.put_nowait((held, answer, written))
+        self._waiting.put_nowait((flight, answer, written))
         may_go = await written
-        return await self._finish_alone(held, answer) if may_go is None else may_go
+        return await self._finish_alone(flight, answer) if may_go is None else may_go
 
     async def write_together(self) -> None:
         """Write, again and again, the finishes that came in while the last ones were written."""
@@ -42,7 +42,7 @@ class Finishes:
                 together.append(self._waiting.get_nowait())
             may_go: list[bool | None] = [None] * len(together)  # unknown: which of them is it that went wrong?
             try:
-                results = [_result(held, answer) for held, answer, _ in together]
+                results = [_result(flight, answer) for flight, answer, _ in together]
                 may_go = [*await self._offload(finish, self._context, results)]
             except UnavailableError as unavailable:
                 log.warning("finishes not written together: %s", unavailable)
@@ -51,24 +51,24 @@ class Finishes:
             for (_, _, written), gone in zip(together, may_go, strict=True):
                 written.set_result(gone)
 
-    async def _finish_alone(self, held: InFlight, answer: Answer) -> bool:
+    async def _finish_alone(self, flight: InFlight, answer: Answer) -> bool:
         """Write one finish, again and again until the lease's end; an earlier try that got through is found written."""
         clock, pause_ms = self._context.clock, _FIRST_PAUSE_MS
-        while (left_ms := self._stop_at(held) - clock.now()) > 0:
+        while (left_ms := self._stop_at(flight) - clock.now()) > 0:
             await clock.sleep_until(clock.now() + min(pause_ms, left_ms))
             try:
-                (may_go,) = await self._offload(finish, self._context, [_result(held, answer)])
+                (may_go,) = await self._offload(finish, self._context, [_result(flight, answer)])
             except UnavailableError as unavailable:
-                log.warning("finish not written: %s", unavailable, extra={"run_id": str(held.run.id)})
+                log.warning("finish not written: %s", unavailable, extra={"run_id": str(flight.run.id)})
             else:
                 return may_go
             pause_ms = min(2 * pause_ms, _LONGEST_PAUSE_MS)
-        log.error("an answer is given up", extra={"run_id": str(held.run.id), "attempt": held.run.attempt})
+        log.error("an answer is given up", extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt})
         return False
 
-    def _stop_at(self, held: InFlight) -> int:
-        return min(held.stop_at(self._context.rules), self._last_write_at)
+    def _stop_at(self, flight: InFlight) -> int:
+        return min(flight.stop_at(self._context.rules), self._last_write_at)
 
 
-def _result(held: InFlight, answer: Answer) -> Result:
-    return Result(held.run, held.job, answer, held.is_watched)
+def _result(flight: InFlight, answer: Answer) -> Result:
+    return Result(flight.run, flight.job, answer, flight.is_watched)

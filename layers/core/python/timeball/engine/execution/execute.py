@@ -105,24 +105,24 @@ class _Batch:
         await self.context.clock.sleep_until(wave.claim_at)
         claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
         now = self.context.clock.now()
-        held: dict[RunId, InFlight] = {}
+        begun: dict[RunId, InFlight] = {}
         put_off: list[tuple[Delivery, int | None]] = []
         soon: dict[int, list[Delivery]] = {}
         for delivery in wave.deliveries:
             one = claims.get(delivery.run)
-            if one is None or delivery.run in held:
+            if one is None or delivery.run in begun:
                 continue
             if one.is_mine and one.run is not None and one.job is not None:
-                held[delivery.run] = InFlight(delivery, one.run, one.job, one.is_watched)
+                begun[delivery.run] = InFlight(delivery, one.run, one.job, one.is_watched)
             elif one.is_done:
                 self.messages.acknowledged.append(delivery)
             elif one.wait_until is not None and now < one.wait_until < now + SECOND_MS:
                 soon.setdefault(one.wait_until, []).append(delivery)
             else:
                 put_off.append((delivery, one.wait_until))
-        self.live += held.values()
+        self.live += begun.values()
         await _all(
-            *map(self._work_on, held.values()),
+            *map(self._work_on, begun.values()),
             *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()),
             *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in put_off),
         )
@@ -136,52 +136,53 @@ class _Batch:
         parts, _ = bisect(work, runs, self.context.clock, self.context.clock.now() + self.context.rules.margin_ms)
         return {run: one for part in parts for run, one in part.items()}
 
-    async def _work_on(self, held: InFlight) -> None:
+    async def _work_on(self, flight: InFlight) -> None:
         try:
-            answer = await self._answer(held)
-            if answer is not None and await self.finishes.finish(held, answer):
-                self.messages.acknowledged.append(held.delivery)
+            answer = await self._answer(flight)
+            if answer is not None and await self.finishes.finish(flight, answer):
+                self.messages.acknowledged.append(flight.delivery)
         finally:
-            held.is_over = True
+            flight.is_over = True
 
-    async def _answer(self, held: InFlight) -> Answer | None:
-        watch = asyncio.create_task(self._cut_in_time(held))
+    async def _answer(self, flight: InFlight) -> Answer | None:
+        watch = asyncio.create_task(self._cut_in_time(flight))
         try:
-            return await held.answered(asyncio.create_task(self._hold_and_call(held)))
+            return await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
         finally:
             watch.cancel()
 
-    async def _hold_and_call(self, held: InFlight) -> Answer | None:
+    async def _hold_and_call(self, flight: InFlight) -> Answer | None:
         """Hold the run until its instant, then call it; one that may not be called any more is not called."""
-        await self.context.clock.sleep_until(held.run.not_before)
+        await self.context.clock.sleep_until(flight.run.not_before)
         now = self.context.clock.now()
-        if now >= self._stop_at(held):
-            return self._instead(held)
-        if held.run.cancel_requested:
-            return held.given_up(now, "It was asked to stop before the call.")
-        call, held.called_at = call_of(held.run, held.job), now
+        if now >= self._stop_at(flight):
+            return self._instead(flight)
+        if flight.run.cancel_requested:
+            return flight.given_up(now, "It was asked to stop before the call.")
+        call, flight.called_at = call_of(flight.run, flight.job), now
         return await self.caller.call(call)
 
-    async def _cut_in_time(self, held: InFlight) -> None:
+    async def _cut_in_time(self, flight: InFlight) -> None:
         """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
-        while self.context.clock.now() < self._stop_at(held):
-            await self.context.clock.sleep_until(self._stop_at(held))
-        held.cut(self._instead(held))
+        while self.context.clock.now() < self._stop_at(flight):
+            await self.context.clock.sleep_until(self._stop_at(flight))
+        flight.cut(self._instead(flight))
 
-    def _stop_at(self, held: InFlight) -> int:
-        return min(held.stop_at(self.context.rules), self.last_call_at)
+    def _stop_at(self, flight: InFlight) -> int:
+        return min(flight.stop_at(self.context.rules), self.last_call_at)
 
-    def _instead(self, held: InFlight) -> Answer | None:
+    def _instead(self, flight: InFlight) -> Answer | None:
         """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
         now = self.context.clock.now()
-        if now >= held.stop_at(self.context.rules):
+        if now >= flight.stop_at(self.context.rules):
             log.warning(
-                "lease ran out; the run is given back", extra={"run_id": str(held.run.id), "attempt": held.run.attempt}
+                "lease ran out; the run is given back",
+                extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt},
             )
             return None
-        so_far = "before it could be called" if held.called_at is None else "before the target had answered"
+        so_far = "before it could be called" if flight.called_at is None else "before the target had answered"
         error = f"Its executor's own time was up {so_far}."
-        return held.given_up(now, error, timed_out=True)
+        return flight.given_up(now, error, timed_out=True)
 
     async def _keep_leases(self) -> None:
         """Renew at each heartbeat, also for runs that have been answered, until that is written."""
@@ -193,7 +194,7 @@ class _Batch:
             renewed: list[InFlight] = []
             try:
                 renewed = await renew_leases(
-                    self.context, [held for held in self.live if not held.is_over], self.offload
+                    self.context, [flight for flight in self.live if not flight.is_over], self.offload
                 )
             except Exception:
                 log.exception("leases not renewed")
@@ -207,7 +208,7 @@ class _Batch:
         while True:
             renewed = await self.renewed.get()
             try:
-                await self.messages.hide([held.delivery for held in renewed if not held.is_over])
+                await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
                 await self.messages.remove_acknowledged()
             except Exception:
                 log.exception("messages not kept")

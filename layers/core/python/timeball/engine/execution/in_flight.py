@@ -41,7 +41,7 @@ class InFlight:
 
     @property
     def is_calling(self) -> bool:
-        """Whether a call is held or in flight."""
+        """Whether a call waits for its instant, or has left."""
         return self._call is not None and not self._call.done()
 
     def given_up(self, now: int, error: str, *, timed_out: bool = False) -> Answer:

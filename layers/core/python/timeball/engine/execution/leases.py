@@ -24,33 +24,35 @@ async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offl
     Calls that the rows ask to stop, or that are no longer ours, are cut.
     """
     try:
-        rows = await offload(renew, context, [held.run for held in runs])
+        rows = await offload(renew, context, [flight.run for flight in runs])
     except UnavailableError as unavailable:
         log.warning("leases not renewed together: %s", unavailable)
-        renewed = await asyncio.gather(*(_renew_alone(context, held, offload) for held in runs))
+        renewed = await asyncio.gather(*(_renew_alone(context, flight, offload) for flight in runs))
     else:
-        renewed = [_heed(context, held, row) for held, row in zip(runs, rows, strict=True)]
-    return [held for held, is_renewed in zip(runs, renewed, strict=True) if is_renewed]
+        renewed = [_heed(context, flight, row) for flight, row in zip(runs, rows, strict=True)]
+    return [flight for flight, is_renewed in zip(runs, renewed, strict=True) if is_renewed]
 
 
-async def _renew_alone(context: Context, held: InFlight, offload: Offload) -> bool:
+async def _renew_alone(context: Context, flight: InFlight, offload: Offload) -> bool:
     try:
-        (row,) = await offload(renew, context, [held.run])
+        (row,) = await offload(renew, context, [flight.run])
     except UnavailableError as unavailable:
-        log.warning("lease not renewed: %s", unavailable, extra={"run_id": str(held.run.id)})
+        log.warning("lease not renewed: %s", unavailable, extra={"run_id": str(flight.run.id)})
         return False
-    return _heed(context, held, row)
+    return _heed(context, flight, row)
 
 
-def _heed(context: Context, held: InFlight, row: Run | None) -> bool:
+def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
     """Cut a call that is no longer ours, or that was asked to stop; return whether its lease now lasts longer."""
     if row is None:
-        if held.is_calling:
-            log.warning("lease lost; the call is cut", extra={"run_id": str(held.run.id), "attempt": held.run.attempt})
-        held.cut(None)
+        if flight.is_calling:
+            log.warning(
+                "lease lost; the call is cut", extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt}
+            )
+        flight.cut(None)
         return False
-    held.run = row
+    flight.run = row
     if row.cancel_requested:
-        moment = "before the call" if held.called_at is None else "while it ran"
-        held.cut(held.given_up(context.clock.now(), f"It was asked to stop {moment}."))
+        moment = "before the call" if flight.called_at is None else "while it ran"
+        flight.cut(flight.given_up(context.clock.now(), f"It was asked to stop {moment}."))
     return True

@@ -1,7 +1,7 @@
 """Reconcile what the queue gave up on with the run's row, which alone decides. Then the message may go.
 
 A queue gives up on a message that came back too often. That says nothing about the run: it may be over, or running
-well. One that still waits goes back into the due index, and only its own count makes it fail for want of a carrier.
+well. One that still waits goes back into the due index, and only its own count makes it fail as undeliverable.
 """
 
 import logging
@@ -52,7 +52,7 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
         case RunState.QUEUED if _waits_for_lock(run, job):
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
-            log.error("run failed: its message was never carried", extra={"run_id": str(run.id)})
+            log.error("run failed: its message is undeliverable", extra={"run_id": str(run.id)})
             return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
         case RunState.QUEUED:
             backoff_ms = context.rules.lease_ms * 2**run.carrier_failures

@@ -1,6 +1,6 @@
 """What is sent to a webhook: url, method and headers, checked before anything leaves.
 
-Imports no HTTP client, so that a target can be judged when a job is created, by the same rules.
+Imports no HTTP client, so that a target can be validated when a job is created, by the same rules.
 """
 
 import re
