@@ -3,13 +3,13 @@
 Those of executors and messages are in test_races_of_executors.py. Three are told elsewhere:
 
 * a PATCH of tags inside the look-ahead: test_a_change_of_tags_within_the_look_ahead_supersedes_nothing
-  (tests/engine/test_rescheduling.py);
+  (tests/engine/changes/test_reschedule.py);
 * a pause inside the look-ahead:
   test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time
-  (tests/engine/test_changing_jobs.py);
+  (tests/engine/changes/test_pause_and_resume.py);
 * two claims of one overlap guard: test_two_claims_of_one_guard_in_one_batch_leave_one_running and
   test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothing_stuck
-  (tests/engine/test_overlapping.py).
+  (tests/engine/execution/test_overlap.py).
 """
 
 from collections.abc import Callable
