@@ -165,7 +165,7 @@ def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_end
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     once = {"handler": f"{receiver.url}/ok", "scheduleAt": soon(2)}
-    often = {"handler": f"{receiver.url}/ok", "everySeconds": 1, "startAt": soon(2), "anchorAt": soon(2), "maxRuns": 2}
+    often = {"handler": f"{receiver.url}/ok", "everySeconds": 1, "startAt": soon(2), "anchorAt": soon(2), "maxRuns": 1}
     slow = {"handler": f"{receiver.url}/slow/4", "scheduleAt": soon(2)}
     flaky = {
         "handler": f"{receiver.url}/flaky/1",
@@ -175,7 +175,7 @@ def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_end
     jobs: list[Job] = [client.create(job) for job in (once, often, slow, flaky)]
     runs = [run for job in jobs for run in ledger(client, job)]
     *_, under_way, retried = runs
-    assert len(runs) == 5
+    assert len(runs) == len(jobs)  # a submission writes one row: what is due behind it is the scan's
     for run in runs:
         send_copy(stage, "NormalQueue", run)
     until(lambda: under_way["runId"] in {call.run_id for call in receiver.arrivals()})

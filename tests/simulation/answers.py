@@ -88,7 +88,7 @@ def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
         for run in history.runs_of(done.job):
             late = (write for write in history.of_run(run) if write.at > done.at and run.origin is Origin.SCHEDULE)
             for write in late:
-                if write.before is None or (write.before.is_terminal and not write.after.is_terminal):
+                if write.before is None or (write.before.is_superseded and not write.after.is_terminal):
                     yield f"{write} came {write.at - done.at} ms after the cancel of its job"
 
 
