@@ -16,7 +16,7 @@ from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.callback import Word, heartbeat, report
+from timeball.engine.runs.callback import Report, heartbeat, report
 from timeball.engine.runs.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 
@@ -102,15 +102,15 @@ def _host_rests(play: Play) -> None:
 
 
 def _complete(play: Play) -> None:
-    report(play.context(), [Word(_run_id(play), 1, body="b" * 500)])
+    report(play.context(), [Report(_run_id(play), 1, body="b" * 500)])
 
 
 def _fail(play: Play) -> None:
-    report(play.context(), [Word(_run_id(play), 1, error="It broke." + "!" * 500)])
+    report(play.context(), [Report(_run_id(play), 1, error="It broke." + "!" * 500)])
 
 
 def _fail_for_good(play: Play) -> None:
-    report(play.context(), [Word(_run_id(play), 1, error="It is of no use.", may_retry=False)])
+    report(play.context(), [Report(_run_id(play), 1, error="It is of no use.", may_retry=False)])
 
 
 def _beat(play: Play) -> None:

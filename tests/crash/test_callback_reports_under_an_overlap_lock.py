@@ -19,7 +19,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 TWO = Schedule(Every(2, NOW), end_at=NOW + 2_000)
@@ -70,15 +70,15 @@ def _failed_before(play: Play, policy: OverlapPolicy) -> None:
 
 
 def _complete(play: Play) -> None:
-    report(play.context(), [Word(_run(play, 1), 1, body="b")])
+    report(play.context(), [Report(_run(play, 1), 1, body="b")])
 
 
 def _fail(play: Play) -> None:
-    report(play.context(), [Word(_run(play, 1), 1, error="It broke.")])
+    report(play.context(), [Report(_run(play, 1), 1, error="It broke.")])
 
 
 def _fail_for_good(play: Play) -> None:
-    report(play.context(), [Word(_run(play, 1), 1, error="It is of no use.", may_retry=False)])
+    report(play.context(), [Report(_run(play, 1), 1, error="It is of no use.", may_retry=False)])
 
 
 def _cancel_first(play: Play) -> None:

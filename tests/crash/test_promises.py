@@ -11,7 +11,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.callback import Report, report
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 
@@ -25,7 +25,7 @@ def _tried_twice(heartbeat_seconds: int | None, says_after_seconds: int | None =
     play.execute_next()
     if says_after_seconds is not None:
         play.clock.advance(says_after_seconds * SECOND_MS)
-        report(play.context(), [Word(play.runs(JOB.key)[0].id, 1, error="It broke.")])
+        report(play.context(), [Report(play.runs(JOB.key)[0].id, 1, error="It broke.")])
     play.run_on(JOB.key)
     rest = at_rest(play, job)
     assert [call.attempt for _, call in rest.calls] == [1, 2]

@@ -137,7 +137,7 @@ def run(api: Api) -> Run:
 def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
     """Call the endpoint as an executor does; return the status of its answer."""
     work = api.work_of(run.id.job.job_id)
-    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_word=True), api.clock.now())
+    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now())
     assert work.payload is not None
     request = urllib.request.Request(url, work.payload.encode(), dict(headers.items()))  # noqa: S310 - it is ours
     with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above

@@ -13,7 +13,7 @@ from timeball.domain.model.job import JobStatus
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.runs.callback import Answered, Heard, Word
+from timeball.engine.runs.callback import Answered, CallbackOutcome, Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
 from timeball.engine.runs.manual import Handled, Manual
 from timeball.engine.runs.trigger import Triggered, Triggering
@@ -132,18 +132,18 @@ def _was_stored(story: Story, run: Run) -> bool:
 
 
 def _what_was_reported_counts(story: Story) -> Iterator[str]:
-    """Whoever was told that its word was taken finds that attempt ended as it said; and a success stays one."""
+    """Whoever was told that its report was taken finds that attempt ended as it said; and a success stays one."""
     for done in _answers(story, "report"):
         told: Answered = done.answer
-        word: Word = done.asked[0][0]
-        if told.outcome is not Heard.DONE:
+        asked: Report = done.asked[0][0]
+        if told.outcome is not CallbackOutcome.DONE:
             continue
-        ends = [one.after.last for one in story.store.history.of_run(word.run) if one.at <= done.at]
-        if not any(end is not None and (end.number, end.outcome) == (word.attempt, word.outcome) for end in ends):
-            yield f"{word} was taken, and {told.run} does not say so"
-        run = story.store.runs[word.run]
-        if word.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, word.attempt):
-            yield f"{word} was taken, and is forgotten: {run}"
+        ends = [one.after.last for one in story.store.history.of_run(asked.run) if one.at <= done.at]
+        if not any(end is not None and (end.number, end.outcome) == (asked.attempt, asked.outcome) for end in ends):
+            yield f"{asked} was taken, and {told.run} does not say so"
+        run = story.store.runs[asked.run]
+        if asked.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, asked.attempt):
+            yield f"{asked} was taken, and is forgotten: {run}"
 
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tests.simulation.client import Client
 from tests.simulation.story import TARGET, Story
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.runs.callback import Answered, Heard, Word, heartbeat, report
+from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, heartbeat, report
 
 _FATES = ("succeeds", "succeeds", "succeeds", "fails", "fails for good", "stalls")
 
@@ -33,7 +33,7 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
     while every_seconds is not None and process.now() + every_seconds * 400 < over_at:
         await process.sleep_until(process.now() + every_seconds * 400)
         answered: Answered | None = await client.ask("heartbeat", run.job, heartbeat, [(run, attempt)])
-        if answered is not None and answered.outcome is not Heard.DONE:
+        if answered is not None and answered.outcome is not CallbackOutcome.DONE:
             return  # it is somebody else's
         if answered is not None and answered.run is not None and answered.run.cancel_requested:
             fate = draw.choice(("succeeds", "fails"))
@@ -43,7 +43,7 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
         fate, over_at = draw.choice(("succeeds", "fails")), process.now() + draw.randrange(1, 3_000)
     await process.sleep_until(max(process.now(), over_at))
     error = None if fate == "succeeds" else "It broke."
-    word = Word(run, attempt, error, "done" if error is None else None, may_retry=fate == "fails")
+    told = Report(run, attempt, error, "done" if error is None else None, may_retry=fate == "fails")
     for _ in range(draw.choice((1, 1, 2))):  # some say it twice
-        await client.ask("report", run.job, report, [word])
+        await client.ask("report", run.job, report, [told])
         await process.sleep_until(process.now() + draw.randrange(1, SECOND_MS))

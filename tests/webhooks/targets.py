@@ -189,7 +189,9 @@ def no_answer(error: str, called_at: int | None = NOW, *, timed_out: bool = Fals
 
 def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | None = None) -> Call:
     """Return a call of a url, of RUN, with a small payload."""
-    return Call(RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout, RETRIED_BY_DEFAULT, takes_word=False)
+    return Call(
+        RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout, RETRIED_BY_DEFAULT, takes_report=False
+    )
 
 
 def call_url(url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0) -> Answer:

@@ -68,7 +68,7 @@ def test_a_target_that_does_not_answer_is_down_and_the_policy_says_whether_it_is
 
 @pytest.mark.parametrize(("status", "verdict"), [(202, Accepted()), (200, Succeeded()), (204, Succeeded())])
 def test_by_a_202_alone_a_target_that_may_takes_the_attempt_over(status: int, verdict: Verdict) -> None:
-    assert answered(replace(CALL, takes_word=True), NOW, NOW, status).verdict == verdict
+    assert answered(replace(CALL, takes_report=True), NOW, NOW, status).verdict == verdict
 
 
 @pytest.mark.parametrize(("status", "is_down"), [(500, True), (503, True), (200, False), (404, False), (429, False)])

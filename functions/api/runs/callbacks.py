@@ -13,7 +13,7 @@ from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import heartbeat_answer, run_answer
 from timeball.domain.model.run import Run
-from timeball.engine.runs.callback import Answered, Heard, Word, heartbeat, report
+from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, heartbeat, report
 
 MAX_RESULT_BYTES: Final = 16 * 1024
 
@@ -58,19 +58,19 @@ _NO_ERROR_GIVEN = "The target reported that it failed."
 
 
 def complete_run(edge: Edge, request: Request) -> Reply:
-    """Take it from the target that the attempt has succeeded; the same word again is answered alike."""
+    """Take it from the target that the attempt has succeeded; the same report again is answered alike."""
     wanted, attempt = _read(CompleteRequest, read_body(request))
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
-    word = Word(run_id_in(request), attempt, body=body)
-    return ok(run_answer(_heard(report(edge.context, [word])[0], attempt)))
+    told = Report(run_id_in(request), attempt, body=body)
+    return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
 
 
 def fail_run(edge: Edge, request: Request) -> Reply:
     """Take it from the target that the attempt has failed; the retry policy decides what follows."""
     wanted, attempt = _read(FailRequest, read_body(request))
     may_retry = True if wanted.retriable is None else wanted.retriable
-    word = Word(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
-    return ok(run_answer(_heard(report(edge.context, [word])[0], attempt)))
+    told = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
+    return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
 
 
 def heartbeat_run(edge: Edge, request: Request) -> Reply:
@@ -94,23 +94,23 @@ def _missing(given: set[str]) -> Iterator[FieldError]:
 
 
 def _heard(answered: Answered, attempt: int) -> Run:
-    """Return the run as its target's word leaves it. Raises ProblemError if that was not taken."""
+    """Return the run as its target's report leaves it. Raises ProblemError if that was not taken."""
     run = answered.run
     if run is None:
         raise no_run()
     match answered.outcome:
-        case Heard.NOT_EXPECTED:
+        case CallbackOutcome.NOT_EXPECTED:
             raise ProblemError(
                 Problem.NO_CALLBACK_EXPECTED,
                 "The job of this run has completion answer: what its target answers to the call is all that counts.",
             )
-        case Heard.STALE:
+        case CallbackOutcome.STALE:
             raise ProblemError(
                 Problem.STALE_ATTEMPT,
                 f"Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working "
                 "on it.",
             )
-        case Heard.EXPIRED:
+        case CallbackOutcome.EXPIRED:
             raise ProblemError(
                 Problem.LEASE_EXPIRED,
                 f"Attempt {attempt} was not heard of in time, and another may begin; stop working on it.",

@@ -12,7 +12,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume, revise
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
 
 WEEK_SECONDS = 7 * 24 * 3600
@@ -60,7 +60,7 @@ def _assert_delete_stops(play: Play, run: Run) -> None:
 def test_the_holder_of_the_guard_that_was_parked_for_days_before_it_ran_for_days() -> None:
     play = _begun(_daily(locked(OverlapPolicy.QUEUE_ONE, Every(24 * 3600, NOW))), [202] * 10)
     _work_until(play, 24 * 6.9)
-    report(play.context(), [Word(_run(play, 0).id, 1)])
+    report(play.context(), [Report(_run(play, 0).id, 1)])
     _work_until(play, 24 * 13.5)
     _assert_delete_stops(play, _run(play, 1))
 

@@ -15,7 +15,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
-from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.ports.rows import Swap
 
@@ -101,7 +101,7 @@ def test_what_a_target_reports_is_told_and_its_lateness_was_when_it_took_the_run
     play = Play()
     run = _handed_over(play)
     assert _told(play) == {Metric.LATENESS: [0]}
-    report(play.context(), [Word(run, 1, "It broke.", may_retry=False)])
+    report(play.context(), [Report(run, 1, "It broke.", may_retry=False)])
     assert _told(play) == {Metric.LATENESS: [0]}
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "not_retriable"): 1}
 

@@ -25,7 +25,7 @@ from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.callback import Word, report
+from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
@@ -99,7 +99,7 @@ def _with_its_target(overlap: OverlapPolicy) -> Play:
     play.store_jobs([replace(wanted, completion=Completion.CALLBACK, retry=replace(PLAIN_RETRY, max_retries=0))])
     play.caller.statuses = [202] * 10
     _work(play)
-    report(play.context(), [Word(FIRST, 1, "no paper")])
+    report(play.context(), [Report(FIRST, 1, "no paper")])
     _retry_first(play)
     assert (_first(play).attempt, _first(play).callback is None) == (2, False)
     return play
@@ -140,7 +140,7 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
     while point < reached:
         play = _with_its_target(overlap)
         points = Points(point, partial(meanwhile, play))
-        report(play.context(points), [Word(FIRST, 2, "no ink")])
+        report(play.context(points), [Report(FIRST, 2, "no ink")])
         renewed += _first(play).is_renewed or _first(play).attempt == 3
         for _ in range(20):
             play.clock.advance(10 * SECOND_MS)
@@ -149,7 +149,7 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
             assert len(live) <= 1
             assert all(play.job(KEY).holder == run.id for run in live)
             for run in live:
-                report(play.context(), [Word(run.id, run.attempt)])
+                report(play.context(), [Report(run.id, run.attempt)])
         assert [run for run in play.runs(KEY) if not run.is_terminal] == []
         assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
         point, reached = point + 1, max(reached, points.reached)

@@ -1,4 +1,4 @@
-"""Faults of answers: what a user or a target is told is not so, or words are taken that nobody may say any more."""
+"""Faults of answers: what a user or a target is told is not so, or reports are taken that nobody may say any more."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,9 +8,9 @@ from tests.simulation.faults.hands import Fault, given, hoped_for, inserted, ins
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.callback import awaits_word, heard_of
+from timeball.domain.policy.callback import awaits_report, extended
 from timeball.engine.context import Context
-from timeball.engine.runs.callback import Answered, Heard, Word, report
+from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, replay_matching
 from timeball.ports.rows import Swap
 
@@ -33,12 +33,12 @@ def _at_once(context: Context, asked: DeadFilter, limit: int, _: int, *place: An
     return replay_matching(context, asked, limit, 10**6, *place)
 
 
-def _throws_away(context: Context, words: Sequence[Word]) -> list[Answered]:
-    return [Answered(Heard.DONE, context.store.runs.read([word.run])[0]) for word in words]
+def _throws_away(context: Context, reports: Sequence[Report]) -> list[Answered]:
+    return [Answered(CallbackOutcome.DONE, context.store.runs.read([one.run])[0]) for one in reports]
 
 
 def _revives(run: Run, now: int) -> Run | None:
-    return heard_of(replace(run, lease_until=max(run.lease_until or 0, now + 1)), now)
+    return extended(replace(run, lease_until=max(run.lease_until or 0, now + 1)), now)
 
 
 FAULTS = {
@@ -61,8 +61,8 @@ FAULTS = {
         "what died is listed",
     ),
     "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
-    "a word is taken whatever its attempt": Fault(
-        instead(awaits_word, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 14
+    "a report is taken whatever its attempt": Fault(
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 14
     ),
-    "a heartbeat revives a lease that is out": Fault(instead(heard_of, _revives), "a heartbeat revives no lease", 30),
+    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 30),
 }

@@ -12,7 +12,8 @@ from timeball.domain.model.verdict import Verdict
 class Call:
     """One attempt's call of its target.
 
-    `retry_on` is what its retry policy holds for worth another try. `takes_word`: the target may take the attempt over.
+    `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
+    over.
     """
 
     run: RunId
@@ -20,7 +21,7 @@ class Call:
     work: Work
     timeout_seconds: float
     retry_on: tuple[str, ...]
-    takes_word: bool
+    takes_report: bool
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Cause(StrEnum):
     """Why an attempt failed that the target did not answer, or answered only later."""
 
     TIMEOUT = "timeout"
-    """No answer in time, or no word of a target that has answered 202."""
+    """No answer in time, or no report of a target that has answered 202."""
     CONNECTION = "connection"
     """No connection, or one that broke."""
     REPORTED = "reported"

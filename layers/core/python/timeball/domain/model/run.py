@@ -51,7 +51,7 @@ class Callback:
     """What a running run waits for whose target answered 202: that the target says how it ended.
 
     The call left at `called_at`, and its time is up at `until` (ms). With a `heartbeat_ms` the target must be heard of
-    so often; None: it has all its time without a word.
+    so often; None: it has all its time without a heartbeat.
     """
 
     called_at: int
@@ -69,7 +69,7 @@ class Run:
     given; `request` names the client's request that made it, and `fingerprint` what that asked for. `reason` of a
     running run is why it is asked to stop; of one that waits, why.
 
-    `callback` is set while an attempt waits for its target's word. A manual retry gives a fresh budget of retries:
+    `callback` is set while an attempt waits for its target's report. A manual retry gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
     some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
     until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that.

@@ -10,7 +10,7 @@ class Succeeded:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The target has taken the attempt over: its word will follow."""
+    """The target has taken the attempt over: its report will follow."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Callback runs: the target accepts the attempt, works on, and says later how it ended.
 
-Invariant: a run that waits for its target's word has a due key, at the latest where its lease ends; so whatever becomes
-of the target, the scan ends the attempt. Nobody else claims such a run.
+Invariant: a run that waits for its target's report has a due key, at the latest where its lease ends; so whatever
+becomes of the target, the scan ends the attempt. Nobody else claims such a run.
 """
 
 from timeball.domain.model.attempt import Attempt, Outcome
@@ -15,7 +15,7 @@ LONGEST_SECONDS = 7 * 24 * 3600
 
 
 def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) -> Run:
-    """Return the running run as one that waits for its target's word, due when its lease is out."""
+    """Return the running run as one that waits for its target's report, due when its lease is out."""
     until = called_at + job.spec.timeout_seconds * SECOND_MS
     heartbeat_ms = None if job.spec.heartbeat_seconds is None else job.spec.heartbeat_seconds * SECOND_MS
     callback = Callback(called_at, until, heartbeat_ms)
@@ -29,17 +29,17 @@ def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) ->
     )
 
 
-def awaits_word(run: Run, attempt: int) -> bool:
+def awaits_report(run: Run, attempt: int) -> bool:
     """Say whether this attempt of the run is the one that is under way."""
     return run.state is RunState.RUNNING and run.attempt == attempt
 
 
-def takes_word(run: Run, job: Job) -> bool:
+def takes_report(run: Run, job: Job) -> bool:
     """Say whether a target may report on the run: it answered 202, or is just being called and may."""
     return run.callback is not None or job.spec.completion is Completion.CALLBACK
 
 
-def heard_of(run: Run, now: int) -> Run | None:
+def extended(run: Run, now: int) -> Run | None:
     """Return the run with its lease extended by a heartbeat; None if its lease is out: then it may be another's.
 
     The due key stays: the scan moves it on when it comes to it, so that a heartbeat costs one small write. A run that

@@ -70,5 +70,5 @@ def call_of(run: Run, job: Job) -> Call:
     """Return the call of a claimed run's attempt."""
     if job.spec.work is None:
         raise ValueError(f"job {job.key.job_id} was read without its work")
-    seconds, takes_word = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
-    return Call(run.id, run.attempt, job.spec.work, seconds, job.spec.retry.retry_on, takes_word)
+    seconds, takes_report = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
+    return Call(run.id, run.attempt, job.spec.work, seconds, job.spec.retry.retry_on, takes_report)

@@ -1,7 +1,7 @@
 """What is kept of attempts: the newest in the run's own row, cut short, and what has more to tell in a row of its own.
 
 Invariant: the run's row says how an attempt ended. An executor stores what it saw before it writes the run, so that no
-answer is lost; if the run's row then says otherwise (the attempt was lost by then, or its target's own word came
+answer is lost; if the run's row then says otherwise (the attempt was lost by then, or its target's own report came
 first), that replaces what was stored, before a newer attempt takes its place.
 """
 

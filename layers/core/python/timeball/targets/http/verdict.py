@@ -33,7 +33,7 @@ def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, 
 
 
 def _verdict(call: Call, status: int) -> Verdict:
-    if status == ACCEPTED and call.takes_word:
+    if status == ACCEPTED and call.takes_report:
         return Accepted()
     if 200 <= status < 300:
         return Succeeded()
