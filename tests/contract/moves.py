@@ -19,9 +19,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
 from timeball.domain.model.job import Job, advanced, locked, looked_at, pushed_back, replanned, settled, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import (
-    Run,
-    RunState,
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import (
     asked_to_stop,
     claimed,
     deferred,

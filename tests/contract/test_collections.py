@@ -9,7 +9,7 @@ from tests.contract.conftest import Subject
 from tests.contract.moves import KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.run import claimed
+from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
 from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store

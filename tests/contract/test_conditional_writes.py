@@ -8,7 +8,8 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, run
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.run import Run, RunState, claimed
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store

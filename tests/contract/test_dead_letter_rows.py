@@ -7,7 +7,8 @@ import pytest
 from tests.contract.rows import NOW, swapped
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, discarded, reopened
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import discarded, reopened
 from timeball.ports.runs import DeadQuery
 from timeball.ports.store import Store
 

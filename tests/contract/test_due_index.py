@@ -8,7 +8,7 @@ from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, pushed_back, with_spec
-from timeball.domain.model.run import claimed, due_again, retrying
+from timeball.domain.model.transitions import claimed, due_again, retrying
 from timeball.domain.policy.effects import Conclusion
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.due_index import DueQuery, Owned

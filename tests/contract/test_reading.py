@@ -9,7 +9,8 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import advanced, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, claimed
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
 from timeball.ports.store import Store

@@ -16,7 +16,7 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.writes import UNKNOWN, Insert, Writer, Written, to_values
 from timeball.aws.patience import PATIENT
-from timeball.domain.model.run import claimed
+from timeball.domain.model.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped

@@ -21,7 +21,8 @@ from tests.api.client import Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, asked_to_stop, claimed
+from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import asked_to_stop, claimed
 from timeball.domain.policy.callback import handed_over
 from timeball.ports.target import Call
 from timeball.targets.http.request import headers_of

@@ -10,13 +10,9 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import SENTENCES, Reason
-from timeball.domain.model.run import (
-    LIVE,
-    MOVES,
-    TERMINAL,
+from timeball.domain.model.run import LIVE, MOVES, TERMINAL, Run, RunState
+from timeball.domain.model.transitions import (
     IllegalMoveError,
-    Run,
-    RunState,
     asked_to_stop,
     claimed,
     due_again,

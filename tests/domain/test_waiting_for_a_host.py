@@ -9,18 +9,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import (
-    Run,
-    RunState,
-    claimed,
-    deferred,
-    ended,
-    put_off,
-    reopened,
-    requeued,
-    retrying,
-    withdrawn,
-)
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed, deferred, ended, put_off, reopened, requeued, retrying, withdrawn
 
 RUN = Run(RunId(JobKey("acme", "job"), 100, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, 100, 100)
 RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED

@@ -11,7 +11,8 @@ from tests.api.client import NOW, Api
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import JobStatus, RuleSet
-from timeball.domain.model.run import RunState, claimed
+from timeball.domain.model.run import RunState
+from timeball.domain.model.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 

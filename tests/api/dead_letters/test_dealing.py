@@ -11,7 +11,8 @@ from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, discarded, reopened
+from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import discarded, reopened
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.rows import Swap, Swapped
 

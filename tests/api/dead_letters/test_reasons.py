@@ -13,7 +13,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Guarantee, Job, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import FAILURES, Reason
-from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.claim import deferred_or_given_up

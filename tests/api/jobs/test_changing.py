@@ -10,7 +10,8 @@ from tests.api.client import NOW, Api
 from tests.api.jobs.changes import CHANGES, IDS, PATCH, PAUSE, RESUME, Change, ask, patch, put_status, row
 from tests.api.jobs.patches import BERLIN
 from timeball.domain.model.job import Job, JobStatus, with_spec
-from timeball.domain.model.run import RunState, claimed
+from timeball.domain.model.run import RunState
+from timeball.domain.model.transitions import claimed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped

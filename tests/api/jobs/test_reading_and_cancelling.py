@@ -6,7 +6,8 @@ from tests.api.client import NOW, Api
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState, claimed, retrying
+from timeball.domain.model.run import RunState
+from timeball.domain.model.transitions import claimed, retrying
 
 LEASE_MS = 30_000
 

@@ -8,7 +8,8 @@ import pytest
 from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import Run, claimed
+from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import claimed
 from timeball.ports.errors import UnavailableError
 
 

@@ -12,7 +12,8 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, claimed, ended, retrying, withdrawn
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed, ended, retrying, withdrawn
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.errors import UnavailableError
 

@@ -8,7 +8,8 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, claimed, ended, retrying
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed, ended, retrying
 
 LEASE_MS = 30_000
 

@@ -10,7 +10,8 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Guarantee, Job, JobStatus
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, deferred
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import deferred
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState, claimed
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution import waves

@@ -18,7 +18,7 @@ from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.policy.ledger import met
-from timeball.engine.scanning.scan import shards_of
+from timeball.engine.scanning.buckets import shards_of
 from timeball.ports.rows import Swap
 
 

@@ -11,7 +11,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, locked
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, due_again, ended
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import due_again, ended
 from timeball.domain.policy.effects import Conclusion, effects
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context

@@ -10,7 +10,8 @@ from tests.simulation.faults.hands import Fault, answered, both, given, handed, 
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job, JobStatus, settled
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, closed
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import closed
 from timeball.domain.policy.change import fenced_through
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.time.schedule import is_occurrence

@@ -10,7 +10,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, misfired, put_off, revived
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import misfired, put_off, revived
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
 

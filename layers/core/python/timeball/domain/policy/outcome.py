@@ -4,7 +4,8 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Guarantee, Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, ended, retrying
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended, retrying
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.domain.policy.retry import RetryDecision, decide_retry
 

@@ -30,7 +30,8 @@ from timeball.domain.model.ids import BackfillKey, RunId
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, asked_to_stop, ended
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import asked_to_stop, ended
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
 from timeball.engine.compare_and_swap import compare_and_swap

@@ -8,7 +8,6 @@ the intent says where to go on.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NoReturn
 
 from timeball.domain.model.evolve import evolve
@@ -16,16 +15,15 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Intent, Job, JobStatus, Searched, Verb, settled, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, asked_to_stop, closed, ended, put_off, superseded, withdrawn
-from timeball.domain.policy.change import fenced_through
-from timeball.domain.policy.ledger import closing_row, skipped_around
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
 from timeball.domain.policy.overlap import holds_nothing
-from timeball.domain.policy.planner import MAX_STEPS, may_start_at
+from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.schedule import fires, is_occurrence, next_fire
+from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import stop_backfill
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.changes.close import close
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
@@ -35,7 +33,6 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
-_CHUNKS = 20
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
 _SEARCH_MS = 2_000
@@ -66,7 +63,9 @@ def _reconcile(context: Context, job: Job) -> Reconciled:
     now = context.clock.now()
     intent = job.intent
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
-        _close(context, job, intent, now)
+        following_at = close(context, job, intent, now)
+        if following_at is not None:
+            _leave(context, job, evolve(intent, next_fire_at=following_at), now)
     claimed, earliest = _align(context, job, now)
     if job.status is JobStatus.CANCELLED:
         claimed += _stop_backfills(context, job, now)
@@ -90,61 +89,6 @@ def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | 
     if swapped.row.intent is not None:
         raise UnavailableError(f"job {job.key.job_id} kept changing")
     return with_spec(swapped.row, work=job.spec.work)
-
-
-def _close(context: Context, job: Job, intent: Intent, now: int) -> None:
-    """Give the old plan's next fire its row: so a plan from before the change is refused there, and goes no further.
-
-    Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the rows
-    that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
-    """
-    old = with_spec(job, schedule=intent.schedule or job.spec.schedule)
-    try:
-        first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
-    except InvalidSchedule:  # such as a time zone that is no more: nobody plans it either, and it must be let go
-        log.warning("nothing to close of a schedule that cannot be reckoned", extra={"job_id": job.key.job_id})
-        return
-    if first_at is None or first_at > fenced_through(intent, context.rules.lookahead_ms, context.rules.margin_ms):
-        return
-    reason = Reason.JOB_CANCELLED if intent.verb is Verb.CANCEL else Reason.SUPERSEDED
-    missed = fires(old.spec.schedule, first_at, intent.asked_at - 1)
-    closing = closing_row(old, first_at, reason, now)
-    if first_at >= intent.asked_at:
-        _insert_skipped(context, job, [closing], now)
-    for _ in range(_CHUNKS):
-        chunk = list(islice(missed, MAX_STEPS))
-        if not chunk:
-            break
-        _skip_around(context, old, chunk, reason, now)
-    _close_superseded(context, closing, now)
-    following_at = next(missed, None)
-    if following_at is not None:
-        _leave(context, job, evolve(intent, next_fire_at=following_at), now)
-
-
-def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
-    """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
-    for _ in range(TRIES):
-        standing = context.store.runs.between(job.key, fire_times[0], fire_times[-1])
-        if _insert_skipped(context, job, skipped_around(job, fire_times, reason, standing, now), now):
-            return
-    raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
-
-
-def _insert_skipped(context: Context, job: Job, rows: Sequence[Run], now: int) -> bool:
-    """Insert skipped rows; return whether none stood there already."""
-    inserted = context.store.runs.insert(rows, now) if rows else []
-    new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
-    if new and new[0].reason is not None:
-        skipped(context, job.key, new[0].reason, sum(row.count for row in new), new[0].id.fire_at)
-    return len(new) == len(rows)
-
-
-def _close_superseded(context: Context, closing: Run, now: int) -> None:
-    """Keep older plans from reviving a superseded run; where one does so just now, it is aligned as any live run."""
-    row = context.store.runs.read([closing.id])[0]
-    if row is not None and row.is_superseded and row.stamp < closing.stamp:
-        context.store.runs.swap([Swap(row, closed(row, closing))], now)
 
 
 def _leave(context: Context, job: Job, intent: Intent, now: int) -> NoReturn:

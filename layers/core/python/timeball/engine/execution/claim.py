@@ -15,7 +15,8 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, claimed, deferred, ended, put_off, retrying, superseded
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing

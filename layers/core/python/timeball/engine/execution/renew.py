@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from timeball.domain.model.run import Run, renewed
+from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import renewed
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 

@@ -11,7 +11,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, discarded, reopened
+from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.reopen import note_reopened

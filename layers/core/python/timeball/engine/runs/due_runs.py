@@ -5,7 +5,8 @@ A message is always sent before the row says that it was; the due key is dropped
 
 from collections.abc import Sequence
 
-from timeball.domain.model.run import Run, RunState, due_again, requeued
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import due_again, requeued
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap

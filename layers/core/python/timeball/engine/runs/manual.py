@@ -13,7 +13,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, asked_to_stop, due_again, ended, reopened
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import asked_to_stop, due_again, ended, reopened
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_run

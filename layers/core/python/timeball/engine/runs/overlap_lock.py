@@ -12,7 +12,8 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, locked
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, asked_to_stop, ended
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import asked_to_stop, ended
 from timeball.domain.policy.effects import is_final
 from timeball.domain.policy.overlap import Overlap, Step, decide_overlap
 from timeball.engine.compare_and_swap import TRIES

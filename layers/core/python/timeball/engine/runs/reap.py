@@ -10,7 +10,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
 from timeball.domain.model.policies import Cause
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, ended
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed
 from timeball.domain.policy.callback import expired_attempt
 from timeball.domain.policy.outcome import after_attempt

@@ -12,7 +12,8 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState, due_again, ended, withdrawn
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import due_again, ended, withdrawn
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs, on_run_end

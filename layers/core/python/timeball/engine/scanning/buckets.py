@@ -112,3 +112,8 @@ def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], faile
         if left:
             bucket = query.shard, query.day_at
             sweeps.failed[bucket] = sweeps.failed.get(bucket, frozenset()) | left
+
+
+def shards_of(partition: int, partitions: int, shards: int) -> range:
+    """Return the shards of one of so many partitions, which share all of them."""
+    return range(partition, shards, partitions)

@@ -26,7 +26,7 @@ from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, other_ends, to_ask
+from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, other_ends, shards_of, to_ask
 from timeball.engine.scheduling.dispatch import dispatch, push_back
 from timeball.ports.clock import Clock
 from timeball.ports.due_index import DuePage, DueQuery, Owned
@@ -110,11 +110,6 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
 
 def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
     return list(zip(queries, context.store.due.query(queries), strict=True)) if queries else []
-
-
-def shards_of(partition: int, partitions: int, shards: int) -> range:
-    """Return the shards of one of so many partitions, which share all of them."""
-    return range(partition, shards, partitions)
 
 
 @dataclass

@@ -1,0 +1,189 @@
+"""How a run moves: each function returns the run after one change, and none makes a move that `MOVES` does not have."""
+
+from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import MOVES, Run, RunState
+
+
+class IllegalMoveError(Exception):
+    """The run's transition table has no such move."""
+
+
+def _move(run: Run, state: RunState) -> Run:
+    if state not in MOVES[run.state]:
+        raise IllegalMoveError(f"{run.id}: {run.state} -> {state}")
+    return evolve(run, state=state)
+
+
+def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    """Return the run as a new attempt of `owner`: from queued, retrying, or running with its lease out.
+
+    A due key that stands is moved to the lease's end, not dropped: whoever relied on it has let go of a message, and it
+    may have been the claimer's own, while that slept.
+    """
+    moved = run if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
+    return evolve(
+        moved,
+        state=RunState.RUNNING,
+        attempt=run.attempt + 1,
+        owner=owner,
+        claimed_at=now,
+        lease_until=now + lease_ms,
+        due_at=None if run.due_at is None else now + lease_ms,
+        reason=None,
+        callback=None,
+        deferred_since=None,
+        deferred_ms=run.waited_for_host_ms,
+    )
+
+
+def renewed(run: Run, now: int, lease_ms: int) -> Run:
+    """Return a running run with its lease extended."""
+    return evolve(run, lease_until=now + lease_ms)
+
+
+def ended(
+    run: Run,
+    state: RunState,
+    now: int,
+    guarantor: Guarantor,
+    reason: Reason | None = None,
+    last: Attempt | None = None,
+) -> Run:
+    """Return the run in a terminal state. It keeps a due key: only the scan drops one, after the effects."""
+    return evolve(
+        _move(run, state),
+        due_at=now if guarantor is Guarantor.SCAN else run.due_at,
+        owner=None,
+        lease_until=None,
+        callback=None,
+        finished_at=now,
+        reason=reason,
+        last=last or run.last,
+        first_started_at=_first_start(run, last),
+    )
+
+
+def retrying(run: Run, retry_at: int, last: Attempt) -> Run:
+    """Return the run waiting in the due index for its next attempt."""
+    return evolve(
+        _move(run, RunState.RETRYING),
+        owner=None,
+        lease_until=None,
+        callback=None,
+        reason=None,
+        not_before=retry_at,
+        due_at=retry_at,
+        last=last,
+        first_started_at=_first_start(run, last),
+    )
+
+
+def requeued(run: Run) -> Run:
+    """Return a retrying run whose message was sent: queued, and out of the due index."""
+    return evolve(_move(run, RunState.QUEUED), due_at=None)
+
+
+def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
+    """Return the run, in its state, standing in the due index at `due_at`, or (None) out of it."""
+    failures = run.carrier_failures if carrier_failures is None else carrier_failures
+    return evolve(run, due_at=due_at, carrier_failures=failures)
+
+
+def asked_to_stop(run: Run, reason: Reason) -> Run:
+    """Return a running run that its executor is asked to stop, and why."""
+    return evolve(run, cancel_requested=True, reason=reason)
+
+
+def withdrawn(run: Run) -> Run:
+    """Return a queued run that a pause took back. It waits for no time: it leaves the due index.
+
+    Nor does it wait for its host any more: the wait that the pause cuts does not count.
+    """
+    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None, deferred_since=None)
+
+
+def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
+    """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
+    moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    return evolve(
+        moved,
+        not_before=not_before,
+        due_at=due_at,
+        stamp=run.stamp if stamp is None else stamp,
+        deferred_since=None,
+        deferred_ms=run.waited_for_host_ms,
+    )
+
+
+def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
+    """Return an unstarted run as one whose fire the schedule of version `stamp` does not have."""
+    return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), stamp=stamp)
+
+
+def closed(run: Run, closing: Run) -> Run:
+    """Return a superseded run as the row that closes its fire: no plan of an older version revives it."""
+    return evolve(run, reason=closing.reason, stamp=closing.stamp)
+
+
+def revived(run: Run, planned: Run) -> Run:
+    """Return a run that was withdrawn or superseded as the one that is planned in its place."""
+    return evolve(put_off(run, planned.not_before, planned.due_at, planned.stamp), finished_at=None, reason=None)
+
+
+def misfired(run: Run, stamp: int, now: int) -> Run:
+    """Return a run that was withdrawn or superseded as a range of one fire: nobody counts it as a run."""
+    skipped = run if run.is_terminal else _move(run, RunState.SKIPPED)
+    return evolve(
+        skipped,
+        stamp=stamp,
+        reason=Reason.MISFIRED,
+        last_fire_at=run.id.fire_at,
+        finished_at=now,
+    )
+
+
+def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
+    """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
+
+    Waiting for an open circuit is counted, waiting for a token is not.
+    """
+    return evolve(
+        run,
+        not_before=until,
+        due_at=until,
+        reason=reason,
+        deferred_since=since if reason is Reason.CIRCUIT_OPEN else None,
+        deferred_ms=run.waited_for_host_ms,
+    )
+
+
+def reopened(run: Run, not_before: int) -> Run:
+    """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept."""
+    moved = run if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
+    return evolve(
+        moved,
+        not_before=not_before,
+        due_at=not_before,
+        finished_at=None,
+        reason=None,
+        carrier_failures=0,
+        budget_from=run.attempt,
+        budget_at=not_before,
+        discarded_at=None,
+        deferred_since=None,
+        deferred_ms=0,
+    )
+
+
+def discarded(run: Run, now: int) -> Run:
+    """Return a dead letter that is listed no more; the run stays in its ledger."""
+    return evolve(run, discarded_at=now)
+
+
+def _first_start(run: Run, last: Attempt | None) -> int | None:
+    if run.first_started_at is not None or last is None:
+        return run.first_started_at
+    return last.started_at
