@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import spec
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
@@ -84,7 +84,18 @@ CASES: dict[str, tuple[Job, dict[str, Any], dict[str, Any], list[Effect]]] = {
         [concludes(JobStatus.COMPLETED, PENDING), Release(RUN.id)],
     ),
     # Of a job that cannot go on:
-    "a cancelled job": (ONCE, {"status": JobStatus.CANCELLED, "holder": RUN.id}, {}, []),
+    "a job that is being cancelled": (
+        ONCE,
+        {"status": JobStatus.CANCELLED, "holder": RUN.id, "intent": Intent(Verb.CANCEL, 1, None)},
+        {},
+        [],
+    ),
+    "a job that its run has cancelled: others may go on": (
+        ONCE,
+        {"status": JobStatus.CANCELLED, "holder": RUN.id},
+        {"state": RunState.CANCELLED},
+        [Release(RUN.id)],
+    ),
 }
 
 

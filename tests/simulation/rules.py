@@ -249,14 +249,23 @@ def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> It
             yield str(write)
 
 
+def _written_to(writes: Sequence[Write[Job]]) -> int:
+    """Return up to where a job's fires were to be planned: one that is paused waits, and a cancel ends its plan."""
+    last = next(
+        (one.before for one in writes if one.before is not None and one.after.status is JobStatus.CANCELLED), None
+    )
+    job = last or writes[-1].after
+    return (job.next_fire_at or LATEST) if last is not None or job.status is JobStatus.PAUSED else LATEST
+
+
 def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
     """A job that is changed and changed back loses no fire: whoever had it, some later schedule has it not."""
     history = story.store.history
     for run in story.store.runs.values():
         if not run.is_superseded or run.id.origin is not Origin.SCHEDULE:
             continue
-        job, at = story.store.jobs[run.id.job], run.id.fire_at
-        written_to = (job.next_fire_at or LATEST) if job.status is JobStatus.PAUSED else LATEST
+        at = run.id.fire_at
+        written_to = _written_to(history.of_job(run.id.job))
         lacking = False
         for reign in reversed(list(history.reigns(run.id.job, story.ends_at))):
             lacking = lacking or not is_occurrence(reign.schedule, at) or reign.schedule.max_runs is not None

@@ -7,7 +7,7 @@ run that is over may ask what that entails, whether or not somebody has seen to 
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.overlap import holds_nothing
@@ -41,10 +41,11 @@ def effects(run: Run, job: Job | None, now: int) -> list[Effect]:
     """Return what follows from a run that is over; of one that waits for its paused job, that it keeps nobody waiting.
 
     The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts, and
-    the scan sees the end of one that was claimed before its job knew that it is the final one. A cancelled job has
-    nothing to conclude and nobody to go on.
+    the scan sees the end of one that was claimed before its job knew that it is the final one. While a cancel of the
+    job is carried out, that ends whoever would go on. A job that its final run has cancelled may have others to go on.
     """
-    if job is None or job.status is JobStatus.CANCELLED or not holds_nothing(run):
+    is_being_cancelled = job is not None and job.intent is not None and job.intent.verb is Verb.CANCEL
+    if job is None or is_being_cancelled or not holds_nothing(run):
         return []
     conclusion = _conclusion(run, job, now)
     named = run.id in (job.holder, job.parked)
