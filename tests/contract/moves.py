@@ -9,9 +9,13 @@ from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
     plan_backfill,
-    stopped_backfill,
     waiting,
-    woken,
+)
+from timeball.domain.backfills.backfill import (
+    advanced as advanced_backfill,
+)
+from timeball.domain.backfills.backfill import (
+    due_again as backfill_due_again,
 )
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.attempt import Attempt, Outcome
@@ -88,18 +92,16 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
 
 
 def _advanced(row: Backfill) -> Backfill:
-    after = plan_backfill(row, None, NOW).after
-    assert after is not None
-    return after
+    return advanced_backfill(row, plan_backfill(row, None, NOW).rows, NOW)
 
 
 BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "advanced": _advanced,
     "looking again later": lambda row: waiting(row, NOW),
-    "woken": lambda row: woken(row, NOW + 3),
+    "woken": lambda row: backfill_due_again(row, NOW + 3),
     "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
     "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
-    "cancelled and stopped": lambda row: stopped_backfill(cancelled_backfill(row, NOW + 5)),
+    "cancelled and stopped": lambda row: backfill_due_again(cancelled_backfill(row, NOW + 5), None),
 }
 
 HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)

@@ -36,7 +36,9 @@ def _create(play: Play, overlap: OverlapPolicy = OverlapPolicy.ALLOW, pace: int 
 
 
 def _cancel(play: Play) -> None:
-    cancel_backfill(play.context(), NAME)
+    (backfill,) = play.store.backfills.read([NAME])
+    assert backfill is not None
+    cancel_backfill(play.context(), backfill)
 
 
 def _cancel_the_job(play: Play) -> None:

@@ -9,13 +9,14 @@ from timeball.domain.backfills.backfill import (
     Backfill,
     BackfillPlan,
     BackfillStatus,
+    advanced,
     backfill_run,
     cancelled_backfill,
+    due_again,
     instants,
     new_backfill,
     plan_backfill,
     skipped_backfill_run,
-    stopped_backfill,
     unbounded,
 )
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
@@ -133,19 +134,21 @@ PLANS = {
 def test_a_backfill_that_is_due_does_what_its_policy_and_its_last_run_say(name: str) -> None:
     case = PLANS[name]
     backfill = _backfill(case.overlap, case.number, case.pace, due_ms=case.was_due_ms)
-    plan = plan_backfill(backfill, _last(case.last, case.number), NOW)
-    assert plan.starts == tuple(_fire(case.number + n) for n in range(case.starts))
-    assert plan.skip == (_fire(case.number) if case.skips else None)
-    assert plan.stop_last == case.stops
-    after = plan.after
-    assert after is not None
-    written = case.starts + case.skips
+    last = _last(case.last, case.number)
+    plan = plan_backfill(backfill, last, NOW)
+    assert [row.id.fire_at for row in plan.rows] == [_fire(case.number + n) for n in range(case.starts + case.skips)]
+    assert {row.state for row in plan.rows} <= {RunState.SKIPPED if case.skips else RunState.QUEUED}
+    assert plan.stop == (last if case.stops else None)
+    if not plan.rows:
+        assert plan.look_at == NOW + (case.due_ms or 0)
+        return
+    after = advanced(backfill, plan.rows, NOW)
     assert (after.started, after.skipped) == (backfill.started + case.starts, int(case.skips))
-    assert after.last_run_at == (plan.starts[-1] if case.starts else backfill.last_run_at)
+    assert after.last_run_at == (plan.rows[-1].id.fire_at if case.starts else backfill.last_run_at)
     assert after.due_at == (None if case.due_ms is None else NOW + case.due_ms)
     is_over = case.due_ms is None
     assert after.status is (BackfillStatus.COMPLETED if is_over else BackfillStatus.RUNNING)
-    assert after.next_fire_at == (None if is_over else _fire(case.number + written))
+    assert after.next_fire_at == (None if is_over else _fire(case.number + len(plan.rows)))
     assert after.version == backfill.version
 
 
@@ -161,37 +164,37 @@ def test_a_scan_ahead_of_the_turn_decides_nothing_about_a_last_run_that_may_be_o
 def test_a_scan_ahead_of_the_turn_starts_the_next_fire_for_its_turn_if_the_last_run_is_over(overlap: str) -> None:
     backfill = _backfill(overlap, 1, pace=9, due_ms=4_000)
     plan = plan_backfill(backfill, _last("succeeded", 1), NOW)
-    assert plan.starts == (_fire(1),)
-    assert backfill_run(backfill, _fire(1), NOW).not_before == NOW + 4_000
-    assert plan.after is not None
-    assert plan.after.due_at == NOW + 4_000 + 9_000
+    assert [(row.id.fire_at, row.not_before) for row in plan.rows] == [(_fire(1), NOW + 4_000)]
+    assert advanced(backfill, plan.rows, NOW).due_at == NOW + 4_000 + 9_000
 
 
 def test_a_plan_starts_a_hundred_fires_at_most_and_the_next_one_goes_on_at_once() -> None:
-    plan = plan_backfill(_backfill("allow", count=250), None, NOW)
-    assert len(plan.starts) == MAX_STARTS
-    assert plan.after is not None
-    assert (plan.after.next_fire_at, plan.after.due_at) == (_fire(MAX_STARTS), NOW)
+    backfill = _backfill("allow", count=250)
+    plan = plan_backfill(backfill, None, NOW)
+    assert len(plan.rows) == MAX_STARTS
+    after = advanced(backfill, plan.rows, NOW)
+    assert (after.next_fire_at, after.due_at) == (_fire(MAX_STARTS), NOW)
 
 
-def test_a_backfill_without_a_next_fire_is_completed() -> None:
-    plan = plan_backfill(replace(_backfill("allow", 9), next_fire_at=None), None, NOW)
-    assert (plan.starts, plan.skip, plan.stop_last) == ((), None, False)
-    assert plan.after is not None
-    assert (plan.after.status, plan.after.due_at) == (BackfillStatus.COMPLETED, None)
+def test_a_backfill_counts_what_stands_and_not_what_was_planned() -> None:
+    backfill = _backfill("skip", 1, pace=3)
+    (planned,) = plan_backfill(backfill, _last("running", 1), NOW).rows
+    found = backfill_run(backfill, _fire(1), NOW)
+    assert (planned.state, found.state) == (RunState.SKIPPED, RunState.QUEUED)
+    after = advanced(backfill, [found], NOW)
+    assert (after.started, after.skipped, after.last_run_at) == (2, 0, _fire(1))
 
 
 def test_a_cancelled_backfill_is_due_until_its_runs_are_stopped() -> None:
     row = cancelled_backfill(_backfill("allow", 3, due_ms=60_000), NOW)
     assert (row.status, row.due_at, row.version) == (BackfillStatus.CANCELLED, NOW, 2)
-    assert (stopped_backfill(row).status, stopped_backfill(row).due_at) == (BackfillStatus.CANCELLED, None)
+    assert (due_again(row, None).status, due_again(row, None).due_at) == (BackfillStatus.CANCELLED, None)
 
 
 def test_a_run_of_a_backfill_carries_its_name_and_gives_way_to_live_runs() -> None:
     backfill = _backfill("allow", due_ms=2_000)
     run = backfill_run(backfill, _fire(0), NOW)
     assert run.id == RunId(KEY.job, _fire(0), Origin.BACKFILL, "bf1")
-    assert run.id.backfill == KEY
     assert (run.state, run.priority, run.shard) == (RunState.QUEUED, Priority.LOW, 3)
     assert run.not_before == NOW + 2_000
     skipped = skipped_backfill_run(backfill, _fire(0), NOW)

@@ -6,7 +6,7 @@ from tests.simulation.client import Client
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
 from timeball.domain.backfills.backfill import instants, new_backfill
-from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
@@ -14,6 +14,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadFilter, discard_named, replay_matching
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
@@ -171,4 +172,10 @@ class _User(Client):
         await self.ask("backfill", key, create_backfills, [backfill])
         if draw.random() < 0.3:
             await self.process.sleep_until(self.process.now() + draw.randrange(1, 20_000))
-            await self.ask("cancel backfill", key, cancel_backfill, backfill.key)
+            await self.ask("cancel backfill", key, _cancel_backfill, backfill.key)
+
+
+def _cancel_backfill(context: Context, key: BackfillKey) -> tuple[RunId, ...]:
+    """Cancel a backfill, if it was stored; return its runs that were asked to stop."""
+    (standing,) = context.store.backfills.read([key])
+    return () if standing is None else cancel_backfill(context, standing)[1]

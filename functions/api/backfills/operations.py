@@ -64,15 +64,11 @@ def read_backfill(edge: Edge, request: Request) -> Reply:
 
 def cancel_a_backfill(edge: Edge, request: Request) -> Reply:
     """Cancel a backfill: what of it has not been called is not called, and what is under way is asked to stop."""
-    version, key = expected_version(request), _key(request)
-    if version is not None:
-        # A cancel is the only change that a user makes to a backfill: none that matters comes between these two.
-        found = _standing(edge, key)
-        if found.version != version:
-            raise stale("backfill", found.version, "cancel")
-    backfill, claimed = cancel_backfill(edge.context, key)
-    if backfill is None:
-        raise _no_backfill()
+    version, found = expected_version(request), _standing(edge, _key(request))
+    if version is not None and found.version != version:
+        raise stale("backfill", found.version, "cancel")
+    # A cancel is the only change that a user makes to a backfill: none that matters comes between these two.
+    backfill, claimed = cancel_backfill(edge.context, found)
     answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])
     return ok(answer, version=backfill.version)
 

@@ -174,33 +174,28 @@ def test_cancel_other_stops_the_run_under_way_for_the_next(service: Service) -> 
 
 @pytest.mark.parametrize("overlap", OverlapPolicy)
 def test_a_cancelled_backfill_strands_nothing(service: Service, overlap: OverlapPolicy) -> None:
-    key = start(service, begin(service, 60), 20, 2, overlap)
+    start(service, begin(service, 60), 20, 2, overlap)
     service.until(at(15))
     under_way = {run.id for run in runs(service.play) if run.state is RunState.RUNNING}
-    backfill, stopped = cancel_backfill(service.play.context(), key)
-    assert backfill is not None
+    backfill, stopped = cancel_backfill(service.play.context(), row(service.play))
     assert (backfill.status, backfill.due_at) == (BackfillStatus.CANCELLED, None)
     assert {*stopped} <= under_way
     called = len(service.target.visits)
     service.until(at(200))
     assert len(service.target.visits) == called
     assert [run for run in runs(service.play) if not run.is_terminal] == []
-    assert cancel_backfill(service.play.context(), key)[0] == row(service.play)
+    assert cancel_backfill(service.play.context(), backfill) == (row(service.play), ())
 
 
 def test_a_completed_backfill_that_is_cancelled_stays_so_and_its_live_runs_stop(service: Service) -> None:
-    key = start(service, begin(service, 60), 3)
+    start(service, begin(service, 60), 3)
     service.until(at(5))
     assert row(service.play).status is BackfillStatus.COMPLETED
-    _, stopped = cancel_backfill(service.play.context(), key)
+    _, stopped = cancel_backfill(service.play.context(), row(service.play))
     assert len(stopped) == 3
     service.until(at(100))
     assert {run.reason for run in runs(service.play)} == {Reason.BACKFILL_CANCELLED}
     assert row(service.play).status is BackfillStatus.COMPLETED
-
-
-def test_a_backfill_that_does_not_exist_is_not_cancelled(service: Service) -> None:
-    assert cancel_backfill(service.play.context(), BackfillKey(KEY, "none")) == (None, ())
 
 
 def test_a_backfill_works_on_a_paused_job(service: Service) -> None:
@@ -245,8 +240,8 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_l
             one = backfill_of(job, "bf1", 3, 60, ALLOW)
             play.store.backfills.insert([one], NOW)
 
-            def meanwhile(play: Play = play, key: BackfillKey = one.key) -> None:
-                cancel(play.context(), [(KEY, None)]) if whole else cancel_backfill(play.context(), key)
+            def meanwhile(play: Play = play) -> None:
+                cancel(play.context(), [(KEY, None)]) if whole else cancel_backfill(play.context(), row(play))
 
             points = Points(point, meanwhile)
             move_on(play.context(points), [one])

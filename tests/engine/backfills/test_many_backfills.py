@@ -21,6 +21,7 @@ from timeball.engine.context import Rules
 from timeball.engine.scanning.scan import Scan, scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 
@@ -152,7 +153,7 @@ def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
         create_backfills(play.context(), [second])
         service.until(at(60))
         assert [one.key for one in _of(play, BackfillStatus.WAITING)] == [second.key]
-        cancel_backfill(play.context(), first.key)
+        cancel_backfill(play.context(), first)
         service.until(at(61))
         assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
@@ -180,20 +181,24 @@ def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
     assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
 
-def test_who_loses_the_race_for_the_row_asks_again_with_the_next_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    play = Play()
-    (one,) = _backfills(_hourly(play), 1, 3)
-    other = Slots("acme", (), (), 1)
+def test_who_loses_the_race_for_the_row_takes_what_the_other_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play(rules=Rules(shards=1, running_backfills=2))
+    first, second, third = _backfills(_hourly(play), 3, 100)
+    create_backfills(play.context(), [first])
+    swap = play.store.slots.swap
 
-    def too_late(rows: Sequence[Slots], _: int) -> list[Slots | None]:
-        return [other for _ in rows]
+    def too_late(swaps: Sequence[Swap[Slots]], now: int) -> list[Swapped[Slots]]:
+        patch.undo()
+        create_backfills(play.context(), [second])
+        return swap(swaps, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr(play.store.slots, "insert", too_late)
-        create_backfills(play.context(), [one])
-    assert _of(play, BackfillStatus.WAITING) == [one]
-    play.scan()
-    assert [row.started for row in _of(play, RUNNING)] == [1]
+        patch.setattr(play.store.slots, "swap", too_late)
+        create_backfills(play.context(), [third])
+    assert [one.key for one in _of(play, RUNNING)] == [first.key, second.key]
+    assert [row and (row.held, row.line) for row in play.store.slots.read(["acme"])] == [
+        ((first.key, second.key), (third.key,))
+    ]
 
 
 def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,11 +251,10 @@ def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range
         for run in store.runs.values()
     }
     store.runs.update(copies)
-    cancel_backfill(slow.context(), own.key)
+    cancel_backfill(slow.context(), own)
     assert slow.requests["runs.live"] == 0
     assert slow.requests["runs.read"] <= 5
-    assert not [run for run in store.runs.live(job.key, 0) if run.id.backfill == own.key]
-    assert [run for run in store.runs.live(job.key, 0) if run.id.backfill == sibling.key]
+    assert {run.id.series for run in store.runs.live(job.key, 0)} == {sibling.key.name}
 
 
 def test_a_hundred_that_wait_look_for_a_slot_together_also_if_each_would_start_many_runs() -> None:

@@ -5,7 +5,7 @@ carry its name in their identity, so a range may be run again as often as one li
 tenant's slots (slots.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -91,15 +91,14 @@ class Backfill:
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """What to write: fires to start, the fire to skip, whether to stop the last run; then where the backfill stands.
+    """What to write: the rows of the next fires, which are runs or one that is skipped; or nothing before `look_at`.
 
-    `after` None: nothing yet.
+    Neither of them: nothing yet. `stop` is the last run, if it is to be stopped.
     """
 
-    starts: tuple[int, ...] = ()
-    skip: int | None = None
-    stop_last: bool = False
-    after: Backfill | None = None
+    rows: tuple[Run, ...] = ()
+    look_at: int | None = None
+    stop: Run | None = None
 
 
 def run_id(key: BackfillKey, fire_at: int) -> RunId:
@@ -141,26 +140,42 @@ def new_backfill(
 
 
 def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
-    """Plan a backfill that holds a slot; `last` is the row of its newest run, as read strongly.
+    """Plan an open backfill that holds a slot; `last` is the row of its newest run, as read strongly.
 
     With the policy `allow` one start follows the other at the pace; with any other the last run must be over first,
     or is stopped, or the fire is skipped.
     """
-    fire_at = backfill.next_fire_at
-    if fire_at is None:
-        return BackfillPlan(after=_moved(backfill, None, None, now))
-    if backfill.overlap is OverlapPolicy.ALLOW or last is None:
-        return started(backfill, fire_at, now)
-    candidate = backfill_run(backfill, fire_at, now)
-    overlap = decide_overlap(backfill.overlap, candidate, last, None)
+    fire_times = _next_fires(backfill)
+    runs = tuple(backfill_run(backfill, fire_at, now) for fire_at in fire_times)
+    overlap = decide_overlap(backfill.overlap, runs[0], last, None)
     if overlap.step in (Step.START, Step.ACQUIRE):
-        return started(backfill, fire_at, now)
+        return BackfillPlan(runs)
     if _turn(backfill, now) > now:
         return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
     if overlap.step is Step.SKIP:
-        return passed_over(backfill, fire_at, now)
+        return BackfillPlan((skipped_backfill_run(backfill, fire_times[0], now),))
     wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
-    return BackfillPlan(stop_last=overlap.stop_holder, after=_moved(backfill, fire_at, now + wait_ms, now))
+    return BackfillPlan(look_at=now + wait_ms, stop=last if overlap.stop_holder else None)
+
+
+def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
+    """Return the backfill behind the rows of its next fires, as they stand: an earlier plan may have made them others.
+
+    After the last fire it is completed, and leaves the due index.
+    """
+    runs = [row for row in rows if row.state is not RunState.SKIPPED]
+    through_at = rows[-1].id.fire_at
+    is_over = through_at == backfill.last_at
+    return evolve(
+        backfill,
+        updated_at=now,
+        status=BackfillStatus.COMPLETED if is_over else BackfillStatus.RUNNING,
+        next_fire_at=None if is_over else next_fire(backfill.schedule, through_at),
+        due_at=None if is_over else _turn(backfill, now) + _pace_ms(backfill),
+        last_run_at=runs[-1].id.fire_at if runs else backfill.last_run_at,
+        started=backfill.started + len(runs),
+        skipped=backfill.skipped + len(rows) - len(runs),
+    )
 
 
 def admitted(backfill: Backfill, now: int) -> Backfill:
@@ -175,9 +190,9 @@ def waiting(backfill: Backfill, now: int) -> Backfill:
     return evolve(backfill, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
 
 
-def woken(backfill: Backfill, now: int) -> Backfill:
-    """Return a waiting backfill to be looked at now: it was given a slot."""
-    return evolve(backfill, due_at=now)
+def due_again(backfill: Backfill, due_at: int | None) -> Backfill:
+    """Return the backfill, in its state, standing in the due index at `due_at`, or (None) out of it."""
+    return evolve(backfill, due_at=due_at)
 
 
 def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
@@ -189,11 +204,6 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
         updated_at=now,
         due_at=now,
     )
-
-
-def stopped_backfill(backfill: Backfill) -> Backfill:
-    """Return a cancelled backfill whose runs are stopped: out of the due index."""
-    return evolve(backfill, due_at=None)
 
 
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
@@ -217,58 +227,21 @@ def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Rea
 
 def possible_runs(backfill: Backfill) -> list[RunId]:
     """Return the runs that a backfill may have by now, those of a plan that is not advanced yet included."""
-    through_at = backfill.last_at
-    if backfill.next_fire_at is not None:
-        through_at = _at_once(backfill, backfill.next_fire_at)[-1]
+    through_at = max(_next_fires(backfill), default=backfill.last_at)
     return [run_id(backfill.key, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
 
 
 def refused_runs(backfill: Backfill, now: int) -> list[Run]:
     """Return rows for the fires that a plan from before a backfill's cancel may still insert: they refuse it."""
-    if backfill.next_fire_at is None:
-        return []
-    fire_times = _at_once(backfill, backfill.next_fire_at)
+    fire_times = _next_fires(backfill)
     return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
 
 
-def passed_over(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
-    """Return the plan that skips a fire."""
-    after = _moved(backfill, _following(backfill, fire_at), _turn(backfill, now) + _pace_ms(backfill), now)
-    return BackfillPlan(skip=fire_at, after=evolve(after, skipped=backfill.skipped + 1))
-
-
-def started(backfill: Backfill, fire_at: int, now: int) -> BackfillPlan:
-    """Return the plan that starts the run of a fire, and of those that follow if many start at once."""
-    starts = _at_once(backfill, fire_at)
-    following_at = _following(backfill, starts[-1])
-    after = evolve(
-        _moved(backfill, following_at, _turn(backfill, now) + _pace_ms(backfill), now),
-        started=backfill.started + len(starts),
-        last_run_at=starts[-1],
-    )
-    return BackfillPlan(starts=starts, after=after)
-
-
-def _at_once(backfill: Backfill, fire_at: int) -> tuple[int, ...]:
-    """Return the fires, from `fire_at` on, that one plan starts."""
-    return tuple(islice(fires(backfill.schedule, fire_at, backfill.last_at), backfill.most_at_once))
-
-
-def _following(backfill: Backfill, fire_at: int) -> int | None:
-    following_at = next_fire(backfill.schedule, fire_at)
-    return following_at if following_at is not None and following_at <= backfill.last_at else None
-
-
-def _moved(backfill: Backfill, next_fire_at: int | None, due_at: int | None, now: int) -> Backfill:
-    """Return the backfill at its next fire; after the last it is completed and leaves the due index."""
-    over = next_fire_at is None
-    return evolve(
-        backfill,
-        updated_at=now,
-        status=BackfillStatus.COMPLETED if over else BackfillStatus.RUNNING,
-        next_fire_at=next_fire_at,
-        due_at=None if over else due_at,
-    )
+def _next_fires(backfill: Backfill) -> tuple[int, ...]:
+    """Return the fires that the next plan starts at the most; none of a backfill that is completed."""
+    if backfill.next_fire_at is None:
+        return ()
+    return tuple(islice(fires(backfill.schedule, backfill.next_fire_at, backfill.last_at), backfill.most_at_once))
 
 
 def _turn(backfill: Backfill, now: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey
 
 MAX_LINE = 10
@@ -36,5 +37,4 @@ def allot(slots: Slots, standing: Mapping[BackfillKey, Backfill], asking: Sequen
         if key not in held and key in standing and standing[key].status is BackfillStatus.WAITING
     ]
     free = max(most - len(held), 0)
-    shares = (*held, *line[:free]), tuple(line[free : free + MAX_LINE])
-    return slots if shares == (slots.held, slots.line) else Slots(slots.tenant, *shares, slots.revision)
+    return evolve(slots, held=(*held, *line[:free]), line=tuple(line[free : free + MAX_LINE]))

@@ -70,11 +70,6 @@ class RunId:
             return None
         return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]], match[4] or "")
 
-    @property
-    def backfill(self) -> BackfillKey | None:
-        """The backfill that this run belongs to."""
-        return BackfillKey(self.job, self.series) if self.origin is Origin.BACKFILL else None
-
 
 def shard_of(key: JobKey, shards: int) -> int:
     """Return the due shard of a new job. It is stored on the row and never computed again."""

@@ -21,7 +21,7 @@ from timeball.domain.policy.overlap import holds_nothing
 from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
 from timeball.domain.time.schedule import is_occurrence
-from timeball.engine.backfills.backfill import stop_backfill
+from timeball.engine.backfills.backfill import cancel_backfill
 from timeball.engine.changes.close import close
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -118,7 +118,7 @@ def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
                 if job.intent is None:
                     return stopped
                 _leave(context, job, evolve(job.intent, stopped_through=after), now)
-            stopped += stop_backfill(context, backfill)
+            stopped += cancel_backfill(context, backfill)[1]
             after = backfill.key.name
     return stopped
 

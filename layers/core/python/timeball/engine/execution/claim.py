@@ -8,7 +8,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
@@ -96,15 +95,12 @@ def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: in
     found = dict(zip(jobs, context.store.jobs.read(jobs, with_work=True), strict=True))
     own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
     works = dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
-    cancelled = _cancelled_backfills(context, rows)
     decided: list[_Decided] = []
     for run_id, run in zip(ids, rows, strict=True):
         job = found[run_id.job]
         if job is not None and run_id in works:
             job = _with_payload_of(job, works[run_id])
         decision = _decide(context, run, job, now)
-        if run is not None and run_id in cancelled and decision.action in (Action.CLAIM, Action.PUT_OFF):
-            decision = Decision(Action.END, RunState.CANCELLED, Reason.BACKFILL_CANCELLED)
         begun = Claim(run, job, is_mine=True) if run is not None and run.is_held_by(owner) else None
         decided.append(_Decided(run_id, run, job, decision, begun))
     return decided
@@ -133,23 +129,6 @@ def _give_back_what_does_not_fit(context: Context, decided: Sequence[_Decided], 
             if max(now, one.run.not_before) + call_ms > last_call_at:
                 log.warning("run does not fit into this executor's time", extra={"run_id": str(one.id)})
                 one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
-
-
-def _cancelled_backfills(context: Context, rows: Sequence[Run | None]) -> set[RunId]:
-    """Return the runs whose backfill was cancelled: one may have been inserted after that, if not retried manually."""
-    keys = {
-        row.id: key
-        for row in rows
-        if row is not None and row.budget_at is None and (key := row.id.backfill) is not None
-    }
-    if not keys:
-        return set()
-    backfills = context.store.backfills.read(list(keys.values()))
-    return {
-        run_id
-        for run_id, backfill in zip(keys, backfills, strict=True)
-        if backfill is None or backfill.status is BackfillStatus.CANCELLED
-    }
 
 
 def _pass_hosts(context: Context, decided: Sequence[_Decided], now: int) -> None:

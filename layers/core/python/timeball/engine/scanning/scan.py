@@ -238,7 +238,7 @@ def _move_backfills(
 
 def _take_out(context: Context, backfills: Sequence[Backfill]) -> int:
     for one in backfills:
-        cancel_backfill(context, one.key)
+        cancel_backfill(context, one)
     return len(backfills)
 
 
