@@ -17,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.callback import Report, heartbeat, report
-from timeball.engine.runs.dead_letters import DeadFilter, discard_matching, list_dead, replay_matching
+from timeball.engine.runs.dead_letters import DeadFilter, discard, list_dead, replay
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
@@ -126,11 +126,11 @@ def _cancel(play: Play) -> None:
 
 
 def _replay(play: Play) -> None:
-    replay_matching(play.context(), ALL, 100, 1, None, None)
+    replay(play.context(), list_dead(play.context(), ALL, 100, oldest_first=True), 1)
 
 
 def _discard(play: Play) -> None:
-    discard_matching(play.context(), ALL, 100, None)
+    discard(play.context(), list_dead(play.context(), ALL, 100, oldest_first=True))
 
 
 def _execute(play: Play) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.runs.outcomes import DONE, outcome
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.job import Completion, Job, JobStatus
@@ -24,7 +25,7 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Changed, cancel
 from timeball.engine.changes.change import Outcome as Change
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.callback import CallbackOutcome, Report, report
+from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
@@ -267,8 +268,8 @@ def test_an_outage_of_the_executors_alone_ends_in_no_flood(service: Service) -> 
     assert [(fire_at - NOW) // SECOND_MS for fire_at in misfired] == [*range(65, 595, 5)]
 
 
-def _complete(play: Play) -> CallbackOutcome:
-    return report(play.context(), [Report(_run(play).id, 1, body="done")])[0].outcome
+def _complete(play: Play) -> str:
+    return outcome(report(play.context(), [Report(_run(play).id, 1, body="done")])[0])
 
 
 def test_a_crash_after_complete_leaves_the_rest_to_the_scan_and_the_target_may_say_it_again() -> None:
@@ -284,7 +285,7 @@ def test_a_crash_after_complete_leaves_the_rest_to_the_scan_and_the_target_may_s
     assert play.messages() == []
     play.run_on(KEY, to_its_end=True)
     play.scan_all()
-    assert _complete(play) is CallbackOutcome.DONE
+    assert _complete(play) is DONE
     rest = at_rest(play, play.job(KEY))
     assert (rest.runs[0].state, rest.runs[0].attempt, rest.row.status) == (RunState.SUCCEEDED, 1, JobStatus.COMPLETED)
     assert rest.runs[0].last is not None

@@ -13,9 +13,9 @@ from timeball.domain.model.job import JobStatus
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.runs.callback import Answered, CallbackOutcome, Report
+from timeball.engine.runs.callback import Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
-from timeball.engine.runs.manual import Handled, Manual
+from timeball.engine.runs.refusal import Answered
 from timeball.engine.runs.trigger import Triggered, Triggering
 
 
@@ -92,35 +92,40 @@ def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
                     yield f"{write} came {write.at - done.at} ms after the cancel of its job"
 
 
+def _answered(done: Done) -> Answered:
+    answered: Answered = done.answer
+    return answered
+
+
 def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
     """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
     calls = story.receiver.calls()
     for done in _answers(story, "cancel run"):
-        told: Handled = done.answer
-        if told.outcome is not Manual.DONE or told.run is None:
+        refusal, told = _answered(done)
+        if refusal is not None or told is None:
             continue
-        if told.run.state is not RunState.CANCELLED and not told.run.cancel_requested:
-            yield f"{told.run} is neither cancelled nor asked to stop"
-        for arrival in calls.get(told.run.id, ()):
-            if arrival.at > done.at and arrival.attempt > told.run.attempt:
-                yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told.run}"
+        if told.state is not RunState.CANCELLED and not told.cancel_requested:
+            yield f"{told} is neither cancelled nor asked to stop"
+        for arrival in calls.get(told.id, ()):
+            if arrival.at > done.at and arrival.attempt > told.attempt:
+                yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told}"
 
 
 def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
     """It waits or runs when the answer comes, and if it waits for a retry, no longer than until then."""
     for done in _answers(story, "retry"):
-        told: Handled = done.answer
-        if told.outcome is not Manual.DONE or told.run is None:
+        refusal, told = _answered(done)
+        if refusal is not None or told is None:
             continue
-        waits = told.run.state is RunState.RETRYING and told.run.not_before > done.at + MOST_SKEW_MS
-        if waits or told.run.state is RunState.FAILED or not _was_stored(story, told.run):
-            yield f"{told.run} was to be tried again"
+        waits = told.state is RunState.RETRYING and told.not_before > done.at + MOST_SKEW_MS
+        if waits or told.state is RunState.FAILED or not _was_stored(story, told):
+            yield f"{told} was to be tried again"
 
 
 def _what_is_replayed_keeps_its_pace(story: Story) -> Iterator[str]:
     for done in _answers(story, "replay"):
         told: Dealt = done.answer
-        per_second: int = done.asked[2]
+        per_second: int = done.asked[1]
         starts = sorted(run.not_before for run in told.done)
         if any(after - before < SECOND_MS // per_second for before, after in pairwise(starts)):
             yield f"{starts} are more than {per_second} a second"
@@ -134,13 +139,13 @@ def _was_stored(story: Story, run: Run) -> bool:
 def _what_was_reported_counts(story: Story) -> Iterator[str]:
     """Whoever was told that its report was taken finds that attempt ended as it said; and a success stays one."""
     for done in _answers(story, "report"):
-        told: Answered = done.answer
+        refusal, told = _answered(done)
         asked: Report = done.asked[0][0]
-        if told.outcome is not CallbackOutcome.DONE:
+        if refusal is not None or told is None:
             continue
         ends = [one.after.last for one in story.store.history.of_run(asked.run) if one.at <= done.at]
         if not any(end is not None and (end.number, end.outcome) == (asked.attempt, asked.outcome) for end in ends):
-            yield f"{asked} was taken, and {told.run} does not say so"
+            yield f"{asked} was taken, and {told} does not say so"
         run = story.store.runs[asked.run]
         if asked.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, asked.attempt):
             yield f"{asked} was taken, and is forgotten: {run}"

@@ -9,7 +9,8 @@ from tests.simulation.client import Client
 from tests.simulation.story import TARGET, Story
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, heartbeat, report
+from timeball.engine.runs.callback import Report, heartbeat, report
+from timeball.engine.runs.refusal import Answered
 
 _FATES = ("succeeds", "succeeds", "succeeds", "fails", "fails for good", "stalls")
 
@@ -33,9 +34,12 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
     while every_seconds is not None and process.now() + every_seconds * 400 < over_at:
         await process.sleep_until(process.now() + every_seconds * 400)
         answered: Answered | None = await client.ask("heartbeat", run.job, heartbeat, [(run, attempt)])
-        if answered is not None and answered.outcome is not CallbackOutcome.DONE:
+        if answered is None:
+            continue
+        refusal, standing = answered
+        if refusal is not None or standing is None:
             return  # it is somebody else's
-        if answered is not None and answered.run is not None and answered.run.cancel_requested:
+        if standing.cancel_requested:
             fate = draw.choice(("succeeds", "fails"))
             break
     if fate == "stalls":

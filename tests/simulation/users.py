@@ -1,5 +1,6 @@
 """Users, who submit jobs and change their minds; and their requests, some of which are cut off."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.simulation.client import Client
@@ -15,7 +16,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
 from timeball.engine.context import Context
-from timeball.engine.runs.dead_letters import DeadFilter, discard_named, replay_matching
+from timeball.engine.runs.dead_letters import DeadFilter, Dealt, discard, list_dead, read_dead, replay
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
@@ -88,9 +89,9 @@ class _User(Client):
                 await self.ask(verb, key, cancel_runs, [draw.choice(live)])
             case "replay":
                 asked = DeadFilter(key.tenant, job=draw.choice((key, None)))
-                await self.ask(verb, key, replay_matching, asked, 20, draw.choice((1, 5)), None, None)
+                await self.ask(verb, key, _replay, asked, draw.choice((1, 5)))
             case "discard" if dead:
-                await self.ask(verb, key, discard_named, [draw.choice(dead)])
+                await self.ask(verb, key, _discard, [draw.choice(dead)])
 
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
@@ -179,3 +180,11 @@ def _cancel_backfill(context: Context, key: BackfillKey) -> tuple[RunId, ...]:
     """Cancel a backfill, if it was stored; return its runs that were asked to stop."""
     (standing,) = context.store.backfills.read([key])
     return () if standing is None else cancel_backfill(context, standing)[1]
+
+
+def _replay(context: Context, asked: DeadFilter, per_second: int) -> Dealt:
+    return replay(context, list_dead(context, asked, 20, oldest_first=True), per_second)
+
+
+def _discard(context: Context, ids: Sequence[RunId]) -> Dealt:
+    return discard(context, read_dead(context, ids))

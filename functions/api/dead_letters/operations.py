@@ -7,12 +7,12 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import (
+    DeadPage,
     Dealt,
-    discard_matching,
-    discard_named,
+    discard,
     list_dead,
-    replay_matching,
-    replay_named,
+    read_dead,
+    replay,
 )
 
 
@@ -26,26 +26,22 @@ def list_dead_letters(edge: Edge, request: Request) -> Reply:
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:
     """Try dead letters again, so many a second, each with a fresh budget of retries."""
     chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
-    return _dealt(chosen, _replay(edge.context, chosen))
+    page = _page(edge.context, chosen)
+    return _dealt(chosen, page, replay(edge.context, page, chosen.per_second, chosen.start_at))
 
 
 def discard_dead_letters(edge: Edge, request: Request) -> Reply:
     """Take dead letters off the list; their runs stay failed in the ledger."""
     chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())
-    return _dealt(chosen, _discard(edge.context, chosen))
+    page = _page(edge.context, chosen)
+    return _dealt(chosen, page, discard(edge.context, page))
 
 
-def _replay(context: Context, chosen: Choice) -> Dealt:
+def _page(context: Context, chosen: Choice) -> DeadPage:
     if chosen.within is None:
-        return replay_named(context, chosen.ids, chosen.per_second)
-    return replay_matching(context, chosen.within, chosen.limit, chosen.per_second, chosen.after, chosen.start_at)
+        return read_dead(context, chosen.ids)
+    return list_dead(context, chosen.within, chosen.limit, chosen.after, oldest_first=True)
 
 
-def _discard(context: Context, chosen: Choice) -> Dealt:
-    if chosen.within is None:
-        return discard_named(context, chosen.ids)
-    return discard_matching(context, chosen.within, chosen.limit, chosen.after)
-
-
-def _dealt(chosen: Choice, dealt: Dealt) -> Reply:
-    return ok(dealt_answer(dealt, chosen.next_cursor(dealt.next_after, dealt.next_start_at)))
+def _dealt(chosen: Choice, page: DeadPage, dealt: Dealt) -> Reply:
+    return ok(dealt_answer(dealt, chosen.next_cursor(page.next_after, dealt.next_start_at)))

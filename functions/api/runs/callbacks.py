@@ -13,7 +13,8 @@ from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import heartbeat_answer, run_answer
 from timeball.domain.model.run import Run
-from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, heartbeat, report
+from timeball.engine.runs.callback import Report, heartbeat, report
+from timeball.engine.runs.refusal import Answered, Refusal
 
 MAX_RESULT_BYTES: Final = 16 * 1024
 
@@ -95,22 +96,22 @@ def _missing(given: set[str]) -> Iterator[FieldError]:
 
 def _heard(answered: Answered, attempt: int) -> Run:
     """Return the run as its target's report leaves it. Raises ProblemError if that was not taken."""
-    run = answered.run
+    refusal, run = answered
     if run is None:
         raise no_run()
-    match answered.outcome:
-        case CallbackOutcome.NOT_EXPECTED:
+    match refusal:
+        case Refusal.NOT_EXPECTED:
             raise ProblemError(
                 Problem.NO_CALLBACK_EXPECTED,
                 "The job of this run has completion answer: what its target answers to the call is all that counts.",
             )
-        case CallbackOutcome.STALE:
+        case Refusal.STALE:
             raise ProblemError(
                 Problem.STALE_ATTEMPT,
                 f"Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working "
                 "on it.",
             )
-        case CallbackOutcome.EXPIRED:
+        case Refusal.EXPIRED:
             raise ProblemError(
                 Problem.LEASE_EXPIRED,
                 f"Attempt {attempt} was not heard of in time, and another may begin; stop working on it.",

@@ -8,7 +8,8 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, refuse_fields
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.run import Run, RunState
-from timeball.engine.runs.manual import Handled, Manual, cancel_runs, retry_runs
+from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.runs.refusal import Answered, Refusal
 
 _BECAME: Final = {
     RunState.SUCCEEDED: "has succeeded",
@@ -30,19 +31,19 @@ def cancel_run(edge: Edge, request: Request) -> Reply:
     return ok(run_answer(_done(cancel_runs(edge.context, [run_id_in(request)])[0], "there is nothing to cancel")))
 
 
-def _done(handled: Handled, otherwise: str) -> Run:
+def _done(answered: Answered, otherwise: str) -> Run:
     """Return the run as it was changed. Raises ProblemError if it was not."""
-    run = handled.run
+    refusal, run = answered
     if run is None:
         raise no_run()
-    match handled.outcome:
-        case Manual.JOB_CANCELLED:
+    match refusal:
+        case Refusal.JOB_CANCELLED:
             raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
-        case Manual.WRONG_STATE if run.state is RunState.WITHDRAWN:
+        case Refusal.WRONG_STATE if run.state is RunState.WITHDRAWN:
             raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
-        case Manual.WRONG_STATE if run.cancel_requested and not run.is_terminal:
+        case Refusal.WRONG_STATE if run.cancel_requested and not run.is_terminal:
             raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
-        case Manual.WRONG_STATE:
+        case Refusal.WRONG_STATE:
             raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
         case _:
             return run

@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
+from tests.engine.runs.outcomes import DONE, outcome
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Completion, with_spec
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.attempts import INLINE_BYTES
-from timeball.engine.runs.callback import CallbackOutcome, Report, report
+from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.refusal import Refusal
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
@@ -29,8 +31,8 @@ def _handed_over() -> tuple[Play, RunId]:
     return play, play.runs(job.key)[0].id
 
 
-def _say(play: Play, run_id: RunId, body: str | None = None, error: str | None = None) -> CallbackOutcome:
-    return report(play.context(), [Report(run_id, 1, error, body)])[0].outcome
+def _say(play: Play, run_id: RunId, body: str | None = None, error: str | None = None) -> str:
+    return outcome(report(play.context(), [Report(run_id, 1, error, body)])[0])
 
 
 def _run(play: Play, run_id: RunId) -> Run:
@@ -50,7 +52,7 @@ def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeate
         _say(play, run_id, ALIKE)
     play.store = sound
     assert (_run(play, run_id).state, _bodies(play, run_id)) == (RunState.SUCCEEDED, [])
-    assert _say(play, run_id, ALIKE) is CallbackOutcome.DONE
+    assert _say(play, run_id, ALIKE) is DONE
     assert _bodies(play, run_id) == [ALIKE]
 
 
@@ -58,29 +60,29 @@ def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeate
 def test_words_that_begin_alike_are_told_apart(is_error: bool) -> None:  # noqa: FBT001 - a case
     play, run_id = _handed_over()
 
-    def say(text: str) -> CallbackOutcome:
+    def say(text: str) -> str:
         return _say(play, run_id, error=text) if is_error else _say(play, run_id, text)
 
-    assert say(ALIKE + "1") is CallbackOutcome.DONE
-    assert say(ALIKE + "2") is CallbackOutcome.STALE
-    assert say(ALIKE + "1") is CallbackOutcome.DONE
+    assert say(ALIKE + "1") is DONE
+    assert say(ALIKE + "2") is Refusal.STALE
+    assert say(ALIKE + "1") is DONE
 
 
 def test_a_word_replaces_what_an_executor_stored_of_its_attempt() -> None:
     play, run_id = _handed_over()
     seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, 500, "The target answered with status 500.")
     play.store.attempts.insert([(run_id, seen)], NOW)
-    assert _say(play, run_id, ALIKE) is CallbackOutcome.DONE
+    assert _say(play, run_id, ALIKE) is DONE
     (kept,) = play.store.attempts.of_run(run_id)
     assert (kept.outcome, kept.body) == (Outcome.SUCCEEDED, ALIKE)
 
 
 def test_a_word_that_was_taken_is_taken_again_though_its_job_takes_none_by_now() -> None:
     play, run_id = _handed_over()
-    assert _say(play, run_id, "done") is CallbackOutcome.DONE
+    assert _say(play, run_id, "done") is DONE
     (job,) = play.store.jobs.read([run_id.job])
     assert job is not None
     answering = with_spec(job, completion=Completion.ANSWER)
     assert play.store.jobs.swap([Swap(job, answering)], NOW)[0].done
-    assert _say(play, run_id, "done") is CallbackOutcome.DONE
-    assert _say(play, run_id, "something else") is CallbackOutcome.NOT_EXPECTED
+    assert _say(play, run_id, "done") is DONE
+    assert _say(play, run_id, "something else") is Refusal.NOT_EXPECTED

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.runs.outcomes import DONE, NOT_FOUND, outcome
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus
@@ -15,8 +16,9 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.callback import CallbackOutcome, Report, heartbeat, report
+from timeball.engine.runs.callback import Report, heartbeat, report
 from timeball.engine.runs.reap import reap
+from timeball.engine.runs.refusal import Refusal
 from timeball.ports.queue import Delivery
 
 TIMEOUT_SECONDS = 600
@@ -47,14 +49,13 @@ def _run(play: Play, run_id: RunId) -> Run:
     return run
 
 
-def _say(play: Play, run_id: RunId, attempt: int = 1, error: str | None = None, **more: bool) -> CallbackOutcome:
-    return report(play.context(), [Report(run_id, attempt, error, "done" if error is None else None, **more)])[
-        0
-    ].outcome
+def _say(play: Play, run_id: RunId, attempt: int = 1, error: str | None = None, **more: bool) -> str:
+    told = Report(run_id, attempt, error, "done" if error is None else None, **more)
+    return outcome(report(play.context(), [told])[0])
 
 
-def _beat(play: Play, run_id: RunId, attempt: int = 1) -> CallbackOutcome:
-    return heartbeat(play.context(), [(run_id, attempt)])[0].outcome
+def _beat(play: Play, run_id: RunId, attempt: int = 1) -> str:
+    return outcome(heartbeat(play.context(), [(run_id, attempt)])[0])
 
 
 def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_target_says_that_it_is_done() -> None:
@@ -62,7 +63,7 @@ def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_tar
     run = _run(play, run_id)
     assert (run.state, run.due_at, play.messages()) == (RunState.RUNNING, (run.lease_until or 0) + 5_000, [])
     play.clock.advance(30 * SECOND_MS)
-    assert _say(play, run_id) is CallbackOutcome.DONE
+    assert _say(play, run_id) is DONE
     run = _run(play, run_id)
     assert (run.state, run.finished_at, run.first_started_at) == (RunState.SUCCEEDED, NOW + 30_000, NOW)
     assert run.last is not None
@@ -75,7 +76,7 @@ def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_tar
 
 def test_a_failure_that_the_target_reports_is_tried_again_as_the_retry_policy_says() -> None:
     play, job, run_id = _handed_over()
-    assert _say(play, run_id, error="It is on fire.") is CallbackOutcome.DONE
+    assert _say(play, run_id, error="It is on fire.") is DONE
     assert (_run(play, run_id).state, _run(play, run_id).not_before) == (RunState.RETRYING, NOW + 5_000)
     play.run_on(job.key)
     assert [called_at - NOW for called_at, _ in play.caller.calls] == [0, 5_000]
@@ -86,7 +87,7 @@ def test_a_failure_that_the_target_reports_is_tried_again_as_the_retry_policy_sa
 
 def test_a_target_may_say_that_another_try_would_fare_no_better() -> None:
     play, job, run_id = _handed_over()
-    assert _say(play, run_id, error="No such customer.", may_retry=False) is CallbackOutcome.DONE
+    assert _say(play, run_id, error="No such customer.", may_retry=False) is DONE
     assert (_run(play, run_id).state, _run(play, run_id).reason) == (RunState.FAILED, Reason.NOT_RETRIABLE)
     assert play.job(job.key).status is JobStatus.FAILED
 
@@ -94,18 +95,18 @@ def test_a_target_may_say_that_another_try_would_fare_no_better() -> None:
 @pytest.mark.parametrize("error", [None, "It is on fire."])
 def test_a_word_that_comes_twice_is_taken_once_and_answered_alike(error: str | None) -> None:
     play, _, run_id = _handed_over()
-    assert _say(play, run_id, error=error) is CallbackOutcome.DONE
+    assert _say(play, run_id, error=error) is DONE
     before = _run(play, run_id)
-    assert _say(play, run_id, error=error) is CallbackOutcome.DONE
+    assert _say(play, run_id, error=error) is DONE
     assert _run(play, run_id) == before
-    assert _say(play, run_id, error=None if error else "Or did it?") is CallbackOutcome.STALE
+    assert _say(play, run_id, error=None if error else "Or did it?") is Refusal.STALE
     assert _run(play, run_id) == before
 
 
 def test_a_failure_said_again_as_one_that_is_not_worth_a_retry_comes_too_late() -> None:
     play, _, run_id = _handed_over()
-    assert _say(play, run_id, error="No such customer.") is CallbackOutcome.DONE
-    assert _say(play, run_id, error="No such customer.", may_retry=False) is CallbackOutcome.STALE
+    assert _say(play, run_id, error="No such customer.") is DONE
+    assert _say(play, run_id, error="No such customer.", may_retry=False) is Refusal.STALE
     assert _run(play, run_id).state is RunState.RETRYING
 
 
@@ -118,7 +119,7 @@ def test_a_word_behind_an_answer_that_ended_its_attempt_comes_too_late(status: i
     play.execute_next()
     (run,) = play.runs(spec("job", At(NOW)).key)
     assert (run.attempt, run.last and run.last.status) == (1, status)
-    assert _say(play, run.id, error=error) is CallbackOutcome.STALE
+    assert _say(play, run.id, error=error) is Refusal.STALE
     assert _run(play, run.id) == run
 
 
@@ -146,10 +147,10 @@ def test_a_word_about_an_older_attempt_is_refused() -> None:
     play.drain()
     run = _run(play, run_id)
     assert (run.state, run.attempt) == (RunState.RUNNING, 2)
-    assert _say(play, run_id, attempt=1) is CallbackOutcome.STALE
-    assert _beat(play, run_id, attempt=1) is CallbackOutcome.STALE
+    assert _say(play, run_id, attempt=1) is Refusal.STALE
+    assert _beat(play, run_id, attempt=1) is Refusal.STALE
     assert _run(play, run_id) == run
-    assert _say(play, run_id, attempt=2) is CallbackOutcome.DONE
+    assert _say(play, run_id, attempt=2) is DONE
 
 
 def test_a_word_for_a_run_that_waits_for_none_is_refused() -> None:
@@ -157,15 +158,15 @@ def test_a_word_for_a_run_that_waits_for_none_is_refused() -> None:
     (job,) = play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
     (run,) = play.runs(job.key)
-    assert _say(play, run.id, attempt=1) is CallbackOutcome.NOT_EXPECTED
-    assert _beat(play, run.id, attempt=1) is CallbackOutcome.NOT_EXPECTED
-    assert _say(play, replace(run.id, fire_at=NOW + 1)) is CallbackOutcome.NOT_FOUND
+    assert _say(play, run.id, attempt=1) is Refusal.NOT_EXPECTED
+    assert _beat(play, run.id, attempt=1) is Refusal.NOT_EXPECTED
+    assert _say(play, replace(run.id, fire_at=NOW + 1)) is NOT_FOUND
 
 
 def test_a_target_that_is_heard_of_again_and_again_keeps_its_run_until_its_time_is_up() -> None:
     play, job, run_id = _handed_over()
     while play.clock.now() < NOW + TIMEOUT_SECONDS * SECOND_MS - 1:
-        assert _beat(play, run_id) is CallbackOutcome.DONE
+        assert _beat(play, run_id) is DONE
         play.clock.advance(min(50 * SECOND_MS, NOW + TIMEOUT_SECONDS * SECOND_MS - 1 - play.clock.now()))
         play.scan_all()
     assert _run(play, run_id).attempt == 1
@@ -202,7 +203,7 @@ def test_a_run_whose_target_is_not_heard_of_any_more_is_lost_and_tried_again() -
 def test_a_heartbeat_after_the_end_of_its_lease_is_refused_although_nobody_has_noticed_yet() -> None:
     play, _, run_id = _handed_over()
     play.clock.advance(HEARTBEAT_SECONDS * SECOND_MS)
-    assert _beat(play, run_id) is CallbackOutcome.EXPIRED
+    assert _beat(play, run_id) is Refusal.EXPIRED
 
 
 def test_a_target_that_sends_no_heartbeats_has_all_of_its_time() -> None:
@@ -210,8 +211,8 @@ def test_a_target_that_sends_no_heartbeats_has_all_of_its_time() -> None:
     assert _run(play, run_id).lease_until == NOW + TIMEOUT_SECONDS * SECOND_MS
     play.clock.advance(TIMEOUT_SECONDS * SECOND_MS - 1)
     play.scan_all()
-    assert _beat(play, run_id) is CallbackOutcome.DONE
-    assert _say(play, run_id) is CallbackOutcome.DONE
+    assert _beat(play, run_id) is DONE
+    assert _say(play, run_id) is DONE
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
@@ -228,10 +229,10 @@ def test_a_word_that_comes_before_the_202_is_seen_counts_and_the_202_changes_not
     play.scan_all()
     (run,) = play.runs(job.key)
     play.caller.statuses = [202]
-    heard: list[CallbackOutcome] = []
+    heard: list[str] = []
     play.caller.meanwhile = lambda: heard.append(_say(play, run.id))
     play.drain()
-    assert heard == [CallbackOutcome.DONE]
+    assert heard == [DONE]
     assert (_run(play, run.id).state, play.messages()) == (RunState.SUCCEEDED, [])
     assert play.job(job.key).status is JobStatus.COMPLETED
 
@@ -260,9 +261,9 @@ def test_a_cancel_is_told_by_the_heartbeat_and_ends_the_run_when_its_lease_is_ou
     play, job, run_id = _handed_over()
     (changed,) = cancel(play.context(), [(job.key, None)])
     assert changed.claimed == (run_id,)
-    (answered,) = heartbeat(play.context(), [(run_id, 1)])
-    assert answered.run is not None
-    assert answered.run.cancel_requested
+    ((_, run),) = heartbeat(play.context(), [(run_id, 1)])
+    assert run is not None
+    assert run.cancel_requested
     play.run_on(job.key)
     run = _run(play, run_id)
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.JOB_CANCELLED)
@@ -280,16 +281,16 @@ def test_a_target_that_was_asked_to_stop_says_itself_how_it_ended(case: str) -> 
     error, state = CANCELLED_WORDS[case]
     play, job, run_id = _handed_over()
     cancel(play.context(), [(job.key, None)])
-    assert _say(play, run_id, error=error) is CallbackOutcome.DONE
+    assert _say(play, run_id, error=error) is DONE
     assert _run(play, run_id).state is state
 
 
 def _a_heartbeat(play: Play, run_id: RunId) -> None:
-    assert _beat(play, run_id) is CallbackOutcome.DONE
+    assert _beat(play, run_id) is DONE
 
 
 def _a_success(play: Play, run_id: RunId) -> None:
-    assert _say(play, run_id) is CallbackOutcome.DONE
+    assert _say(play, run_id) is DONE
 
 
 MEANWHILE: dict[str, tuple[Callable[[Play, RunId], None], RunState]] = {

@@ -18,11 +18,12 @@ from timeball.engine.runs import dead_letters
 from timeball.engine.runs.dead_letters import (
     DeadFilter,
     DeadPage,
-    discard_matching,
-    discard_named,
+    Dealt,
+    Position,
+    discard,
     list_dead,
-    replay_matching,
-    replay_named,
+    read_dead,
+    replay,
 )
 from timeball.ports.rows import Swap
 
@@ -45,6 +46,13 @@ def _dead(count: int = 5, jobs: int = 2) -> tuple[Play, list[Job]]:
             assert play.store.runs.swap([Swap(run, after)], died_at)[0].done
     play.clock.advance(60 * SECOND_MS)
     return play, stored
+
+
+def _replay(
+    play: Play, limit: int, per_second: int, after: Position | None = None, start_at: int | None = None
+) -> Dealt:
+    page = list_dead(play.context(), ALL, limit, after, oldest_first=True)
+    return replay(play.context(), page, per_second, start_at)
 
 
 def _ids(page: DeadPage) -> list[str]:
@@ -98,8 +106,8 @@ def test_a_filter_that_finds_nothing_reads_no_more_than_a_page_may_and_says_wher
 
 def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed_no_more() -> None:
     play, _ = _dead()
-    dealt = replay_matching(play.context(), ALL, 100, 2, None, None)
-    assert (len(dealt.done), dealt.refused, dealt.next_after) == (10, (), None)
+    dealt = _replay(play, 100, 2)
+    assert (len(dealt.done), dealt.refused) == (10, ())
     assert dealt.next_start_at == play.clock.now() + 5_000
     assert list_dead(play.context(), ALL, 100).runs == ()
     begun_at = play.clock.now()
@@ -117,7 +125,7 @@ def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed
 
 def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
     play, jobs = _dead()
-    dealt = replay_matching(play.context(), ALL, 100, 1, None, None)
+    dealt = _replay(play, 100, 1)
     assert [run.budget_at for run in dealt.done] == [play.clock.now() + 1_000 * turn for turn in range(10)]
     assert {run.budget_from for run in dealt.done} == {1}
     assert play.job(jobs[0].key).live_from == NOW
@@ -125,20 +133,20 @@ def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
 
 def test_a_replay_page_by_page_goes_on_where_and_when_the_page_before_ended() -> None:
     play, _ = _dead()
-    first = replay_matching(play.context(), ALL, 4, 2, None, None)
-    second = replay_matching(play.context(), ALL, 100, 2, first.next_after, first.next_start_at)
+    page = list_dead(play.context(), ALL, 4, oldest_first=True)
+    first = replay(play.context(), page, 2)
+    second = _replay(play, 100, 2, page.next_after, first.next_start_at)
     turns = [run.not_before - play.clock.now() for run in (*first.done, *second.done)]
     assert turns == [500 * turn for turn in range(10)]
-    assert second.next_after is None
 
 
 def test_what_is_no_dead_letter_any_more_is_refused_and_nothing_happens_to_it() -> None:
     play, jobs = _dead()
     first, second, *_ = [run.id for run in play.runs(jobs[0].key)]
     unknown = RunId(jobs[0].key, NOW + 1, first.origin)
-    replay_named(play.context(), [first], 10)
+    replay(play.context(), read_dead(play.context(), [first]), 10)
     before = play.store.runs.read([first])
-    dealt = replay_named(play.context(), [first, second, unknown, second], 10)
+    dealt = replay(play.context(), read_dead(play.context(), [first, second, unknown, second]), 10)
     assert ([run.id for run in dealt.done], dealt.refused) == ([second], (first, unknown))
     assert play.store.runs.read([first]) == before
 
@@ -146,7 +154,7 @@ def test_what_is_no_dead_letter_any_more_is_refused_and_nothing_happens_to_it() 
 def test_a_dead_letter_of_a_cancelled_job_is_refused() -> None:
     play, jobs = _dead()
     cancel(play.context(), [(jobs[0].key, None)])
-    dealt = replay_matching(play.context(), ALL, 100, 100, None, None)
+    dealt = _replay(play, 100, 100)
     assert {run.id.job for run in dealt.done} == {jobs[1].key}
     assert {run.job for run in dealt.refused} == {jobs[0].key}
     assert len(list_dead(play.context(), ALL, 100).runs) == 5
@@ -155,15 +163,15 @@ def test_a_dead_letter_of_a_cancelled_job_is_refused() -> None:
 def test_a_discarded_dead_letter_is_listed_no_more_stays_in_its_ledger_and_may_yet_be_tried_by_hand() -> None:
     play, jobs = _dead()
     first = play.runs(jobs[0].key)[0].id
-    assert [run.id for run in discard_named(play.context(), [first]).done] == [first]
+    assert [run.id for run in discard(play.context(), read_dead(play.context(), [first])).done] == [first]
     assert first not in [run.id for run in list_dead(play.context(), ALL, 100).runs]
     (run,) = play.store.runs.read([first])
     assert run is not None
     assert (run.state, run.discarded_at, run.is_dead_letter) == (RunState.FAILED, play.clock.now(), False)
-    assert discard_named(play.context(), [first]).refused == (first,)
-    dealt = discard_matching(play.context(), replace(ALL, job=jobs[1].key), 3, None)
-    assert len(dealt.done) == 3
-    assert len(discard_matching(play.context(), ALL, 100, None).done) == 6
+    assert discard(play.context(), read_dead(play.context(), [first])).refused == (first,)
+    matching = list_dead(play.context(), replace(ALL, job=jobs[1].key), 3, oldest_first=True)
+    assert len(discard(play.context(), matching).done) == 3
+    assert len(discard(play.context(), list_dead(play.context(), ALL, 100)).done) == 6
     assert list_dead(play.context(), ALL, 100).runs == ()
 
 

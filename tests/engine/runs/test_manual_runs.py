@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.runs.outcomes import DONE, NOT_FOUND, outcome
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Guarantee, Job, JobStatus
@@ -16,8 +17,9 @@ from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.dead_letters import replay_named
-from timeball.engine.runs.manual import Manual, cancel_runs, retry_runs
+from timeball.engine.runs.dead_letters import read_dead, replay
+from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.runs.refusal import Refusal
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.rows import Swap
 
@@ -47,18 +49,18 @@ def _run(play: Play, run_id: RunId) -> Run:
     return run
 
 
-def _retry(play: Play, run_id: RunId) -> Manual:
-    return retry_runs(play.context(), [run_id])[0].outcome
+def _retry(play: Play, run_id: RunId) -> str:
+    return outcome(retry_runs(play.context(), [run_id])[0])
 
 
-def _cancel(play: Play, run_id: RunId) -> Manual:
-    return cancel_runs(play.context(), [run_id])[0].outcome
+def _cancel(play: Play, run_id: RunId) -> str:
+    return outcome(cancel_runs(play.context(), [run_id])[0])
 
 
 def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() -> None:
     play, job, run_id = _failed()
     play.caller.statuses = [500]
-    assert _retry(play, run_id) is Manual.DONE
+    assert _retry(play, run_id) is DONE
     play.run_on(job.key)
     run = _run(play, run_id)
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 4)
@@ -88,7 +90,7 @@ def test_a_run_that_waits_for_its_retry_is_tried_at_once() -> None:
     play.caller.statuses = [500]
     play.drain()
     assert _run(play, run_id).not_before == NOW + 5_000
-    assert _retry(play, run_id) is Manual.DONE
+    assert _retry(play, run_id) is DONE
     play.drain()
     assert [called_at for called_at, _ in play.caller.calls] == [NOW, NOW]
     assert _run(play, run_id).state is RunState.SUCCEEDED
@@ -97,7 +99,7 @@ def test_a_run_that_waits_for_its_retry_is_tried_at_once() -> None:
 
 def test_a_request_for_a_retry_that_comes_twice_makes_one() -> None:
     play, job, run_id = _failed()
-    assert [_retry(play, run_id), _retry(play, run_id)] == [Manual.DONE, Manual.DONE]
+    assert [_retry(play, run_id), _retry(play, run_id)] == [DONE, DONE]
     play.run_on(job.key)
     assert len(play.caller.calls) == 3
 
@@ -109,18 +111,18 @@ def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
     play.clock.advance(20 * 24 * 60 * MINUTE_MS)
     play.scan_all()
     assert play.messages() == []
-    assert _retry(play, run_id) is Manual.DONE
+    assert _retry(play, run_id) is DONE
     play.run_on(job.key)
     assert (_run(play, run_id).state, play.job(job.key).status) == (RunState.SUCCEEDED, JobStatus.COMPLETED)
 
 
 def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before() -> None:
     play, job, run_id = _failed()
-    replay_named(play.context(), [run_id], 10)
+    replay(play.context(), read_dead(play.context(), [run_id]), 10)
     renewed = _run(play, run_id)
     later = Swap(renewed, deferred(renewed, NOW + HOUR_MS, Reason.HOST_PACED, NOW))
     play.store.runs.swap([later], play.clock.now())
-    assert _retry(play, run_id) is Manual.DONE
+    assert _retry(play, run_id) is DONE
     assert (_run(play, run_id), play.messages()) == (later.written, [])
     play.run_on(job.key)
     assert [(called_at - NOW) // SECOND_MS for called_at, _ in play.caller.calls] == [0, 5, 3600]
@@ -129,11 +131,11 @@ def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before(
 def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
     play, job, run_id = _due()
     play.drain()
-    assert _retry(play, run_id) is Manual.WRONG_STATE
-    assert _retry(play, replace(run_id, fire_at=NOW + 1)) is Manual.NOT_FOUND
+    assert _retry(play, run_id) is Refusal.WRONG_STATE
+    assert _retry(play, replace(run_id, fire_at=NOW + 1)) is NOT_FOUND
     play, job, run_id = _failed(Every(3600, NOW))
     cancel(play.context(), [(job.key, None)])
-    assert _retry(play, run_id) is Manual.JOB_CANCELLED
+    assert _retry(play, run_id) is Refusal.JOB_CANCELLED
     assert _run(play, run_id).state is RunState.FAILED
 
 
@@ -141,8 +143,8 @@ def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     play.drain()
     before = play.job(job.key)
-    assert _retry(play, run_id) is Manual.WRONG_STATE
-    assert _retry(play, replace(run_id, fire_at=5)) is Manual.NOT_FOUND
+    assert _retry(play, run_id) is Refusal.WRONG_STATE
+    assert _retry(play, replace(run_id, fire_at=5)) is NOT_FOUND
     assert play.job(job.key) == before
 
 
@@ -154,7 +156,7 @@ def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_bec
     play.drain()
     play.clock.advance(30 * MINUTE_MS)
     pause(play.context(), [(job.key, None)])
-    assert _retry(play, run_id) is Manual.DONE
+    assert _retry(play, run_id) is DONE
     play.drain()
     assert _run(play, run_id).state is RunState.SUCCEEDED
 
@@ -162,7 +164,7 @@ def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_bec
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_run_that_waits_is_cancelled_and_never_called(times: int) -> None:
     play, job, run_id = _due()
-    assert [_cancel(play, run_id) for _ in range(times)] == [Manual.DONE] * times
+    assert [_cancel(play, run_id) for _ in range(times)] == [DONE] * times
     play.run_on(job.key)
     run = _run(play, run_id)
     assert (run.state, run.reason, run.due_at) == (RunState.CANCELLED, Reason.RUN_CANCELLED, None)
@@ -173,7 +175,7 @@ def test_a_run_that_waits_for_its_retry_is_cancelled() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     play.caller.statuses = [500]
     play.drain()
-    assert _cancel(play, run_id) is Manual.DONE
+    assert _cancel(play, run_id) is DONE
     play.run_on(job.key)
     assert (_run(play, run_id).state, len(play.caller.calls)) == (RunState.CANCELLED, 1)
     assert play.job(job.key).status is JobStatus.PENDING
@@ -193,7 +195,7 @@ def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelle
     play, job, run_id = _due()
     claim(play.context(), [run_id], "another")
     _cancel(play, run_id)
-    assert _retry(play, run_id) is Manual.WRONG_STATE
+    assert _retry(play, run_id) is Refusal.WRONG_STATE
     play.run_on(job.key)
     assert (_run(play, run_id).state, play.caller.calls) == (RunState.CANCELLED, [])
 
@@ -201,7 +203,7 @@ def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelle
 def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
     play, job, run_id = _due()
     claim(play.context(), [run_id], "another")
-    assert _cancel(play, run_id) is Manual.DONE
+    assert _cancel(play, run_id) is DONE
     play.run_on(job.key)
     run = _run(play, run_id)
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.RUN_CANCELLED)
@@ -212,14 +214,14 @@ def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
 def test_a_run_that_is_over_is_not_cancelled() -> None:
     play, _, run_id = _due()
     play.drain()
-    assert _cancel(play, run_id) is Manual.WRONG_STATE
-    assert _cancel(play, RunId(JobKey("acme", "other"), NOW, Origin.MANUAL)) is Manual.NOT_FOUND
+    assert _cancel(play, run_id) is Refusal.WRONG_STATE
+    assert _cancel(play, RunId(JobKey("acme", "other"), NOW, Origin.MANUAL)) is NOT_FOUND
 
 
 def test_a_cancelled_run_leaves_its_job_and_its_other_runs_alone() -> None:
     play, job, run_id = _due(Every(2, NOW))
     others = trigger(play.context(), [Trigger(job.key, request="one")])
-    assert _cancel(play, run_id) is Manual.DONE
+    assert _cancel(play, run_id) is DONE
     play.drain()
     assert run_id not in [call.run for _, call in play.caller.calls]
     assert others[0].run is not None

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from tests.simulation.faults.hands import Fault, given, hoped_for, inserted, instead, lost
 from timeball.domain.model.ids import Origin
@@ -10,8 +9,9 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.callback import awaits_report, extended
 from timeball.engine.context import Context
-from timeball.engine.runs.callback import Answered, CallbackOutcome, Report, report
-from timeball.engine.runs.dead_letters import DeadFilter, Dealt, replay_matching
+from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.dead_letters import DeadFilter, DeadPage, Dealt, replay
+from timeball.engine.runs.refusal import Answered
 from timeball.ports.rows import Swap
 
 _matches = DeadFilter.matches
@@ -29,12 +29,12 @@ def _cancels_a_run(swap: Swap[Run]) -> bool:
     return swap.after.reason is Reason.RUN_CANCELLED and swap.before.reason is not Reason.RUN_CANCELLED
 
 
-def _at_once(context: Context, asked: DeadFilter, limit: int, _: int, *place: Any) -> Dealt:
-    return replay_matching(context, asked, limit, 10**6, *place)
+def _at_once(context: Context, page: DeadPage, _: int, start_at: int | None = None) -> Dealt:
+    return replay(context, page, 10**6, start_at)
 
 
 def _throws_away(context: Context, reports: Sequence[Report]) -> list[Answered]:
-    return [Answered(CallbackOutcome.DONE, context.store.runs.read([one.run])[0]) for one in reports]
+    return [(None, context.store.runs.read([one.run])[0]) for one in reports]
 
 
 def _revives(run: Run, now: int) -> Run | None:
@@ -55,7 +55,7 @@ FAULTS = {
     "a cancel of a run is answered and not done": Fault(
         lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 4
     ),
-    "a replay has no pace": Fault(instead(replay_matching, _at_once), "what is replayed keeps its pace"),
+    "a replay has no pace": Fault(instead(replay, _at_once), "what is replayed keeps its pace"),
     "what died a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
         "what died is listed",

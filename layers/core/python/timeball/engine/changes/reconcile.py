@@ -159,7 +159,7 @@ def _align_within(context: Context, job: Job, window: Window, reach_at: int, now
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         swapped = change_runs(context, {job.key: job}, swaps, now)
-        _tell_and_send(context, job, [one.row for one in swapped if one.done and one.row is not None], now)
+        _tell_and_send(context, job, [one.row for one in swapped if one.done and one.row is not None])
         return swapped
 
     standing = compare_and_swap(swap, _live(context, job, window, reach_at), aligned, now)
@@ -214,14 +214,12 @@ def _let_go(context: Context, job: Job, run: Run, now: int) -> Run | None:
     return put_off(run, start_at, max(start_at, now), job.schedule_version)
 
 
-def _tell_and_send(context: Context, job: Job, rows: Sequence[Run], now: int) -> None:
+def _tell_and_send(context: Context, job: Job, rows: Sequence[Run]) -> None:
     """Tell what was skipped, and send what starts within the look-ahead."""
     for row in rows:
         if row.state is RunState.SKIPPED and row.reason is not None:
             skipped(context, job.key, row.reason, row.count, row.id.fire_at)
-    due = [row for row in rows if row.state is RunState.QUEUED and _is_due(row, now + context.rules.lookahead_ms)]
-    if due:
-        resend(context, due)
+    resend(context, [row for row in rows if row.state is RunState.QUEUED])
 
 
 def _hand_over(context: Context, job: Job) -> None:
@@ -231,10 +229,6 @@ def _hand_over(context: Context, job: Job) -> None:
     holder = context.store.runs.read([job.holder])[0]
     if holds_nothing(holder):
         release(context, [job.holder])
-
-
-def _is_due(run: Run, horizon_at: int) -> bool:
-    return run.due_at is not None and run.due_at <= horizon_at
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:

@@ -4,9 +4,8 @@ The attempt number is the fence: a report about an older attempt is refused. The
 for no message is left that would bring its effects about: only the scan drops the key, after it has seen to them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
@@ -21,20 +20,7 @@ from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_run
-
-
-class CallbackOutcome(StrEnum):
-    """What became of a target's report, or of its heartbeat.
-
-    It was taken (or had been, the first time it came); no such run; the attempt is not the one that is under way; its
-    lease is out; the run's job takes no report.
-    """
-
-    DONE = "done"
-    NOT_FOUND = "not_found"
-    STALE = "stale"
-    EXPIRED = "expired"
-    NOT_EXPECTED = "not_expected"
+from timeball.engine.runs.refusal import Answered, Refusal
 
 
 @dataclass(frozen=True)
@@ -56,14 +42,6 @@ class Report:
         return Outcome.SUCCEEDED if self.error is None else Outcome.FAILED
 
 
-@dataclass(frozen=True)
-class Answered:
-    """The outcome, and the run as it stands."""
-
-    outcome: CallbackOutcome
-    run: Run | None
-
-
 def report(context: Context, reports: Sequence[Report]) -> list[Answered]:
     """Finish each attempt as its target says. A report that was taken before is taken again, and changes nothing.
 
@@ -81,34 +59,38 @@ def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answ
 
 
 def _report(context: Context, report: Report) -> Answered:
-    def after(run: Run, job: Job, now: int) -> Run:
-        failed = Failed(report.may_retry and job.spec.retry.retries(Cause.REPORTED))
+    def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        if _was_taken(context, run, report):
+            return run  # its first answer was lost
+        waiting = _waiting(run, job, report.attempt)
+        if isinstance(waiting, Refusal):
+            return waiting
+        failed = Failed(report.may_retry and waiting.spec.retry.retries(Cause.REPORTED))
         verdict = Succeeded() if report.error is None else failed
-        return after_attempt(run, job, inline(_said(run, report, now)), verdict, now, Guarantor.SCAN)
+        attempt = reported_attempt(run, now, report.error, report.body)
+        return after_attempt(run, waiting, inline(attempt), verdict, now, Guarantor.SCAN)
 
-    answered = _change(context, report.run, report.attempt, after)
-    run = answered.run
-    unheeded = answered.outcome in (CallbackOutcome.STALE, CallbackOutcome.NOT_EXPECTED)
-    if run is not None and unheeded and _was_taken(context, run, report):
-        answered = Answered(CallbackOutcome.DONE, run)  # its first answer was lost
-    if run is not None and answered.outcome is CallbackOutcome.DONE:
-        _keep(context, run, report)
-    return answered
-
-
-def _keep(context: Context, run: Run, report: Report) -> None:
-    """Keep what the row does not, which only the target can repeat."""
-    if run.last is None:
-        return
-    now = context.clock.now()
-    told = _said(run, report, run.last.finished_at or now)
-    told = evolve(told, claimed_at=run.last.claimed_at, started_at=run.last.started_at)
-    if needs_a_row(told) and inline(told) == run.last:
-        keep_attempts(context, [(run.id, told)], now)
+    refusal, run = change_run(context, report.run, after)
+    if refusal is None and run is not None and run.last is not None:
+        told = _as_reported(run.last, report)
+        if needs_a_row(told) and inline(told) == run.last:  # what the row does not keep only the target can repeat
+            keep_attempts(context, [(run.id, told)], context.clock.now())
+    return refusal, run
 
 
-def _said(run: Run, report: Report, now: int) -> Attempt:
-    return reported_attempt(run, now, report.error, report.body)
+def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
+    def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        waiting = _waiting(run, job, attempt)
+        return waiting if isinstance(waiting, Refusal) else extended(run, now) or Refusal.EXPIRED
+
+    return change_run(context, run_id, after)
+
+
+def _waiting(run: Run, job: Job | None, attempt: int) -> Job | Refusal:
+    """Return the job of a run whose attempt is under way and may be reported on; or why it may not."""
+    if job is not None and not takes_report(run, job):
+        return Refusal.NOT_EXPECTED
+    return job if job is not None and awaits_report(run, attempt) else Refusal.STALE
 
 
 def _was_taken(context: Context, run: Run, report: Report) -> bool:
@@ -116,32 +98,13 @@ def _was_taken(context: Context, run: Run, report: Report) -> bool:
     last = run.last
     if last is None or not run.attempt == last.number == report.attempt:
         return False
-    said = _said(run, report, 0)
-    if _told(last) != _told(inline(said)) or (run.state is RunState.RETRYING and not report.may_retry):
+    told = _as_reported(last, report)
+    if inline(told) != last or (run.state is RunState.RETRYING and not report.may_retry):
         return False
     stored = [one for one in context.store.attempts.of_run(run.id) if one.number == last.number and inline(one) == last]
-    return not stored or _told(stored[0]) == _told(said)
+    return stored in ([], [told])
 
 
-def _told(attempt: Attempt) -> tuple[object, ...]:
-    return attempt.outcome, attempt.status, attempt.error, attempt.body
-
-
-def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
-    return _change(context, run_id, attempt, lambda run, _, now: extended(run, now))
-
-
-def _change(context: Context, run_id: RunId, attempt: int, change: Callable[[Run, Job, int], Run | None]) -> Answered:
-    """Write what a change makes of a run whose attempt is under way; None of it: its lease is out."""
-
-    def after(run: Run, job: Job | None, now: int) -> Run | CallbackOutcome:
-        if job is None:
-            return CallbackOutcome.NOT_FOUND
-        if not takes_report(run, job):
-            return CallbackOutcome.NOT_EXPECTED
-        if not awaits_report(run, attempt):
-            return CallbackOutcome.STALE
-        return change(run, job, now) or CallbackOutcome.EXPIRED
-
-    refusal, run = change_run(context, run_id, after)
-    return Answered(refusal or (CallbackOutcome.DONE if run else CallbackOutcome.NOT_FOUND), run)
+def _as_reported(last: Attempt, report: Report) -> Attempt:
+    """Return the attempt that a run's row keeps, with all that a report tells of it."""
+    return evolve(last, outcome=report.outcome, status=None, error=report.error, body=report.body)

@@ -4,7 +4,7 @@ The index names them; each row decides whether it is one still. A replay writes 
 and leaves the sending to the scan, so that a thousand runs start as slowly as was asked for, whoever crashes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
@@ -57,56 +57,32 @@ Position = tuple[int, RunId]
 
 @dataclass(frozen=True)
 class DeadPage:
-    """Runs, and where to go on, or None at the end. A page may be short where its filter passes over many."""
+    """Dead letters, and where a filter goes on, or None at the end; `named` are the runs that were asked for by name.
+
+    A page may be short where its filter passes over many.
+    """
 
     runs: tuple[Run, ...]
-    next_after: Position | None
+    next_after: Position | None = None
+    named: tuple[RunId, ...] = ()
 
 
 @dataclass(frozen=True)
 class Dealt:
     """What became of dead letters: those that were replayed or discarded, and those that were none (any more).
 
-    `next_after` is where a filter goes on, None at its end; `next_start_at` when the next one of a replay would start.
+    `next_start_at` is when the next one of a replay would start.
     """
 
     done: tuple[Run, ...]
-    refused: tuple[RunId, ...] = ()
-    next_after: Position | None = None
+    refused: tuple[RunId, ...]
     next_start_at: int | None = None
 
 
-def list_dead(context: Context, asked: DeadFilter, limit: int, after: Position | None = None) -> DeadPage:
-    """Return a page of dead letters, the newest first. Raises UnavailableError."""
-    return _page(context, asked, limit, after, oldest_first=False)
-
-
-def replay_named(context: Context, ids: Sequence[RunId], per_second: int) -> Dealt:
-    """Try dead letters again, so many a second, each with a fresh budget of retries. Raises UnavailableError."""
-    return _replay(context, _named(context, ids), ids, per_second, context.clock.now())
-
-
-def replay_matching(
-    context: Context, asked: DeadFilter, limit: int, per_second: int, after: Position | None, start_at: int | None
-) -> Dealt:
-    """Replay a page of the dead letters that match, the oldest first; the first starts at `start_at` (None: now)."""
-    page = _page(context, asked, limit, after, oldest_first=True)
-    first_at = max(start_at or 0, context.clock.now())
-    return evolve(_replay(context, page.runs, (), per_second, first_at), next_after=page.next_after)
-
-
-def discard_named(context: Context, ids: Sequence[RunId]) -> Dealt:
-    """Take dead letters off the list; their runs stay failed in the ledger. Raises UnavailableError."""
-    return _discard(context, _named(context, ids), ids)
-
-
-def discard_matching(context: Context, asked: DeadFilter, limit: int, after: Position | None) -> Dealt:
-    """Discard a page of the dead letters that match, the oldest first. Raises UnavailableError."""
-    page = _page(context, asked, limit, after, oldest_first=True)
-    return evolve(_discard(context, page.runs, ()), next_after=page.next_after)
-
-
-def _page(context: Context, asked: DeadFilter, limit: int, after: Position | None, *, oldest_first: bool) -> DeadPage:
+def list_dead(
+    context: Context, asked: DeadFilter, limit: int, after: Position | None = None, *, oldest_first: bool = False
+) -> DeadPage:
+    """Return a page of the dead letters that match, the newest first unless said otherwise. Raises UnavailableError."""
     found: list[Run] = []
     examined = 0
     position = after
@@ -121,37 +97,43 @@ def _page(context: Context, asked: DeadFilter, limit: int, after: Position | Non
                 found.append(row)
             position = where
         if len(named) < _READ_AT_ONCE:
-            return DeadPage(tuple(found), None)
+            return DeadPage(tuple(found))
         examined += len(named)
     return DeadPage(tuple(found), position)
 
 
-def _named(context: Context, ids: Sequence[RunId]) -> list[Run]:
-    distinct = list(dict.fromkeys(ids))
-    return [row for row in context.store.runs.read(distinct) if row is not None and row.is_dead_letter]
+def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:
+    """Return those of some runs that are dead letters. Raises UnavailableError."""
+    named = tuple(dict.fromkeys(ids))
+    rows = context.store.runs.read(named)
+    return DeadPage(tuple(row for row in rows if row is not None and row.is_dead_letter), named=named)
 
 
-def _replay(context: Context, runs: Sequence[Run], ids: Sequence[RunId], per_second: int, first_at: int) -> Dealt:
-    keys = list(dict.fromkeys(run.id.job for run in runs))
+def replay(context: Context, page: DeadPage, per_second: int, start_at: int | None = None) -> Dealt:
+    """Try dead letters again, so many a second, each with a fresh budget of retries. Raises UnavailableError.
+
+    The first starts at `start_at`, or now if that is past.
+    """
+    keys = list(dict.fromkeys(run.id.job for run in page.runs))
     jobs = dict(zip(keys, context.store.jobs.read(keys) if keys else [], strict=True))
-    able = [run for run in runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
+    able = [run for run in page.runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     note_reopened(context, [run.id for run in able])
-    turns = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
-    after = {run.id: reopened(run, refilled_at) for run, refilled_at in zip(able, turns, strict=False)}
-    return evolve(
-        _write(context, able, lambda run: after[run.id], ids or [run.id for run in runs]), next_start_at=turns[-1]
-    )
+    first_at = max(start_at or 0, context.clock.now())
+    *turns, next_start_at = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
+    swaps = [Swap(run, reopened(run, turn)) for run, turn in zip(able, turns, strict=True)]
+    return evolve(_write(context, page, swaps), next_start_at=next_start_at)
 
 
-def _discard(context: Context, runs: Sequence[Run], ids: Sequence[RunId]) -> Dealt:
+def discard(context: Context, page: DeadPage) -> Dealt:
+    """Take dead letters off the list; their runs stay failed in the ledger. Raises UnavailableError."""
     now = context.clock.now()
-    return _write(context, runs, lambda run: discarded(run, now), ids or [run.id for run in runs])
+    return _write(context, page, [Swap(run, discarded(run, now)) for run in page.runs])
 
 
-def _write(context: Context, runs: Sequence[Run], change: Callable[[Run], Run], asked: Sequence[RunId]) -> Dealt:
+def _write(context: Context, page: DeadPage, swaps: Sequence[Swap[Run]]) -> Dealt:
     """Write each change; one whose run has moved on meanwhile is refused: it is no dead letter any more."""
-    swaps = [Swap(run, change(run)) for run in runs]
     swapped = context.store.runs.swap(swaps, context.clock.now()) if swaps else []
     done = tuple(outcome.row for outcome in swapped if outcome.done and outcome.row is not None)
     names = {run.id for run in done}
-    return Dealt(done, tuple(run_id for run_id in dict.fromkeys(asked) if run_id not in names))
+    asked = page.named or [run.id for run in page.runs]
+    return Dealt(done, tuple(run_id for run_id in asked if run_id not in names))

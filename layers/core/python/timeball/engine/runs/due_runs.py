@@ -3,6 +3,7 @@
 A message is always sent before the row says that it was; the due key is dropped last.
 """
 
+import logging
 from collections.abc import Sequence
 
 from timeball.domain.model.run import Run, RunState
@@ -11,12 +12,23 @@ from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
+from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
+log = logging.getLogger(__name__)
+
+
+def resend_if_possible(context: Context, run: Run) -> None:
+    """Send a run that is due at once; the scan does it later if that fails, or if it waits for a later turn."""
+    try:
+        resend(context, [run])
+    except UnavailableError as unavailable:
+        log.warning("left to the scan: %s", unavailable)
+
 
 def resend(context: Context, runs: Sequence[Run]) -> int:
-    """Move each due run on; return how many were. The runs are as just read, each with its due key.
+    """Move on those runs that are due within the look-ahead, as they were just read; return how many were.
 
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
     its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
@@ -24,11 +36,13 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     """
     now = context.clock.now()
     margin_ms = context.rules.margin_ms
+    horizon_at = now + context.rules.lookahead_ms
+    runs = [run for run in runs if run.due_at is not None and run.due_at <= horizon_at]
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     reaped = reap(context, expired, now) if expired else 0
     runs = [run for run in runs if run not in expired]
     carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
-    dispatches = [Dispatch(run.id, run.priority, _claimable_at(run, now)) for run in carried]
+    dispatches = [Dispatch(run.id, run.priority, run.not_before) for run in carried]
     sent = send(context, dispatches, now) if dispatches else []
     swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
     swaps += [
@@ -47,10 +61,6 @@ def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:
     if run.state is RunState.RUNNING:
         return (run.lease_until or 0) + margin_ms <= now
     return run.state in (RunState.QUEUED, RunState.RETRYING)
-
-
-def _claimable_at(run: Run, now: int) -> int:
-    return now if run.state is RunState.RUNNING else run.not_before
 
 
 def _after_send(run: Run) -> Run:

@@ -3,7 +3,6 @@
 It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +12,8 @@ from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run, RunState
 from timeball.engine.context import Context
-from timeball.engine.runs.due_runs import resend
-from timeball.ports.errors import ContendedError, UnavailableError
-
-log = logging.getLogger(__name__)
+from timeball.engine.runs.due_runs import resend_if_possible
+from timeball.ports.errors import ContendedError
 
 _TRIES = 10
 _FIRST_SPREAD_MS = 8
@@ -80,7 +77,7 @@ def _trigger(context: Context, one: Trigger) -> Triggered:
         run = _manual_run(job, one, fire_at, now, digest)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
-            _send(context, run)
+            resend_if_possible(context, run)
             return Triggered(Triggering.STARTED, evolve(run, due_at=None))
         if one.request is not None and standing.request == one.request:
             is_same = standing.fingerprint == one.fingerprint
@@ -97,14 +94,6 @@ def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
     yield noted_at
     for tries in range(_TRIES):
         yield noted_at + 1 + int(fraction_of("trigger", name, tries) * (_FIRST_SPREAD_MS << tries))
-
-
-def _send(context: Context, run: Run) -> None:
-    """Send a run that is stored; the scan finds it if that fails, so it is no failure of the trigger."""
-    try:
-        resend(context, [run])
-    except UnavailableError as unavailable:
-        log.warning("triggered, and left to the scan: %s", unavailable)
 
 
 def _save_payload(context: Context, job: Job, one: Trigger, now: int) -> str | None:

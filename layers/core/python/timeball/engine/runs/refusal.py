@@ -1,0 +1,23 @@
+"""Why a change of a single run is refused: what a person asks of it, or its target reports."""
+
+from enum import StrEnum
+
+from timeball.domain.model.run import Run
+
+
+class Refusal(StrEnum):
+    """Why not.
+
+    Its state does not allow it; its job is cancelled, or gone. Of a report: the attempt is not the one that is under
+    way; its lease is out; the run's job takes no report.
+    """
+
+    WRONG_STATE = "wrong_state"
+    JOB_CANCELLED = "job_cancelled"
+    STALE = "stale"
+    EXPIRED = "expired"
+    NOT_EXPECTED = "not_expected"
+
+
+Answered = tuple[Refusal | None, Run | None]
+"""Why it was not done, or None: it was, or had been; and the run as it stands, None: there is no such run."""
