@@ -4,16 +4,17 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from tests.contract.backends import client, moto
-from tests.contract.rows import NOW
+from tests.contract.rows import NOW, run
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.ports.queue import MAX_WATCHED, Delivery, Dispatch, Inbox, Queue, Watch
+from timeball.domain.model.run import Run
+from timeball.ports.queue import MAX_WATCHED, Delivery, Inbox, Queue, Watch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -72,6 +73,10 @@ def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
     )
 
 
+def _message(run_id: RunId, priority: str, not_before: int) -> Run:
+    return replace(run(), id=run_id, priority=priority, not_before=not_before)
+
+
 def _run(step: int) -> RunId:
     return RunId(JobKey("acme", "job_1-a"), NOW + step, Origin.SCHEDULE)
 
@@ -84,8 +89,8 @@ def _receive_all(queues: Queues, priority: str) -> list[Delivery]:
 
 
 def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None:
-    dispatches = [Dispatch(_run(step), ("high", "normal")[step % 2], NOW) for step in range(23)]
-    assert queues.queue.send(dispatches, NOW) == [True] * 23
+    messages = [_message(_run(step), ("high", "normal")[step % 2], NOW) for step in range(23)]
+    assert queues.queue.send(messages, NOW) == [True] * 23
     for number, priority in enumerate(("high", "normal")):
         runs = [delivery.run for delivery in _receive_all(queues, priority)]
         assert sorted(runs) == [_run(step) for step in range(23) if step % 2 == number]
@@ -93,8 +98,8 @@ def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None
 
 
 def test_a_send_of_many_batches_over_all_priorities_answers_in_order_and_brings_each_once(queues: Queues) -> None:
-    dispatches = [Dispatch(_run(step), PRIORITIES[step % 3], NOW) for step in range(35)]
-    assert queues.queue.send(dispatches, NOW) == [True] * 35
+    messages = [_message(_run(step), PRIORITIES[step % 3], NOW) for step in range(35)]
+    assert queues.queue.send(messages, NOW) == [True] * 35
     for number, priority in enumerate(PRIORITIES):
         deliveries = _receive_all(queues, priority)
         assert sorted(delivery.run for delivery in deliveries) == [_run(step) for step in range(number, 35, 3)]
@@ -108,7 +113,7 @@ def test_a_send_of_many_batches_over_all_priorities_answers_in_order_and_brings_
 
 
 def test_a_delay_counts_from_the_moment_of_sending_and_not_from_an_older_now(queues: Queues) -> None:
-    queues.queue.send([Dispatch(_run(0), "normal", NOW)], NOW - 60_000)
+    queues.queue.send([_message(_run(0), "normal", NOW)], NOW - 60_000)
     assert [delivery.run for delivery in _receive_all(queues, "normal")] == [_run(0)]
 
 
@@ -116,12 +121,12 @@ def test_a_message_of_less_than_a_lead_and_a_second_ahead_comes_at_once_and_a_la
     queues: Queues,
 ) -> None:
     ahead = {0: 0, 1: LEAD_MS + 999, 2: LEAD_MS + 1_000, 3: -5_000}
-    queues.queue.send([Dispatch(_run(step), "normal", NOW + ms) for step, ms in ahead.items()], NOW)
+    queues.queue.send([_message(_run(step), "normal", NOW + ms) for step, ms in ahead.items()], NOW)
     assert sorted(delivery.run for delivery in _receive_all(queues, "normal")) == [_run(0), _run(1), _run(3)]
 
 
 def test_a_message_hints_at_the_instant_from_which_its_run_may_be_called(queues: Queues) -> None:
-    queues.queue.send([Dispatch(_run(0), "normal", NOW + 2_345)], NOW)
+    queues.queue.send([_message(_run(0), "normal", NOW + 2_345)], NOW)
     assert [delivery.not_before for delivery in _receive_all(queues, "normal")] == [NOW + 2_345]
 
 
@@ -133,11 +138,11 @@ def test_a_message_without_a_hint_that_can_be_read_still_names_its_run(hint: str
 
 
 def test_a_message_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
-    assert queues.queue.send([Dispatch(_run(0), "normal", NOW + 10**8)], NOW) == [True]
+    assert queues.queue.send([_message(_run(0), "normal", NOW + 10**8)], NOW) == [True]
 
 
 def test_a_hidden_message_stays_away_and_one_given_back_comes_again(queues: Queues) -> None:
-    queues.queue.send([Dispatch(_run(step), "normal", NOW) for step in range(12)], NOW)
+    queues.queue.send([_message(_run(step), "normal", NOW) for step in range(12)], NOW)
     deliveries = sorted(_receive_all(queues, "normal"), key=lambda delivery: delivery.run)
     assert len(deliveries) == 12
     inbox = queues.inbox("normal")
@@ -153,7 +158,7 @@ def test_a_hidden_message_stays_away_and_one_given_back_comes_again(queues: Queu
 
 
 def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
-    queues.queue.send([Dispatch(_run(0), "normal", NOW)], NOW)
+    queues.queue.send([_message(_run(0), "normal", NOW)], NOW)
     (delivery,) = _receive_all(queues, "normal")
     inbox = queues.inbox("normal")
     inbox.delete([delivery])
@@ -166,7 +171,7 @@ def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
 @pytest.mark.parametrize("origin", Origin)
 def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, origin: Origin) -> None:
     run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin, "9" * 26 if origin is Origin.BACKFILL else "")
-    queues.queue.send([Dispatch(run, "high", 0)], NOW)
+    queues.queue.send([_message(run, "high", 0)], NOW)
     assert [delivery.run for delivery in _receive_all(queues, "high")] == [run]
 
 
@@ -195,8 +200,8 @@ def test_a_watch_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queu
 
 
 def test_the_backlog_of_a_priority_is_what_waits_to_be_received(queues: Queues) -> None:
-    queues.queue.send([Dispatch(_run(step), "normal", NOW) for step in range(12)], NOW)
-    queues.queue.send([Dispatch(_run(step), "normal", NOW + 60_000) for step in range(3)], NOW)
+    queues.queue.send([_message(_run(step), "normal", NOW) for step in range(12)], NOW)
+    queues.queue.send([_message(_run(step), "normal", NOW + 60_000) for step in range(3)], NOW)
     assert [queues.queue.backlog(priority) for priority in PRIORITIES] == [0, 12, 0]
     assert len(queues.receive("normal")) == 10
     assert queues.queue.backlog("normal") == 2

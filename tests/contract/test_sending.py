@@ -3,15 +3,17 @@
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import ReadTimeoutError
 
-from tests.contract.rows import NOW
+from tests.contract.rows import NOW, run
 from tests.contract.waits import Waits
 from timeball.aws.sqs import SqsInbox, SqsQueue
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.ports.queue import Delivery, Dispatch
+from timeball.domain.model.run import Run
+from timeball.ports.queue import Delivery
 from timeball.testing.virtual_clock import VirtualClock
 
 URLS = {"high": "high", "normal": "normal", "low": "low"}
@@ -52,6 +54,10 @@ def _queue(clock: VirtualClock, sqs: Any, threads: ThreadPoolExecutor) -> SqsQue
     return SqsQueue(sqs, URLS, WATCH_URL, clock, threads, Waits().asker())
 
 
+def _message(run_id: RunId, priority: str, not_before: int) -> Run:
+    return replace(run(), id=run_id, priority=priority, not_before=not_before)
+
+
 def _run(number: int) -> RunId:
     return RunId(JobKey("acme", f"job-{number}"), NOW + 5_000, Origin.SCHEDULE)
 
@@ -60,8 +66,8 @@ def test_a_delay_is_counted_from_when_its_batch_leaves() -> None:
     clock = VirtualClock(NOW)
     sqs = Sqs(clock)
     with ThreadPoolExecutor(1) as threads:
-        dispatches = [Dispatch(_run(number), "normal", NOW + 5_000) for number in range(1_000)]
-        assert _queue(clock, sqs, threads).send(dispatches, NOW) == [True] * 1_000
+        messages = [_message(_run(number), "normal", NOW + 5_000) for number in range(1_000)]
+        assert _queue(clock, sqs, threads).send(messages, NOW) == [True] * 1_000
     assert clock.now() == NOW + 1_500  # of which an old reading would have made each message that much later
     assert NOW + 4_000 < min(sqs.visible_at) <= max(sqs.visible_at) <= NOW + 5_000
 
@@ -71,8 +77,8 @@ def test_batches_are_sent_side_by_side() -> None:
     sqs = Sqs(clock)
     sqs.side_by_side = threading.Barrier(4)  # none of them goes on before all four are under way
     with ThreadPoolExecutor(4) as threads:
-        dispatches = [Dispatch(_run(number), "normal", NOW) for number in range(40)]
-        assert _queue(clock, sqs, threads).send(dispatches, NOW) == [True] * 40
+        messages = [_message(_run(number), "normal", NOW) for number in range(40)]
+        assert _queue(clock, sqs, threads).send(messages, NOW) == [True] * 40
         inbox = SqsInbox(sqs, "normal", threads)  # type: ignore[arg-type]
         inbox.delete([Delivery(_run(number), f"receipt-{number}") for number in range(31)])
     assert sorted(sqs.handled) == [1, 10, 10, 10]
@@ -83,6 +89,6 @@ def test_what_was_not_taken_is_told_in_its_place() -> None:
     sqs = Sqs(clock)
     sqs.mute, sqs.refused = {"low"}, {"0", "33"}
     with ThreadPoolExecutor(4) as threads:
-        dispatches = [Dispatch(_run(number), ("high", "normal", "low")[number % 3], NOW) for number in range(35)]
-        sent = _queue(clock, sqs, threads).send(dispatches, NOW)
+        messages = [_message(_run(number), ("high", "normal", "low")[number % 3], NOW) for number in range(35)]
+        sent = _queue(clock, sqs, threads).send(messages, NOW)
     assert [number for number, was_sent in enumerate(sent) if not was_sent] == sorted({0, 33, *range(2, 35, 3)})

@@ -47,8 +47,8 @@ class _SlowPort:
             self._slow.requests[self._called + name] += requests
             self._clock.advance(requests * REQUEST_MS)
             if name == "send":
-                for dispatch in items:
-                    self._slow.sent_at.setdefault(dispatch.run, self._clock.now())
+                for run in items:
+                    self._slow.sent_at.setdefault(run.id, self._clock.now())
             return method(*args, **kwargs)
 
         return call

@@ -19,7 +19,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned
-from timeball.ports.queue import Delivery, Dispatch
+from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
 from timeball.testing.memory_kept import MemoryDueIndex
@@ -140,13 +140,13 @@ class UnrulyQueue(MemoryQueue):
         self.deletions: list[Deletion] = []
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+    def send(self, runs: Sequence[Run], now: int) -> list[bool]:
         """Send each, some twice."""
         if self.unruly and self.uncarried:
-            self._uncarried |= {one.run for one in dispatches if self._random.random() < self.uncarried}
-        doubled = [one for one in dispatches if self.unruly and self._random.random() < 0.1]
+            self._uncarried |= {one.id for one in runs if self._random.random() < self.uncarried}
+        doubled = [one for one in runs if self.unruly and self._random.random() < 0.1]
         super().send(doubled, now)
-        sent = super().send(dispatches, now)
+        sent = super().send(runs, now)
         self._wake(self._clock.now())
         return sent
 

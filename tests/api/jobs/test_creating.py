@@ -196,7 +196,7 @@ def test_null_counts_as_not_given_but_as_a_payload(api: Api) -> None:
 def test_what_is_due_now_is_in_the_queue_before_the_answer(api: Api) -> None:
     body = api.create(priority="high")
     (sent,) = api.queue.sent
-    assert (sent.run.job.job_id, sent.priority) == (body["jobId"], "high")
+    assert (sent.id.job.job_id, sent.priority) == (body["jobId"], "high")
 
 
 def test_what_is_due_later_than_the_look_ahead_is_left_to_the_scan(api: Api) -> None:

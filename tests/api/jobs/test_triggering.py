@@ -50,7 +50,7 @@ def test_a_run_by_hand_is_due_now_and_moves_no_schedule(api: Api) -> None:
     }
     assert {name: answer.body[name] for name in expected} == expected
     assert api.store.jobs == before
-    assert [str(sent.run) for sent in api.queue.sent] == [answer.body["runId"]]
+    assert [str(sent.id) for sent in api.queue.sent] == [answer.body["runId"]]
     read = api.call("GET", answer.headers["Location"]).body
     assert {name: read[name] for name in answer.body} == answer.body
 

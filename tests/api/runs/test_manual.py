@@ -72,7 +72,7 @@ class TestRetry:
             "finishedAt": None,
         }
         assert {name: answer.body[name] for name in expected} == expected
-        assert [str(sent.run) for sent in api.queue.sent] == [str(run.id)]
+        assert [str(sent.id) for sent in api.queue.sent] == [str(run.id)]
         read = api.call("GET", f"/v1/runs/{run.id}").body
         assert [attempt["number"] for attempt in read["attempts"]] == [1]
         assert row(api, str(run.id)).attempts_spent == 0
@@ -124,7 +124,7 @@ class TestRetry:
         api.queue.sent.clear()
         first, again = do(api, run, "retry"), do(api, run, "retry")
         assert (first.status, again.body) == (200, first.body)
-        assert [one.run for one in api.queue.sent] == [run.id, run.id]  # of which one will be claimed
+        assert [one.id for one in api.queue.sent] == [run.id, run.id]  # of which one will be claimed
 
     @pytest.mark.parametrize("state", [RunState.FAILED, RunState.RETRYING])
     def test_a_run_of_a_cancelled_job_is_not_tried_again(self, api: Api, state: RunState) -> None:

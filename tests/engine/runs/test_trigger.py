@@ -137,8 +137,8 @@ def test_a_run_whose_message_could_not_be_sent_is_sent_by_the_scan(service: Serv
     play = service.play
     begin(service, Every(3600, at(3600)))
     send, failing = play.queue.send, [True]
-    play.queue.send = lambda dispatches, now: (  # type: ignore[method-assign]
-        [False] * len(dispatches) if failing.pop() else send(dispatches, now)
+    play.queue.send = lambda runs, now: (  # type: ignore[method-assign]
+        [False] * len(runs) if failing.pop() else send(runs, now)
     )
     failing.append(True)
     by_hand(service, request="r")

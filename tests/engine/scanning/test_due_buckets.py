@@ -170,10 +170,10 @@ def test_what_stands_between_the_pages_of_a_full_bucket_is_reached_as_those_are_
     play = Play()
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + number)) for number in range(4 * PAGE))
     assert play.scan().sent == 2 * PAGE
-    sent = {dispatch.run.job for dispatch in play.queue.sent}
+    sent = {run.id.job for run in play.queue.sent}
     assert sent == {job.key for job in (*jobs[:PAGE], *jobs[-PAGE:])}
     play.scan_all()
-    assert {dispatch.run.job for dispatch in play.queue.sent} == {job.key for job in jobs}
+    assert {run.id.job for run in play.queue.sent} == {job.key for job in jobs}
 
 
 class Odd(Memory):

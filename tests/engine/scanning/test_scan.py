@@ -100,7 +100,7 @@ def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> N
     play.store_jobs(spec(f"job-{number}", At(NOW)) for number in range(PAGE + 10))
     assert play.scan().backlog
     play.scan_all()
-    assert len({dispatch.run for dispatch in play.queue.sent}) == PAGE + 10
+    assert len({run.id for run in play.queue.sent}) == PAGE + 10
 
 
 def test_a_schedule_of_three_runs_has_three_and_then_its_job_is_completed() -> None:

@@ -13,7 +13,6 @@ from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.domain.time.schedule import At, Every
-from timeball.ports.queue import Dispatch
 
 MANY = 10_000
 
@@ -54,9 +53,9 @@ def test_what_another_tenant_has_due_is_in_the_first_chunk(kind: str, monkeypatc
     STORED[kind](play, "other", 1, NOW + 2_000)
     send = play.queue.send
 
-    def noting(dispatches: list[Dispatch], now: int) -> list[bool]:
-        sent.append([dispatch.run.job.tenant for dispatch in dispatches])
-        return send(dispatches, now)
+    def noting(runs: list[Run], now: int) -> list[bool]:
+        sent.append([run.id.job.tenant for run in runs])
+        return send(runs, now)
 
     monkeypatch.setattr(play.queue, "send", noting)
     assert play.scan().backlog

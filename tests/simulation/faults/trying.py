@@ -15,7 +15,7 @@ from timeball.domain.model.transitions import claimed
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.policy.outcome import after_attempt, lost_attempt
-from timeball.domain.policy.retry import RetryDecision, decide_retry, exhausted
+from timeball.domain.policy.retry import decide_retry, exhausted
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
@@ -74,7 +74,7 @@ def _what_was_taken_over_is_done(call: Call, *args: Any) -> Answer:
     return replace(answer, verdict=Succeeded()) if isinstance(answer.verdict, Accepted) else answer
 
 
-def _whatever_was_refused(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> RetryDecision:
+def _whatever_was_refused(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
     return decide_retry(policy, run, replace(failed, may_retry=True), now)
 
 

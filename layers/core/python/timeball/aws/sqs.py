@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Delivery, Dispatch, Watch
+from timeball.ports.queue import Delivery, Watch
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
@@ -71,8 +72,8 @@ def _watch_body(watch: Watch) -> str:
     return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
 
 
-def _body(dispatch: Dispatch) -> str:
-    named = {"tenant": dispatch.run.job.tenant, "run": str(dispatch.run), "not_before": dispatch.not_before}
+def _body(run: Run) -> str:
+    named = {"tenant": run.id.job.tenant, "run": str(run.id), "not_before": run.not_before}
     return json.dumps(named, separators=(",", ":"))
 
 
@@ -104,10 +105,10 @@ class SqsQueue:
         self._client, self._urls, self._watch_url = client, urls, watch_url
         self._clock, self._threads, self._asker, self._lead_ms = clock, threads, asker, lead_ms
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
+    def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
         return self._send(
-            [_Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms) for one in dispatches]
+            [_Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms) for one in runs]
         )
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:

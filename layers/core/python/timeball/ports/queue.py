@@ -5,16 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.model.ids import RunId
-
-
-@dataclass(frozen=True)
-class Dispatch:
-    """A run to be carried to an executor: its queue's priority, and the instant from which it may be called."""
-
-    run: RunId
-    priority: str
-    not_before: int
-
+from timeball.domain.model.run import Run
 
 MAX_WATCHED = 100
 """How many runs one watch may be over."""
@@ -32,8 +23,11 @@ class Watch:
 class Queue(Protocol):
     """What carries runs to executors, and watches to whoever looks again: at least once, in any order."""
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
-        """Send each, delayed by the whole seconds until a lead before `not_before`. False: unknown, send it again."""
+    def send(self, runs: Sequence[Run], now: int) -> list[bool]:
+        """Send a message of each run to the queue of its priority. False: unknown, send it again.
+
+        It is delayed by the whole seconds until a lead before the run's `not_before`.
+        """
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""

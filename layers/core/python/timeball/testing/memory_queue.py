@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import Delivery, Dispatch, Watch
+from timeball.ports.queue import Delivery, Watch
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -31,20 +32,20 @@ class MemoryQueue:
         self._messages: dict[str, list[_Message]] = {}
         self.received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
-        self.sent: list[Dispatch] = []
+        self.sent: list[Run] = []
         self.watches: list[Watch] = []
 
-    def send(self, dispatches: Sequence[Dispatch], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
+    def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, to be seen after the whole seconds until its lead, or after as many as a queue can wait."""
         sent_at = self._now()
-        for dispatch in dispatches:
-            ahead_ms = dispatch.not_before - self._lead_ms - sent_at
+        for run in runs:
+            ahead_ms = run.not_before - self._lead_ms - sent_at
             seconds = min(max(0, ahead_ms // SECOND_MS), LONGEST_DELAY_SECONDS)
-            self._messages.setdefault(dispatch.priority, []).append(
-                _Message(dispatch.run, dispatch.not_before, sent_at + seconds * SECOND_MS)
+            self._messages.setdefault(run.priority, []).append(
+                _Message(run.id, run.not_before, sent_at + seconds * SECOND_MS)
             )
-            self.sent.append(dispatch)
-        return [True] * len(dispatches)
+            self.sent.append(run)
+        return [True] * len(runs)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Keep each watch until its instant."""

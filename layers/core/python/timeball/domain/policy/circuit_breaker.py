@@ -68,8 +68,6 @@ class Admission:
 
 CALL = Admission()
 
-_MOST_DOUBLINGS = 20
-
 
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
     """Decide whether a run that is about to be claimed may call its host, at its instant or now if that is past.
@@ -98,8 +96,7 @@ def _deferred(host: Host, run: Run, at: int, rules: HostRules) -> Admission:
 
 def open_ms_of(host: Host, rules: HostRules) -> int:
     """Return how long the circuit stays open that has opened so often in a row."""
-    doublings = min(max(host.openings - 1, 0), _MOST_DOUBLINGS)
-    return min(rules.open_ms << doublings, rules.longest_open_ms)
+    return min(rules.open_ms << max(host.openings - 1, 0), rules.longest_open_ms)
 
 
 def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules) -> Host:

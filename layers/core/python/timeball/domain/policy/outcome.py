@@ -7,7 +7,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, retrying
 from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.policy.retry import RetryDecision, decide_retry
+from timeball.domain.policy.retry import decide_retry
 
 
 def after_attempt(
@@ -19,15 +19,15 @@ def after_attempt(
     if run.cancel_requested:
         return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
     decision = _decide(run, job, attempt, verdict, now)
-    if decision.retry_at is None:
-        return ended(run, RunState.FAILED, now, guarantor, decision.reason, attempt)
-    return retrying(run, decision.retry_at, attempt)
+    if isinstance(decision, Reason):
+        return ended(run, RunState.FAILED, now, guarantor, decision, attempt)
+    return retrying(run, decision, attempt)
 
 
-def _decide(run: Run, job: Job, attempt: Attempt, failed: Failed, now: int) -> RetryDecision:
+def _decide(run: Run, job: Job, attempt: Attempt, failed: Failed, now: int) -> int | Reason:
     left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
     if left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
-        return RetryDecision(None, Reason.AT_MOST_ONCE)
+        return Reason.AT_MOST_ONCE
     return decide_retry(job.spec.retry, run, failed, now)
 
 

@@ -3,8 +3,6 @@
 Exponential backoff with full jitter; the jitter is a hash of run and attempt, so that a replay decides the same.
 """
 
-from dataclasses import dataclass
-
 from timeball.domain.model.ids import fraction_of
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.reason import Reason
@@ -13,29 +11,20 @@ from timeball.domain.model.verdict import Failed
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
 
 
-@dataclass(frozen=True)
-class RetryDecision:
-    """When to try again (`retry_at`, ms), or None for never, and why not."""
-
-    retry_at: int | None
-    reason: Reason | None = None
-
-
-def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> RetryDecision:
-    """Decide what follows the failed attempt of a running run, at `now` (ms).
+def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
+    """Return when to try again (ms) after an attempt of a running run that failed at `now`; or why not.
 
     What a target asks for lengthens a wait, up to `max_seconds`, and never shortens it.
     """
     if not failed.may_retry:
-        return RetryDecision(None, Reason.NOT_RETRIABLE)
+        return Reason.NOT_RETRIABLE
     wait = float(policy.backoff_ms(max(run.attempts_spent, 1)))
     if policy.jitter is Jitter.FULL:
         wait *= fraction_of("retry", run.id.job.tenant, run.id, run.attempt)
     if failed.retry_after_seconds is not None:
         wait = max(wait, min(failed.retry_after_seconds, float(policy.max_seconds)) * SECOND_MS)
     retry_at = now + int(wait)
-    reason = exhausted(policy, run, retry_at)
-    return RetryDecision(retry_at) if reason is None else RetryDecision(None, reason)
+    return exhausted(policy, run, retry_at) or retry_at
 
 
 def exhausted(policy: RetryPolicy, run: Run, next_at: int) -> Reason | None:

@@ -34,7 +34,6 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
@@ -150,8 +149,7 @@ def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run
             skipped(context, row.id.job, row.reason, 1, row.id.fire_at)
     standing = [found or row for row, found in zip(rows, inserted, strict=True)]
     queued = [row for row in standing if row.state is RunState.QUEUED]
-    dispatches = [Dispatch(row.id, row.priority, row.not_before) for row in queued]
-    sent = send(context, dispatches, now) if dispatches else []
+    sent = send(context, queued, now) if queued else []
     unsent = {row.id for row, is_sent in zip(queued, sent, strict=True) if not is_sent}
     return {row.id: row for row in standing if row.id not in unsent}
 

@@ -46,15 +46,13 @@ def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]],
     Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), and those of
     callback runs: their rows are written after the run's, and a crash may have come between.
     """
-    keep_attempts(
-        context, [(run.id, run.last) for run, job in runs if run.last is not None and _may_have_no_row(run, job)], now
-    )
+    kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(last, job)]
+    keep_attempts(context, kept, now)
 
 
-def _may_have_no_row(run: Run, job: Job | None) -> bool:
-    if run.last is None or run.last.outcome is Outcome.LOST:
-        return run.last is not None
-    return job is not None and job.spec.completion is Completion.CALLBACK and run.last.outcome is not Outcome.SUCCEEDED
+def _may_have_no_row(last: Attempt, job: Job | None) -> bool:
+    is_reported = job is not None and job.spec.completion is Completion.CALLBACK
+    return last.outcome is Outcome.LOST or (is_reported and last.outcome is not Outcome.SUCCEEDED)
 
 
 def _cut(text: str | None) -> str | None:

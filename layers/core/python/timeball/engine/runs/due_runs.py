@@ -13,7 +13,6 @@ from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
@@ -42,8 +41,7 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     reaped = reap(context, expired, now) if expired else 0
     runs = [run for run in runs if run not in expired]
     carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
-    dispatches = [Dispatch(run.id, run.priority, run.not_before) for run in carried]
-    sent = send(context, dispatches, now) if dispatches else []
+    sent = send(context, carried, now) if carried else []
     swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
     swaps += [
         Swap(run, due_again(run, (run.lease_until or now) + margin_ms))

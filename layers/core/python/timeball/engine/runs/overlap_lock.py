@@ -21,7 +21,6 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
@@ -160,7 +159,7 @@ def _released(context: Context, job: Job, run: RunId, rows: Mapping[RunId, Run |
     if parked is None:
         # One that a pause took back keeps the lock for when it is let go, and keeps nobody from it until then.
         return locked(job, job.parked if _is_withdrawn(_row(rows, job.parked)) else None, None)
-    if not send(context, [Dispatch(parked.id, parked.priority, parked.not_before)], now)[0]:
+    if not send(context, [parked], now)[0]:
         raise UnavailableError("the message of the run next in line is not sent yet")
     return locked(job, parked.id, run if before is not None and not before.is_terminal else None)
 

@@ -58,8 +58,6 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
         case RunState.QUEUED:
             backoff_ms = context.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
-        case RunState.RETRYING:
-            return due_again(run, max(run.not_before, now))
         case _:
             return None
 

@@ -5,20 +5,21 @@ Invariant: no message of a run is sent that is not watched (watch.py); so losing
 
 from collections.abc import Iterator, Sequence
 
+from timeball.domain.model.run import Run
 from timeball.domain.policy.watch import FIRST_LOOK_MS
 from timeball.engine.context import Context
-from timeball.ports.queue import MAX_WATCHED, Dispatch, Watch
+from timeball.ports.queue import MAX_WATCHED, Watch
 
 
-def send(context: Context, dispatches: Sequence[Dispatch], now: int) -> list[bool]:
+def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
     """Send each run's message, delayed until its instant. False: unknown, send it again."""
-    watched = context.queue.watch(list(_watches(dispatches, now)))
-    sent = context.queue.send(dispatches, now)
+    watched = context.queue.watch(list(_watches(runs, now)))
+    sent = context.queue.send(runs, now)
     return [done and watched[position // MAX_WATCHED] for position, done in enumerate(sent)]
 
 
-def _watches(dispatches: Sequence[Dispatch], now: int) -> Iterator[Watch]:
-    for start in range(0, len(dispatches), MAX_WATCHED):
-        together = dispatches[start : start + MAX_WATCHED]
-        last_at = max(now, *(dispatch.not_before for dispatch in together))
-        yield Watch(tuple(dispatch.run for dispatch in together), last_at + FIRST_LOOK_MS)
+def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
+    for start in range(0, len(runs), MAX_WATCHED):
+        together = runs[start : start + MAX_WATCHED]
+        last_at = max(now, *(run.not_before for run in together))
+        yield Watch(tuple(run.id for run in together), last_at + FIRST_LOOK_MS)

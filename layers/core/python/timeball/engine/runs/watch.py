@@ -18,7 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import on_run_end
-from timeball.ports.queue import Dispatch, Watch
+from timeball.ports.queue import Watch
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
     sending = [run for run in lost if run.priority not in behind]
     if sending:
         log.warning("%d runs are sent again: nobody came for them", len(sending))
-        context.queue.send([Dispatch(run.id, run.priority, max(run.not_before, now)) for run in sending], now)
+        context.queue.send(sending, now)
 
 
 def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:

@@ -21,7 +21,6 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import conclude, on_run_end
 from timeball.engine.runs.send import send
-from timeball.ports.queue import Dispatch
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
@@ -155,11 +154,11 @@ def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) ->
 def _send(context: Context, writings: Sequence[_Writing], now: int) -> None:
     """Send the run of each row that waits without a due key, also one that stood there already: the claim decides."""
     sending = [
-        (writing, Dispatch(row.id, row.priority, row.not_before))
+        (writing, row)
         for writing in writings
         if (row := writing.row) is not None and row.state is RunState.QUEUED and row.due_at is None
     ]
-    sent = send(context, [dispatch for _, dispatch in sending], now) if sending else []
+    sent = send(context, [row for _, row in sending], now) if sending else []
     for (writing, _), is_sent in zip(sending, sent, strict=True):
         writing.is_sent = is_sent
         if not is_sent:
