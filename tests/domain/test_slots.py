@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus, admitted, new_backfill, waiting
+from timeball.domain.backfills.backfill import Backfill, BackfillStatus, new_backfill, waiting
 from timeball.domain.backfills.slots import MAX_LINE, Slots, allot
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey
@@ -69,9 +69,3 @@ def test_who_waits_looks_again_within_some_seconds_each_at_its_own_time() -> Non
     assert 20 * SECOND_MS < looks[0] < 25 * SECOND_MS
     assert 35 * SECOND_MS < looks[-1] < 40 * SECOND_MS
     assert len(set(looks)) == 26
-
-
-def test_who_holds_a_slot_begins_now_and_who_runs_keeps_its_turn() -> None:
-    late, runs = waiting(_backfill("A"), NOW), _backfill("a")
-    assert (admitted(late, NOW + 7).status, admitted(late, NOW + 7).due_at) == (BackfillStatus.RUNNING, NOW + 7)
-    assert admitted(runs, NOW + 7) == runs

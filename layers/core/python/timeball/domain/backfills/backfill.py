@@ -178,12 +178,6 @@ def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
     )
 
 
-def admitted(backfill: Backfill, now: int) -> Backfill:
-    """Return a backfill that holds a slot as one whose first turn is now; one that runs stays as it is."""
-    waits = backfill.status is BackfillStatus.WAITING
-    return evolve(backfill, status=BackfillStatus.RUNNING, due_at=now) if waits else backfill
-
-
 def waiting(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill without a slot, to look again later. The looks of many are spread out."""
     spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2

@@ -101,13 +101,12 @@ def open_ms_of(host: Host, rules: HostRules) -> int:
 
 def after_answers(host: Host, failed: Sequence[bool], now: int, rules: HostRules) -> Host:
     """Return the host's row as answers leave it, in the order in which they came; the same one if nothing changes."""
-    before = host
     for one in failed:
         if not one:
             host = evolve(host, failures=0, openings=0, open_until=None, is_half_open=False)
         elif host.open_until is None or host.is_half_open or now >= host.open_until:
             host = _failed_once(host, now, rules)  # else it was on its way before the circuit opened
-    return before if host == before else host
+    return host
 
 
 def _failed_once(host: Host, now: int, rules: HostRules) -> Host:

@@ -21,7 +21,20 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
     if isinstance(plan, SkippedRange):
         return _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
     due_at = plan.not_before if plan.not_before > horizon_at else None
-    return evolve(_row(job, plan.fire_at, now, RunState.QUEUED), not_before=plan.not_before, due_at=due_at)
+    return evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before, due_at=due_at)
+
+
+def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
+    """Return a run of a job that may start at its fire time."""
+    return Run(
+        id=RunId(job.key, fire_at, origin),
+        state=RunState.QUEUED,
+        stamp=job.schedule_version,
+        priority=job.spec.priority,
+        shard=job.shard,
+        not_before=fire_at,
+        created_at=now,
+    )
 
 
 def met(standing: Run, planned: Run, now: int) -> Run:
@@ -43,7 +56,8 @@ def met(standing: Run, planned: Run, now: int) -> Run:
 
 def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
     """Return a row that refuses every plan of an older version of the job, which would write at this fire."""
-    return _row(job, fire_at, now, RunState.SKIPPED, reason)
+    run = queued_run(job, Origin.SCHEDULE, fire_at, now)
+    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
 
 
 def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:
@@ -57,19 +71,5 @@ def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing
 
 
 def _range_row(job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> Run:
-    row = _row(job, fire_times[0], now, RunState.SKIPPED, reason)
+    row = closing_row(job, fire_times[0], reason, now)
     return evolve(row, last_fire_at=fire_times[-1], count=len(fire_times))
-
-
-def _row(job: Job, fire_at: int, now: int, state: RunState, reason: Reason | None = None) -> Run:
-    return Run(
-        id=RunId(job.key, fire_at, Origin.SCHEDULE),
-        state=state,
-        stamp=job.schedule_version,
-        priority=job.spec.priority,
-        shard=job.shard,
-        not_before=fire_at,
-        created_at=now,
-        finished_at=now if state is RunState.SKIPPED else None,
-        reason=reason,
-    )

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from timeball.domain.backfills.backfill import (
     Backfill,
     BackfillStatus,
-    admitted,
     advanced,
     cancelled_backfill,
     due_again,
@@ -103,7 +102,7 @@ def cancel_backfill(context: Context, backfill: Backfill) -> tuple[Backfill, tup
         raise UnavailableError(f"backfill {backfill.key.name} kept changing; cancel it again")
     backfill = swapped.row
     if backfill.due_at is not None:
-        _refuse_late_inserts(context, backfill, now)
+        _inserted(context, refused_runs(backfill, now), now)
     stopped = _stop(context, _live_runs(context, backfill), Reason.BACKFILL_CANCELLED, now)
     if not all(one.done for one in stopped):
         raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
@@ -118,17 +117,16 @@ def cancel_backfill(context: Context, backfill: Backfill) -> tuple[Backfill, tup
 def _begun(context: Context, backfills: Sequence[Backfill], now: int) -> list[Swap[Backfill]]:
     """Plan backfills that hold a slot, write and send what their plans say; return how each moves on, if it does."""
     lasts = _last_runs(context, backfills)
-    begun = [admitted(one, now) for one in backfills]
-    plans = [plan_backfill(one, lasts.get(one.last_run), now) for one in begun]
+    plans = [plan_backfill(one, lasts.get(one.last_run), now) for one in backfills]
     _stop(context, [plan.stop for plan in plans if plan.stop is not None], Reason.REPLACED, now)
     written = _written(context, [row for plan in plans for row in plan.rows], now)
     swaps: list[Swap[Backfill]] = []
-    for read, one, plan in zip(backfills, begun, plans, strict=True):
+    for one, plan in zip(backfills, plans, strict=True):
         rows = [written[row.id] for row in plan.rows if row.id in written]
         if plan.look_at is not None:
-            swaps.append(Swap(read, due_again(one, plan.look_at)))
+            swaps.append(Swap(one, due_again(one, plan.look_at)))
         elif rows and len(rows) == len(plan.rows):
-            swaps.append(Swap(read, advanced(one, rows, now)))
+            swaps.append(Swap(one, advanced(one, rows, now)))
     return swaps
 
 
@@ -143,28 +141,26 @@ def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run
 
     One that an earlier plan wrote, before it died, stays as it is, whether that started the fire or skipped it.
     """
-    inserted = context.store.runs.insert(rows, now) if rows else []
-    for row, found in zip(rows, inserted, strict=True):
-        if found is None and row.reason is not None:
-            skipped(context, row.id.job, row.reason, 1, row.id.fire_at)
-    standing = [found or row for row, found in zip(rows, inserted, strict=True)]
+    standing = _inserted(context, rows, now)
     queued = [row for row in standing if row.state is RunState.QUEUED]
     sent = send(context, queued, now) if queued else []
     unsent = {row.id for row, is_sent in zip(queued, sent, strict=True) if not is_sent}
     return {row.id: row for row in standing if row.id not in unsent}
 
 
+def _inserted(context: Context, rows: Sequence[Run], now: int) -> list[Run]:
+    """Insert rows, and tell of those that are skipped; return all as they stand."""
+    inserted = context.store.runs.insert(rows, now) if rows else []
+    for row, found in zip(rows, inserted, strict=True):
+        if found is None and row.reason is not None:
+            skipped(context, row.id.job, row.reason, 1, row.id.fire_at)
+    return [found or row for row, found in zip(rows, inserted, strict=True)]
+
+
 def _live_runs(context: Context, backfill: Backfill) -> list[Run]:
     """Read a backfill's own runs, of which there is a bounded number: many others may have run over its range."""
     rows = context.store.runs.read(possible_runs(backfill))
     return [row for row in rows if row is not None and not row.is_terminal]
-
-
-def _refuse_late_inserts(context: Context, backfill: Backfill, now: int) -> None:
-    rows = refused_runs(backfill, now)
-    for row, standing in zip(rows, context.store.runs.insert(rows, now) if rows else [], strict=True):
-        if standing is None:
-            skipped(context, backfill.key.job, Reason.BACKFILL_CANCELLED, 1, row.id.fire_at)
 
 
 def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> list[Swapped[Run]]:

@@ -48,7 +48,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
         after = allot(row, standing, askers, context.rules.running_backfills)
         return None if after == row else after
 
-    read_named(rows)
+    read_named(rows)  # of all at once; a row that refuses its swap may then name others
     shared = compare_and_swap(context.store.slots.swap, rows, shared_out, now)
     held = [key for one in shared if one.row is not None for key in one.row.held]
     own = [one.key for one in asking]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
+from timeball.domain.model.ids import JobKey, Origin, fraction_of
 from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.run import Run
+from timeball.domain.policy.ledger import queued_run
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.ports.errors import ContendedError
@@ -103,14 +104,8 @@ def _save_payload(context: Context, job: Job, one: Trigger, now: int) -> str | N
 
 
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
-    return Run(
-        id=RunId(job.key, fire_at, Origin.MANUAL),
-        state=RunState.QUEUED,
-        stamp=job.schedule_version,
-        priority=job.spec.priority,
-        shard=job.shard,
-        not_before=fire_at,
-        created_at=now,
+    return evolve(
+        queued_run(job, Origin.MANUAL, fire_at, now),
         due_at=max(fire_at, now),
         work_digest=digest,
         request=one.request,
