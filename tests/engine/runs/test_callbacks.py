@@ -20,6 +20,7 @@ from timeball.engine.runs.callback import Report, heartbeat, report
 from timeball.engine.runs.reap import reap
 from timeball.engine.runs.refusal import Refusal
 from timeball.ports.queue import Delivery
+from timeball.testing.memory_store import MemoryStore
 
 TIMEOUT_SECONDS = 600
 HEARTBEAT_SECONDS = 60
@@ -151,6 +152,16 @@ def test_a_word_about_an_older_attempt_is_refused() -> None:
     assert _beat(play, run_id, attempt=1) is Refusal.STALE
     assert _run(play, run_id) == run
     assert _say(play, run_id, attempt=2) is DONE
+
+
+def test_a_word_for_a_run_whose_job_is_gone_is_refused() -> None:
+    play, job, run_id = _handed_over()
+    run = _run(play, run_id)
+    assert isinstance(play.store, MemoryStore)
+    del play.store.jobs[job.key]
+    assert _say(play, run_id) is Refusal.STALE
+    assert _beat(play, run_id) is Refusal.STALE
+    assert _run(play, run_id) == run
 
 
 def test_a_word_for_a_run_that_waits_for_none_is_refused() -> None:
