@@ -230,9 +230,9 @@ def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptu
         return sum(part)
 
     with caplog.at_level(logging.WARNING):
-        done, failure = bisect(work, range(8), VirtualClock(NOW), NOW + SECOND_MS)
+        done, failed = bisect(work, range(8), VirtualClock(NOW), NOW + SECOND_MS)
     assert sum(done) == sum(range(8)) - 3
-    assert str(failure) == "not 3"
+    assert [([*part], str(failure)) for part, failure in failed] == [([3], "not 3")]
     assert asked == [[*range(8)], [0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [4, 5, 6, 7]]
     assert [record.message for record in caplog.records] == ["1 of 8 left for later: not 3"]
 
@@ -241,6 +241,7 @@ def test_when_the_time_is_up_what_fails_is_left_as_it_is() -> None:
     def work(part: Sequence[int]) -> int:
         raise UnavailableError(f"{len(part)} at once")
 
-    done, failure = bisect(work, range(8), VirtualClock(NOW), NOW)
-    assert (done, str(failure)) == ([], "8 at once")
-    assert bisect(work, [], VirtualClock(NOW), NOW) == ([], None)
+    done, failed = bisect(work, range(8), VirtualClock(NOW), NOW)
+    assert done == []
+    assert [([*part], str(failure)) for part, failure in failed] == [([*range(8)], "8 at once")]
+    assert bisect(work, [], VirtualClock(NOW), NOW) == ([], [])

@@ -15,24 +15,24 @@ _Done = TypeVar("_Done")
 
 def bisect(
     work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], clock: Clock, stop_at: int
-) -> tuple[list[_Done], Exception | None]:
-    """Return what `work` returned for all items, or for the parts that it could do; and why it could not do the others.
+) -> tuple[list[_Done], list[tuple[Sequence[_Item], Exception]]]:
+    """Return what `work` returned for all items, or for the parts that it could do; the others, and why it could not.
 
     It must be able to begin anew with what a failed call has begun. From `stop_at` (ms) on what fails is left.
     """
     done: list[_Done] = []
-    failure: Exception | None = None
+    failed: list[tuple[Sequence[_Item], Exception]] = []
     parts = [items] if items else []
     while parts:
         part = parts.pop()
         try:
             done.append(work(part))
         except Exception as error:
-            failure = error
             if len(part) > 1 and clock.now() < stop_at:
                 half = len(part) // 2
                 parts += [part[half:], part[:half]]
             else:
+                failed.append((part, error))
                 expected = isinstance(error, UnavailableError)
                 log.warning("%d of %d left for later: %s", len(part), len(items), error, exc_info=not expected)
-    return done, failure
+    return done, failed

@@ -21,6 +21,7 @@ from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.policy.fairness import in_turns
+from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
@@ -28,7 +29,6 @@ from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, other_ends, shards_of, to_ask
 from timeball.engine.scheduling.dispatch import dispatch, push_back
-from timeball.ports.clock import Clock
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
@@ -63,7 +63,7 @@ _MAX_NOMINATED = 1_000
 """How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scan:
     """What a scan did. `backlog`: more is due and this scan got somewhere, so the next may follow at once."""
 
@@ -97,43 +97,17 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     moved = note_pages(sweeps, asked, now)
     ends = _ask(context, other_ends(asked))
     asked += ends
-    nominated = list(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates))
-    full = bool(ends) or len(nominated) > _MAX_NOMINATED
-    done, failures = _work(context, nominated, frozenset[Owned]().union(*sweeps.failed.values()), now)
-    note_failed(sweeps, asked, frozenset(failures.of))
+    nominated = in_turns(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates), _tenant)
+    work = _Work(context, now)
+    work.on(nominated, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
+    note_failed(sweeps, asked, frozenset(work.failed))
     for shard, oldest_day_at in moved.items():
         context.store.due.move_oldest_day(shard, oldest_day_at)
-    if failures.last is not None and not done.progressed:
-        raise failures.last
-    return evolve(done, backlog=(full and done.progressed) or done.backlog, candidates=len(nominated))
-
-
-def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
-    return list(zip(queries, context.store.due.query(queries), strict=True)) if queries else []
-
-
-@dataclass
-class _Failures:
-    """What a scan could not work on, which stopped nothing else; and the last reason."""
-
-    of: set[Owned] = field(default_factory=set)
-    last: Exception | None = None
-
-    def bisect(
-        self, work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], clock: Clock, stop_at: int
-    ) -> list[_Done]:
-        """Work on many, on each half of them where that fails, and note what it failed for."""
-        worked_on: set[Owned] = set()
-
-        def noting(part: Sequence[_Item]) -> _Done:
-            answer = work(part)
-            worked_on.update(map(_owner, part))
-            return answer
-
-        done, failure = bisect(noting, items, clock, stop_at)
-        self.of.update({_owner(item) for item in items} - worked_on)
-        self.last = failure or self.last
-        return done
+    if work.failure is not None and not work.done.progressed:
+        raise work.failure
+    is_more_than_read = bool(ends) or len(nominated) > _MAX_NOMINATED
+    work.done.backlog |= is_more_than_read and work.done.progressed
+    return work.done
 
 
 def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps, now: int) -> bool:
@@ -147,6 +121,10 @@ def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps, now: i
     return True
 
 
+def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
+    return list(zip(queries, context.store.due.query(queries), strict=True)) if queries else []
+
+
 def _owner(item: Owned | Job | Run | Backfill) -> Owned:
     if isinstance(item, Job | Backfill):
         return item.key
@@ -158,143 +136,110 @@ def _tenant(item: Owned | Job | Run | Backfill) -> str:
     return owned.tenant if isinstance(owned, JobKey) else owned.job.tenant
 
 
-def _work(context: Context, nominated: Sequence[Owned], failed: frozenset[Owned], now: int) -> tuple[Scan, _Failures]:
-    """Work on what was nominated: what failed the last time after all else, and only if there is time."""
-    stop_at, failures = context.clock.now() + _WORK_MS, _Failures()
-    nominated = in_turns(nominated, _tenant)
-    fresh, again = [key for key in nominated if key not in failed], [key for key in nominated if key in failed]
-    done, changed = _move_on(context, fresh[:_MAX_NOMINATED], now, stop_at, failures)
-    if again and context.clock.now() < stop_at:
-        more, changed_too = _move_on(context, again, now, stop_at, failures)
-        changed += changed_too
-        done = Scan(
-            backlog=done.backlog or more.backlog,
-            sent=done.sent + more.sent,
-            skipped=done.skipped + more.skipped,
-            resent=done.resent + more.resent,
-            backfilled=done.backfilled + more.backfilled,
-        )
-    reconciled, left = _reconcile(context, changed, context.clock.now() + _RECONCILE_MS, failures)
-    return evolve(done, backlog=done.backlog or left, reconciled=reconciled), failures
+@dataclass
+class _Work:
+    """The work of a scan that began at `now`: what it did; what it failed for, which stops nothing else; and why."""
 
+    context: Context
+    now: int
+    done: Scan = field(default_factory=Scan)
+    failed: set[Owned] = field(default_factory=set)
+    failure: Exception | None = None
 
-def _move_on(
-    context: Context, nominated: Sequence[Owned], now: int, stop_at: int, failures: _Failures
-) -> tuple[Scan, list[Job]]:
-    """Read what was nominated, at `now` or later, and move it on; return the jobs too that are to be reconciled."""
-    bisect_until = min(context.clock.now() + _BISECT_MS, stop_at)
-    jobs = _read(context, JobKey, context.store.jobs.read, nominated, bisect_until, failures)
-    runs = _read(context, RunId, context.store.runs.read, nominated, bisect_until, failures)
-    backfills = _read(context, BackfillKey, context.store.backfills.read, nominated, bisect_until, failures)
-    horizon_at = now + context.rules.lookahead_ms
-    jobs = _due(jobs, horizon_at)
-    resent = _resend(context, _due(runs, horizon_at), bisect_until, failures)
-    pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
-    done = _dispatch(context, pending, now, stop_at, failures)
-    until = min(context.clock.now() + _BACKFILL_MS, stop_at)
-    moved, left = _move_backfills(context, _due(backfills, horizon_at), until, failures)
-    done = evolve(done, resent=resent, backfilled=moved, backlog=done.backlog or left)
-    return done, [job for job in jobs if job.intent is not None]
+    def on(self, nominated: Sequence[Owned], failed_before: frozenset[Owned]) -> None:
+        """Work on what was nominated: what failed the last time after all else, and only if there is time."""
+        self.done.candidates = len(nominated)
+        fresh = [key for key in nominated if key not in failed_before]
+        again = [key for key in nominated if key in failed_before]
+        stop_at = self._in(_WORK_MS)
+        changed = self._move_on(fresh[:_MAX_NOMINATED], stop_at) + self._move_on(again, stop_at)
+        self._each(self._reconcile, changed, self._in(_RECONCILE_MS), size=1)
 
+    def _move_on(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
+        """Read what was nominated and move it on; return the jobs that are to be reconciled."""
+        context, store, bisect_until = self.context, self.context.store, self._in(_BISECT_MS, stop_at)
+        jobs = self._due(JobKey, store.jobs.read, nominated, bisect_until)
+        runs = self._due(RunId, store.runs.read, nominated, bisect_until)
+        backfills = self._due(BackfillKey, store.backfills.read, nominated, bisect_until)
+        self.done.resent += sum(self._each(partial(resend, context), runs, bisect_until))
+        pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
+        self._dispatch(pending, stop_at)
+        until = self._in(_BACKFILL_MS, stop_at)
+        cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
+        cancel_until = self._in(_CANCELLED_MS, until)
+        taken_out = self._each(lambda ones: cancel_backfill(context, ones[0]), cancelled, cancel_until, size=1)
+        going = [one for one in backfills if one.is_open]
+        moved = self._each(partial(move_on, context, stop_at=until), going, until)
+        self.done.backfilled += len(taken_out) + sum(moved)
+        return [job for job in jobs if job.intent is not None]
 
-def _read(
-    context: Context,
-    kind: type[_Key],
-    read: Callable[[Sequence[_Key]], Sequence[_Row | None]],
-    nominated: Sequence[Owned],
-    stop_at: int,
-    failures: _Failures,
-) -> list[_Row]:
-    keys = [key for key in nominated if isinstance(key, kind)]
-    pages = failures.bisect(read, keys, context.clock, stop_at)
-    return [row for page in pages for row in page if row is not None]
+    def _due(
+        self,
+        kind: type[_Key],
+        read: Callable[[Sequence[_Key]], Sequence[_Row | None]],
+        nominated: Sequence[Owned],
+        stop_at: int,
+    ) -> list[_Row]:
+        """Read rows of a kind, at `now` or later; return those that are due: earliest first, the tenants in turns."""
+        horizon_at = self.now + self.context.rules.lookahead_ms
+        keys = [key for key in nominated if isinstance(key, kind)]
+        pages = self._each(read, keys, stop_at, size=_MAX_NOMINATED)
+        rows = [(row.due_at, row) for page in pages for row in page if row is not None and row.due_at is not None]
+        due = sorted(((due_at, row) for due_at, row in rows if due_at <= horizon_at), key=itemgetter(0))
+        return in_turns([row for _, row in due], _tenant)
 
+    def _dispatch(self, jobs: Sequence[Job], stop_at: int) -> None:
+        """Dispatch, and what has more to come in further rounds; it is backlog if jobs are left over.
 
-def _due(rows: Sequence[_Row], horizon_at: int) -> list[_Row]:
-    """Return the rows that are due, earliest first, but the tenants in turns."""
-    due = [(row.due_at, row) for row in rows if row.due_at is not None and row.due_at <= horizon_at]
-    due.sort(key=itemgetter(0))
-    return in_turns([row for _, row in due], _tenant)
+        A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
+        """
+        read_at = self.now
+        for _ in range(_ROUNDS):
+            begun_at = self.context.clock.now()
+            parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at)
+            reports = [report for part in parts for report in part]
+            self.done.sent += sum(report.sent for report in reports)
+            self.done.skipped += sum(report.skipped for report in reports)
+            jobs, read_at = [report.job for report in reports if report.more], begun_at
+        self.done.backlog |= bool(jobs)
 
-
-def _move_backfills(
-    context: Context, backfills: Sequence[Backfill], stop_at: int, failures: _Failures
-) -> tuple[int, bool]:
-    """Take cancelled backfills out of the index, one by one, then move the others on; True if some are left."""
-    cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
-    parts = [([one], min(context.clock.now() + _CANCELLED_MS, stop_at)) for one in cancelled]
-    opened = [one for one in backfills if one.is_open]
-    parts += [(opened[start : start + _CHUNK], stop_at) for start in range(0, len(opened), _CHUNK)]
-    moved, left = 0, False
-    for part, until in parts:
-        if context.clock.now() >= until:
-            left = True
-            continue
-        is_cancelled = part[0].status is BackfillStatus.CANCELLED
-        work = partial(_take_out, context) if is_cancelled else partial(move_on, context, stop_at=until)
-        moved += sum(failures.bisect(work, part, context.clock, until))
-    return moved, left
-
-
-def _take_out(context: Context, backfills: Sequence[Backfill]) -> int:
-    for one in backfills:
-        cancel_backfill(context, one)
-    return len(backfills)
-
-
-def _resend(context: Context, runs: Sequence[Run], stop_at: int, failures: _Failures) -> int:
-    resent = 0
-    for start in range(0, len(runs), _CHUNK):
-        resent += sum(failures.bisect(partial(resend, context), runs[start : start + _CHUNK], context.clock, stop_at))
-    return resent
-
-
-def _reconcile(context: Context, jobs: Sequence[Job], stop_at: int, failures: _Failures) -> tuple[int, bool]:
-    """Reconcile one by one: a job that cannot be reconciled is put off, and stops no other; True if some are left."""
-    done, unfinished = 0, False
-    for job in jobs:
-        if context.clock.now() >= stop_at:
-            return done, True
+    def _reconcile(self, jobs: Sequence[Job]) -> None:
+        """Reconcile a job; one that cannot be reconciled is put off."""
+        (job,) = jobs
         try:
-            reconcile(context, [job])
-            done += 1
+            reconcile(self.context, [job])
+            self.done.reconciled += 1
         except UnfinishedError as left:
-            unfinished = True
             log.info("%s", left, extra={"job_id": job.key.job_id})
-        except UnavailableError as unavailable:
+            self.done.backlog = True
+        except UnavailableError as unavailable:  # an outage is no fault of the job: nothing is counted
             log.warning("job not reconciled yet: %s", unavailable, extra={"job_id": job.key.job_id})
-            failures.bisect(partial(_reconcile_later, context), [job], context.clock, stop_at)
+            later = evolve(job, due_at=self._in(_PUT_OFF_MS))
+            self.context.store.jobs.swap([Swap(job, later)], self.context.clock.now())
         except Exception:
             log.exception("job cannot be reconciled", extra={"job_id": job.key.job_id})
-            failures.bisect(lambda jobs: push_back(context, jobs[0]), [job], context.clock, stop_at)
-    return done, unfinished
+            push_back(self.context, job)
 
+    def _each(
+        self, work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], stop_at: int, size: int = _CHUNK
+    ) -> list[_Done]:
+        """Work on one chunk of items after the other, on each half of one that fails, and note what it failed for.
 
-def _reconcile_later(context: Context, jobs: Sequence[Job]) -> None:
-    """Let others go first, and count nothing: an outage is no fault of the job. One that was moved stays as it is."""
-    now = context.clock.now()
-    later = [evolve(job, due_at=now + _PUT_OFF_MS) for job in jobs]
-    context.store.jobs.swap([Swap(job, after) for job, after in zip(jobs, later, strict=True)], now)
+        No chunk is begun from `stop_at` (ms) on: what is left is backlog.
+        """
+        done: list[_Done] = []
+        for start in range(0, len(items), size):
+            if self.context.clock.now() >= stop_at:
+                self.done.backlog = True
+                break
+            chunk, bisect_until = items[start : start + size], self._in(_BISECT_MS, stop_at)
+            done_of_chunk, failures = bisect(work, chunk, self.context.clock, bisect_until)
+            done += done_of_chunk
+            for part, failure in failures:
+                self.failed.update(map(_owner, part))
+                self.failure = failure
+        return done
 
-
-def _dispatch(context: Context, jobs: Sequence[Job], read_at: int, stop_at: int, failures: _Failures) -> Scan:
-    """Dispatch chunk by chunk, and what has more to come in further rounds; it is backlog if jobs are left over.
-
-    A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
-    """
-    done = Scan()
-    for _ in range(_ROUNDS):
-        following: list[Job] = []
-        begun_at = context.clock.now()
-        for start in range(0, len(jobs), _CHUNK):
-            if context.clock.now() >= stop_at:
-                return evolve(done, backlog=True)
-            bisect_until = min(context.clock.now() + _BISECT_MS, stop_at)
-            work = partial(dispatch, context, read_at=read_at)
-            parts = failures.bisect(work, jobs[start : start + _CHUNK], context.clock, bisect_until)
-            reports = [report for part in parts for report in part]
-            sent, skipped = sum(report.sent for report in reports), sum(report.skipped for report in reports)
-            done = evolve(done, sent=done.sent + sent, skipped=done.skipped + skipped)
-            following += [report.job for report in reports if report.more]
-        jobs, read_at = following, begun_at
-    return evolve(done, backlog=bool(jobs))
+    def _in(self, ms: int, stop_at: int = LATEST) -> int:
+        """Return the instant in so many ms, or when to stop if that comes first."""
+        return min(self.context.clock.now() + ms, stop_at)
