@@ -22,10 +22,12 @@ from tests.contract.backends import client
 from tests.engine.play import NOW
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.context import Context
+from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
+from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -111,7 +113,7 @@ def measure(scans: int = SCANS) -> Scans:
     answers = Answers()
     dynamodb.meta.events.register("before-send.dynamodb", answers.answer)
     clock = VirtualClock(NOW)
-    context = Context(dynamo_store(dynamodb, "jobs"), MemoryQueue(clock.now), clock)
+    context = Context(dynamo_store(dynamodb, "jobs"), MemoryQueue(clock.now), clock, Rules(), KeptTelemetry(), host_of)
     owner, sweeps, begun = Owner("2026", "a"), Sweeps(), 0.0
     for second in range(_FIRST_SCANS + scans):
         if second == _FIRST_SCANS:

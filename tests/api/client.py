@@ -17,8 +17,10 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, Work
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import parse_instant
-from timeball.engine.context import Context
+from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.dispatch import dispatch
+from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -52,7 +54,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
-        self.context = Context(self.store, self.queue, self.clock)
+        self.context = Context(self.store, self.queue, self.clock, Rules(), KeptTelemetry(), host_of)
         numbers = itertools.count(1)
         self.edge = Edge(self.context, lambda: next(numbers).to_bytes(16), document_text)
         self.handle = build_api(self.edge)

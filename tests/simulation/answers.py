@@ -17,6 +17,8 @@ from timeball.engine.runs.callback import Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
 from timeball.engine.runs.refusal import Answered
 from timeball.engine.runs.trigger import Triggered, Triggering
+from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
 
 
 def _answers(story: Story, verb: str) -> Iterator[Done]:
@@ -152,7 +154,7 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
 
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:
-    context = Context(story.store, story.queue, story.clock, story.rules)
+    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
     listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
     dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
     if len(dead) < 1_000 and listed != dead:

@@ -17,6 +17,7 @@ from timeball.domain.model.run import Run
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:30:00Z")
@@ -138,7 +139,7 @@ class Story:
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return self.hand(Context(store, queue, process, self.rules, resource_of=host_of))
+        return self.hand(Context(store, queue, process, self.rules, KeptTelemetry(), host_of))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""

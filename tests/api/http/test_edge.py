@@ -18,7 +18,6 @@ from functions.api.jobs.triggering import TriggerRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from tests.api.client import Api, event_of
-from timeball.engine.context import Context
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
 
@@ -131,7 +130,7 @@ def broken_api(error: Exception) -> Api:
     api = Api()
     broken: Any = _Broken(error)
     store = Store(*(broken for _ in fields(Store)))
-    api.handle = build_api(replace(api.edge, context=Context(store, api.queue, api.clock)))
+    api.handle = build_api(replace(api.edge, context=replace(api.context, store=store)))
     return api
 
 

@@ -26,6 +26,7 @@ from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of,
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.partitions import Owner
+from timeball.targets.http.resource import host_of
 from timeball.testing.memory_index import Buckets
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Memory
@@ -331,7 +332,7 @@ class Days:
 
     def _new_scanner(self) -> tuple[Context, Sweeps]:
         clock = SkewedClock(self.clock, self.random.randrange(-3_000, 3_001))
-        return Context(self.store, self.play.queue, clock, self.play.rules), Sweeps()
+        return Context(self.store, self.play.queue, clock, self.play.rules, self.play.telemetry, host_of), Sweeps()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """What every verb of the engine is handed: the ports, and the settings that decisions need."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from timeball.domain.model.job import Work
@@ -81,21 +81,6 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Untold:
-    """Telemetry that nobody watches."""
-
-    def count(self, name: str, value: int, reason: str) -> None:
-        """Do nothing."""
-
-    def time(self, name: str, each_ms: Sequence[int]) -> None:
-        """Do nothing."""
-
-
-def _unnamed(_: Work) -> str | None:
-    return None
-
-
-@dataclass(frozen=True)
 class Context:
     """The store, the queue, the clock, the rules, where counts and timings go, and how the breaker is keyed.
 
@@ -105,6 +90,6 @@ class Context:
     store: Store
     queue: Queue
     clock: Clock
-    rules: Rules = Rules()
-    telemetry: Telemetry = Untold()
-    resource_of: Callable[[Work], str | None] = _unnamed
+    rules: Rules
+    telemetry: Telemetry
+    resource_of: Callable[[Work], str | None]
