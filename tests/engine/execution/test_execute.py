@@ -113,7 +113,7 @@ def test_a_run_whose_executor_vanished_is_taken_over_after_its_lease_and_not_bef
     lease_over = NOW + play.rules.lease_ms + play.rules.margin_ms
     play.clock.advance(lease_over - NOW - 1)
     (early,) = claim(play.context(), [delivery.run], "early")
-    assert (early.is_mine, early.is_done, early.wait_until) == (False, False, lease_over)
+    assert (early.is_mine, early.is_done, early.decision.wait_until) == (False, False, lease_over)
     play.clock.advance(1)
     play.execute([delivery])
     (run,) = play.runs(job.key)

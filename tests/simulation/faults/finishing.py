@@ -17,7 +17,7 @@ from timeball.domain.policy.effects import Conclusion, effects
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
-from timeball.engine.execution.renew import owns
+from timeball.engine.execution.leases import owns
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.runs.reap import is_reapable
 from timeball.ports.errors import UnavailableError

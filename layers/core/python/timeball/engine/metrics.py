@@ -59,7 +59,10 @@ def skipped(context: Context, job: JobKey, reason: Reason, count: int, fire_at: 
 
 
 def moved(context: Context, done: Sequence[Swap[Run]]) -> None:
-    """Tell of what was written about runs: how late they started, and which were tried again or died, and why."""
+    """Tell of what was written about runs: how late they started; which were skipped, tried again or died, and why."""
+    for before, after in ((swap.before, swap.after) for swap in done):
+        if after.state is RunState.SKIPPED and not before.is_terminal and after.reason is not None:
+            skipped(context, after.id.job, after.reason, after.count, after.id.fire_at)
     late = [late_ms for swap in done if (late_ms := _lateness_ms(swap.before, swap.after)) is not None]
     if late:
         context.telemetry.time(Metric.LATENESS, late)

@@ -20,10 +20,12 @@ from timeball.domain.time.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; put off to a later start; defer in the due index; end; let it wait; drop its message.
+    Claim; work on what is claimed already; put off to a later start; defer in the due index; end; let it wait; drop its
+    message.
     """
 
     CLAIM = "claim"
+    KEEP = "keep"
     PUT_OFF = "put_off"
     DEFER = "hold_back"
     END = "end"

@@ -25,7 +25,6 @@ from timeball.engine.backfills.backfill import cancel_backfill
 from timeball.engine.changes.close import close
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.overlap_lock import release
@@ -159,7 +158,10 @@ def _align_within(context: Context, job: Job, window: Window, reach_at: int, now
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         swapped = change_runs(context, {job.key: job}, swaps, now)
-        _tell_and_send(context, job, [one.row for one in swapped if one.done and one.row is not None])
+        resend(
+            context,
+            [one.row for one in swapped if one.done and one.row is not None and one.row.state is RunState.QUEUED],
+        )
         return swapped
 
     standing = compare_and_swap(swap, _live(context, job, window, reach_at), aligned, now)
@@ -212,14 +214,6 @@ def _let_go(context: Context, job: Job, run: Run, now: int) -> Run | None:
     if start_at is None:
         return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, Reason.MISFIRED)
     return put_off(run, start_at, max(start_at, now), job.schedule_version)
-
-
-def _tell_and_send(context: Context, job: Job, rows: Sequence[Run]) -> None:
-    """Tell what was skipped, and send what starts within the look-ahead."""
-    for row in rows:
-        if row.state is RunState.SKIPPED and row.reason is not None:
-            skipped(context, job.key, row.reason, row.count, row.id.fire_at)
-    resend(context, [row for row in rows if row.state is RunState.QUEUED])
 
 
 def _hand_over(context: Context, job: Job) -> None:

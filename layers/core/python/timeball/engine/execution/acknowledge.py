@@ -14,7 +14,7 @@ _LONGEST_HIDE_SECONDS = 900
 
 
 class Messages:
-    """What an invocation was handed. `acknowledged` ones wait for their removal; `removed` ones are gone."""
+    """What an invocation was handed. `acknowledged` ones may be removed; `removed` ones are gone."""
 
     def __init__(self, context: Context, inbox: Inbox, offload: Offload) -> None:
         self._context, self._inbox, self._offload = context, inbox, offload
@@ -35,7 +35,7 @@ class Messages:
 
     async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""
-        if self.acknowledged:
-            gone, self.acknowledged = self.acknowledged, []
+        gone = [delivery for delivery in self.acknowledged if delivery not in self.removed]
+        if gone:
             await self._offload(self._inbox.delete, gone)
             self.removed += gone

@@ -5,50 +5,36 @@ A host that does not fail has no row, and costs one read for each batch.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.circuit_breaker import CALL, Admission, Host, HostKey, admit, after_answers
+from timeball.domain.policy.circuit_breaker import Admission, Host, HostKey, admit, after_answers
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap, Swapped
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
 
 
-Watched = Mapping[HostKey, Host]
-"""The rows of those hosts that have one."""
+def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
+    """Say of each run whose host has failed lately whether that lets it call; those that need tokens take them.
 
-
-def watched_hosts(context: Context, jobs: Sequence[Job]) -> Watched:
-    """Read the rows of the hosts that jobs call; none if they cannot be read."""
-    keys = [key for job in jobs if (key := _key(context, job)) is not None]
-    distinct = list(dict.fromkeys(keys))
+    Nothing else keeps the runs from their calls.
+    """
+    by_host: dict[HostKey, list[Run]] = {}
+    for run, job in starting:
+        if (key := _key(context, job)) is not None:
+            by_host.setdefault(key, []).append(run)
     try:
-        rows = context.store.hosts.read(distinct) if distinct else []
+        hosts = context.store.hosts.read(list(by_host)) if by_host else []
     except Exception:
         log.exception("hosts not asked for")
         return {}
-    return {key: row for key, row in zip(distinct, rows, strict=True) if row is not None}
-
-
-def is_watched(context: Context, hosts: Watched, job: Job) -> bool:
-    """Say whether a job's host has failed lately."""
-    return _key(context, job) in hosts
-
-
-def pass_hosts(context: Context, hosts: Watched, starting: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
-    """Say of each run that nothing else keeps from its call whether its host does; those that need tokens take them."""
-    keys = [_key(context, job) for _, job in starting]
-    answers = [CALL] * len(starting)
-    for key, host in hosts.items():
-        positions = [position for position, one in enumerate(keys) if one == key]
-        runs = [starting[position][0] for position in positions]
-        for position, admission in zip(positions, _admit(context, host, runs, now), strict=True):
-            answers[position] = admission
-    return answers
+    failing = [(host, by_host[host.key]) for host in hosts if host is not None]
+    admissions = [zip(runs, _admit(context, host, runs, now), strict=True) for host, runs in failing]
+    return {run.id: admission for of_host in admissions for run, admission in of_host}
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
@@ -76,26 +62,21 @@ def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[
     Of a row that cannot be written, or that others change again and again, what was read last holds, unwritten: a call
     or two more than there should be are better than one that never comes.
     """
-    admissions = [CALL] * len(runs)
+    admissions: list[Admission] = []
 
     def in_order(_: int, standing: Host) -> Host | None:
-        after, admissions[:] = _admit_in_order(context, standing, runs, now)
+        after = standing
+        admissions.clear()
+        for run in runs:
+            after, admission = admit(after, run, now, context.rules.hosts)
+            admissions.append(admission)
         return None if after == standing else after
 
     try:
-        (swapped,) = compare_and_swap(context.store.hosts.swap, [host], in_order, now)
-        return admissions if swapped.row is not None else [CALL] * len(runs)
+        compare_and_swap(context.store.hosts.swap, [host], in_order, now)
     except Exception:
         log.exception("tokens not taken")
-        return admissions
-
-
-def _admit_in_order(context: Context, host: Host, runs: Sequence[Run], now: int) -> tuple[Host, list[Admission]]:
-    admissions = []
-    for run in runs:
-        host, admission = admit(host, run, now, context.rules.hosts)
-        admissions.append(admission)
-    return host, admissions
+    return admissions
 
 
 def _note(context: Context, key: HostKey, failed_each: Sequence[bool], now: int) -> None:
@@ -103,14 +84,9 @@ def _note(context: Context, key: HostKey, failed_each: Sequence[bool], now: int)
         told = after_answers(host, failed_each, now, context.rules.hosts)
         return None if told == host else told
 
-    def swap(swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
-        (swapped,), (asked,) = context.store.hosts.swap(swaps, now), swaps
-        if swapped.done and asked.after.openings > asked.before.openings:
-            failures = asked.after.failures
-            log.warning("circuit opened", extra={"tenant": key.tenant, "host": key.host, "failures": failures})
-        return [swapped]
-
     (standing,) = context.store.hosts.read([key])
     if standing is None and any(failed_each):
         (standing,) = context.store.hosts.insert([after_answers(Host(key), failed_each, now, context.rules.hosts)], now)
-    compare_and_swap(swap, [standing], after, now)
+    (swapped,) = compare_and_swap(context.store.hosts.swap, [standing], after, now)
+    if standing is not None and swapped.row is not None and swapped.row.openings > standing.openings:
+        log.warning("circuit opened", extra={"tenant": key.tenant, "host": key.host, "failures": swapped.row.failures})

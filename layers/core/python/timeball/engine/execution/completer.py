@@ -12,6 +12,7 @@ from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.in_flight import InFlight
 from timeball.engine.execution.offload import Offload
 from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
@@ -25,31 +26,32 @@ class Finishes:
 
     def __init__(self, context: Context, offload: Offload, last_write_at: int) -> None:
         self._context, self._offload, self._last_write_at = context, offload, last_write_at
-        self._waiting: asyncio.Queue[tuple[InFlight, Answer, asyncio.Future[bool | None]]] = asyncio.Queue()
+        self._waiting: list[tuple[InFlight, Answer]] = []
+        self._may_go: dict[Delivery, bool] = {}
+        self._writing = asyncio.Lock()
 
     async def finish(self, flight: InFlight, answer: Answer) -> bool:
-        """Finish an attempt; return whether its message may go."""
-        written: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._waiting.put_nowait((flight, answer, written))
-        may_go = await written
+        """Finish an attempt, with those that wait as well by then; return whether its message may go."""
+        self._waiting.append((flight, answer))
+        await asyncio.sleep(0)  # what is answered at the same moment comes along
+        async with self._writing:
+            await self._finish_together()
+        may_go = self._may_go.get(flight.delivery)
         return await self._finish_alone(flight, answer) if may_go is None else may_go
 
-    async def write_together(self) -> None:
-        """Write, again and again, the finishes that came in while the last ones were written."""
-        while True:
-            together = [await self._waiting.get()]
-            while not self._waiting.empty():
-                together.append(self._waiting.get_nowait())
-            may_go: list[bool | None] = [None] * len(together)  # unknown: which of them is it that went wrong?
-            try:
-                results = [_result(flight, answer) for flight, answer, _ in together]
-                may_go = [*await self._offload(finish, self._context, results)]
-            except UnavailableError as unavailable:
-                log.warning("finishes not written together: %s", unavailable)
-            except Exception:
-                log.exception("finishes not written together")
-            for (_, _, written), gone in zip(together, may_go, strict=True):
-                written.set_result(gone)
+    async def _finish_together(self) -> None:
+        """Write the finishes that wait. If that goes wrong each is written alone: it is unknown which of them it is."""
+        together, self._waiting = self._waiting, []
+        if not together:
+            return
+        try:
+            results = [_result(flight, answer) for flight, answer in together]
+            may_go = await self._offload(finish, self._context, results)
+        except Exception as error:
+            expected = isinstance(error, UnavailableError)
+            log.warning("finishes not written together: %s", error, exc_info=not expected)
+        else:
+            self._may_go |= {flight.delivery: gone for (flight, _), gone in zip(together, may_go, strict=True)}
 
     async def _finish_alone(self, flight: InFlight, answer: Answer) -> bool:
         """Write one finish, again and again until the lease's end; an earlier try that got through is found written."""

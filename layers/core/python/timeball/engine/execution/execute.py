@@ -8,6 +8,7 @@ other.
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from timeball.domain.model.ids import RunId
@@ -42,32 +43,28 @@ async def execute(
     `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
     message, a target or an unavailable store.
     """
-    batch = _Batch(context, caller, offload, Messages(context, inbox, offload), owner, deadline_at)
-    for step in (partial(batch.work, deliveries), batch.messages.remove_acknowledged):
+    messages, finishes = Messages(context, inbox, offload), Finishes(context, offload, last_write_at(deadline_at))
+    batch = _Batch(context, caller, offload, owner, last_call_at(deadline_at), messages, finishes)
+    for step in (partial(batch.work, deliveries), messages.remove_acknowledged):
         try:
             await step()
         except Exception:
             log.exception("what is not acknowledged is given back", extra={"owner": owner})
-    return [delivery for delivery in deliveries if delivery not in batch.messages.removed]
+    return [delivery for delivery in deliveries if delivery not in messages.removed]
 
 
+@dataclass
 class _Batch:
     """The messages of one invocation, and the runs of theirs that are live."""
 
-    def __init__(
-        self,
-        context: Context,
-        caller: Caller,
-        offload: Offload,
-        messages: Messages,
-        owner: str,
-        deadline_at: int | None,
-    ) -> None:
-        self.context, self.caller, self.offload, self.messages, self.owner = context, caller, offload, messages, owner
-        self.finishes = Finishes(context, offload, last_write_at(deadline_at))
-        self.last_call_at = last_call_at(deadline_at)
-        self.live: list[InFlight] = []
-        self.renewed: asyncio.Queue[list[InFlight]] = asyncio.Queue()
+    context: Context
+    caller: Caller
+    offload: Offload
+    owner: str
+    last_call_at: int
+    messages: Messages
+    finishes: Finishes
+    live: list[InFlight] = field(default_factory=list)
 
     async def work(self, deliveries: Sequence[Delivery]) -> None:
         """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
@@ -78,23 +75,15 @@ class _Batch:
         waves, too_early = waves_of(deliveries, now, self.context.rules)
         longest_wait_ms = waves[-1].claim_at - now if waves else 0
         await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
-        helpers = [
-            asyncio.create_task(helper)
-            for helper in (
-                self.finishes.write_together(),
-                self._keep_leases(),
-                self._keep_messages(),
-            )
-        ]
+        keeping = asyncio.create_task(self._keep())
         try:
             await _all(
                 *map(self._claim_and_call, waves),
                 *(self.messages.put_off(delivery, comes_at) for delivery, comes_at in too_early),
             )
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
     async def _claim_and_call(self, wave: Wave) -> None:
         """Claim what a wave names, when it is time; call what is claimed; put off what others have.
@@ -105,51 +94,47 @@ class _Batch:
         await self.context.clock.sleep_until(wave.claim_at)
         claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
         now = self.context.clock.now()
-        begun: dict[RunId, InFlight] = {}
-        put_off: list[tuple[Delivery, int | None]] = []
+        begun: set[RunId] = set()
+        work: list[Awaitable[None]] = []
         soon: dict[int, list[Delivery]] = {}
         for delivery in wave.deliveries:
             one = claims.get(delivery.run)
             if one is None or delivery.run in begun:
                 continue
+            wait_until = one.decision.wait_until
             if one.is_mine and one.run is not None and one.job is not None:
-                begun[delivery.run] = InFlight(delivery, one.run, one.job, one.is_watched)
+                begun.add(delivery.run)
+                self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
+                work.append(self._work_on(self.live[-1]))
             elif one.is_done:
                 self.messages.acknowledged.append(delivery)
-            elif one.wait_until is not None and now < one.wait_until < now + SECOND_MS:
-                soon.setdefault(one.wait_until, []).append(delivery)
+            elif wait_until is not None and now < wait_until < now + SECOND_MS:
+                soon.setdefault(wait_until, []).append(delivery)
             else:
-                put_off.append((delivery, one.wait_until))
-        self.live += begun.values()
-        await _all(
-            *map(self._work_on, begun.values()),
-            *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()),
-            *(self.messages.put_off(delivery, wait_until) for delivery, wait_until in put_off),
-        )
+                work.append(self.messages.put_off(delivery, wait_until))
+        await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
     def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
-        """Claim each run; one that cannot be claimed stops no other."""
+        """Claim each run; one that cannot be claimed stops no other, and is asked for once more: it may be claimed."""
+        stop_at = self.context.clock.now() + self.context.rules.margin_ms
 
         def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
             return dict(zip(part, claim(self.context, part, self.owner, self.last_call_at), strict=True))
 
-        parts, _ = bisect(work, runs, self.context.clock, self.context.clock.now() + self.context.rules.margin_ms)
-        return {run: one for part in parts for run, one in part.items()}
+        parts, failed = bisect(work, runs, self.context.clock, stop_at)
+        more, _ = bisect(work, [run for part, _ in failed for run in part], self.context.clock, stop_at)
+        return {run: one for part in parts + more for run, one in part.items()}
 
     async def _work_on(self, flight: InFlight) -> None:
+        watch = asyncio.create_task(self._cut_in_time(flight))
         try:
-            answer = await self._answer(flight)
+            answer = await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
+            watch.cancel()
             if answer is not None and await self.finishes.finish(flight, answer):
                 self.messages.acknowledged.append(flight.delivery)
         finally:
-            flight.is_over = True
-
-    async def _answer(self, flight: InFlight) -> Answer | None:
-        watch = asyncio.create_task(self._cut_in_time(flight))
-        try:
-            return await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
-        finally:
             watch.cancel()
+            flight.is_over = True
 
     async def _hold_and_call(self, flight: InFlight) -> Answer | None:
         """Hold the run until its instant, then call it; one that may not be called any more is not called."""
@@ -184,34 +169,28 @@ class _Batch:
         error = f"Its executor's own time was up {so_far}."
         return flight.given_up(now, error, timed_out=True)
 
-    async def _keep_leases(self) -> None:
-        """Renew at each heartbeat, also for runs that have been answered, until that is written."""
+    async def _keep(self) -> None:
+        """Renew leases at each heartbeat, also of runs that have been answered, until that is written; keep messages.
+
+        No renewal waits for a queue.
+        """
         clock, heartbeat_ms = self.context.clock, self.context.rules.heartbeat_seconds * SECOND_MS
         next_at = clock.now()
-        while True:
-            next_at = max(next_at + heartbeat_ms, clock.now())
-            await clock.sleep_until(next_at)
-            renewed: list[InFlight] = []
-            try:
-                renewed = await renew_leases(
-                    self.context, [flight for flight in self.live if not flight.is_over], self.offload
-                )
-            except Exception:
-                log.exception("leases not renewed")
-            self.renewed.put_nowait(renewed)
+        async with asyncio.TaskGroup() as keepers:
+            while True:
+                next_at = max(next_at + heartbeat_ms, clock.now())
+                await clock.sleep_until(next_at)
+                live = [flight for flight in self.live if not flight.is_over]
+                renewed = await renew_leases(self.context, live, self.offload)
+                keepers.create_task(self._keep_messages(renewed))
 
-    async def _keep_messages(self) -> None:
-        """After each renewal hide its messages anew, and remove acknowledged ones: a fast run waits for no slow one.
-
-        Apart from the renewals, which must not wait for a queue.
-        """
-        while True:
-            renewed = await self.renewed.get()
-            try:
-                await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
-                await self.messages.remove_acknowledged()
-            except Exception:
-                log.exception("messages not kept")
+    async def _keep_messages(self, renewed: Sequence[InFlight]) -> None:
+        """Hide messages anew, and remove acknowledged ones: a fast run waits for no slow one."""
+        try:
+            await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
+            await self.messages.remove_acknowledged()
+        except Exception:
+            log.exception("messages not kept")
 
 
 async def _all(*pieces: Awaitable[object]) -> None:

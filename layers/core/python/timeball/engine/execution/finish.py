@@ -19,7 +19,7 @@ from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.circuits import note_answers
-from timeball.engine.execution.renew import owns
+from timeball.engine.execution.leases import owns
 from timeball.engine.runs.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.ports.target import Answer
@@ -59,19 +59,16 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
 
     def after(position: int, run: Run) -> Run | None:
         result = results[position]
-        return _after(context, run, result, attempts[position], now) if owns(run, result.run) else None
+        verdict, called_at = result.answer.verdict, result.answer.called_at
+        if not owns(run, result.run):
+            return None
+        if isinstance(verdict, Accepted):
+            return handed_over(run, result.job, now if called_at is None else called_at, now, context.rules.margin_ms)
+        return after_attempt(run, result.job, inline(attempts[position]), verdict, now, Guarantor.MESSAGE)
 
     jobs = {result.job.key: result.job for result in results}
     standing = compare_and_swap(partial(change_runs, context, jobs), [result.run for result in results], after, now)
     return [one.row for one in standing]
-
-
-def _after(context: Context, run: Run, result: Result, attempt: Attempt, now: int) -> Run:
-    verdict = result.answer.verdict
-    if isinstance(verdict, Accepted):
-        called_at = now if result.answer.called_at is None else result.answer.called_at
-        return handed_over(run, result.job, called_at, now, context.rules.margin_ms)
-    return after_attempt(run, result.job, inline(attempt), verdict, now, Guarantor.MESSAGE)
 
 
 def _may_go(row: Run | None, run: Run) -> bool:

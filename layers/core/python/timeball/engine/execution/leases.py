@@ -9,10 +9,11 @@ import logging
 from collections.abc import Sequence
 
 from timeball.domain.model.run import Run
+from timeball.domain.model.transitions import renewed
+from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.in_flight import InFlight
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.renew import renew
 from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -25,21 +26,11 @@ async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offl
     """
     try:
         rows = await offload(renew, context, [flight.run for flight in runs])
-    except UnavailableError as unavailable:
-        log.warning("leases not renewed together: %s", unavailable)
-        renewed = await asyncio.gather(*(_renew_alone(context, flight, offload) for flight in runs))
-    else:
-        renewed = [_heed(context, flight, row) for flight, row in zip(runs, rows, strict=True)]
-    return [flight for flight, is_renewed in zip(runs, renewed, strict=True) if is_renewed]
-
-
-async def _renew_alone(context: Context, flight: InFlight, offload: Offload) -> bool:
-    try:
-        (row,) = await offload(renew, context, [flight.run])
-    except UnavailableError as unavailable:
-        log.warning("lease not renewed: %s", unavailable, extra={"run_id": str(flight.run.id)})
-        return False
-    return _heed(context, flight, row)
+    except Exception as error:
+        log.warning("%d leases not renewed: %s", len(runs), error, exc_info=not isinstance(error, UnavailableError))
+        alone = [] if len(runs) == 1 else [renew_leases(context, [flight], offload) for flight in runs]
+        return [flight for those in await asyncio.gather(*alone) for flight in those]
+    return [flight for flight, row in zip(runs, rows, strict=True) if _heed(context, flight, row)]
 
 
 def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
@@ -56,3 +47,25 @@ def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
         moment = "before the call" if flight.called_at is None else "while it ran"
         flight.cut(flight.given_up(context.clock.now(), f"It was asked to stop {moment}."))
     return True
+
+
+def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
+    """Extend the lease of each run that its holder still owns; None for one that is somebody else's, or over.
+
+    A run that was asked to stop is renewed as well, and says so in `cancel_requested`. Raises UnavailableError.
+    """
+    now, lease_ms = context.clock.now(), context.rules.lease_ms
+
+    def extended(position: int, row: Run) -> Run | None:
+        return renewed(row, now, lease_ms) if owns(row, runs[position]) else None
+
+    standing = compare_and_swap(context.store.runs.swap, runs, extended, now)
+    return [
+        one.row if one.done and one.row is not None and owns(one.row, run) else None
+        for one, run in zip(standing, runs, strict=True)
+    ]
+
+
+def owns(row: Run, run: Run) -> bool:
+    """Say whether the stored row is still this holder's attempt, and was not handed over to its target."""
+    return row.attempt == run.attempt and run.owner is not None and row.is_held_by(run.owner)
