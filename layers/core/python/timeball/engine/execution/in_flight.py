@@ -39,11 +39,6 @@ class InFlight:
         """Return when (ms) this executor must let go: a margin before the lease's end. A renewal moves it on."""
         return (self.run.lease_until or 0) - rules.margin_ms
 
-    @property
-    def is_calling(self) -> bool:
-        """Whether a call waits for its instant, or has left."""
-        return self._call is not None and not self._call.done()
-
     def given_up(self, now: int, error: str, *, timed_out: bool = False) -> Answer:
         """Return what stands for an answer where this executor ends the call: it tells nothing of the target."""
         failed = Failed(self.job.spec.retry.retries(Cause.TIMEOUT))
@@ -59,11 +54,12 @@ class InFlight:
                 raise
             return self._instead
 
-    def cut(self, instead: Answer | None) -> None:
-        """End the call, if it is not over, and let an answer (None: none) stand for its own."""
-        if self._call is not None and self.is_calling and not self._is_cut:
-            self._is_cut, self._instead = True, instead
-            self._call.cancel()
+    def cut(self, instead: Answer | None) -> bool:
+        """End the call, and let an answer (None: none) stand for its own; False: it is over already, or not begun."""
+        if self._call is None or self._is_cut or not self._call.cancel():
+            return False
+        self._is_cut, self._instead = True, instead
+        return True
 
 
 def call_of(run: Run, job: Job) -> Call:

@@ -36,11 +36,10 @@ async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offl
 def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
     """Cut a call that is no longer ours, or that was asked to stop; return whether its lease now lasts longer."""
     if row is None:
-        if flight.is_calling:
+        if flight.cut(None):
             log.warning(
                 "lease lost; the call is cut", extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt}
             )
-        flight.cut(None)
         return False
     flight.run = row
     if row.cancel_requested:
