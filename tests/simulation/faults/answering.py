@@ -45,7 +45,7 @@ FAULTS = {
     "a submission is acknowledged and not stored": Fault(
         hoped_for("jobs.insert"), "what was acknowledged is stored", 7
     ),
-    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 11),
+    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 99),
     "a trigger's payload is forgotten": Fault(
         inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 13
     ),
@@ -64,5 +64,5 @@ FAULTS = {
     "a report is taken whatever its attempt": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 14
     ),
-    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 30),
+    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 42),
 }
