@@ -16,10 +16,10 @@ from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, Jitter, OverlapPolicy
 from timeball.domain.model.run import Run
+from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
-from timeball.domain.time.preview import clock_policies
 from timeball.domain.time.schedule import At, Cron, Every, fires
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import Gap, Overlap, clock_policies
 
 SHOWN: Final = 5
 """Of the fire times to come, so many are shown."""
@@ -193,12 +193,12 @@ def _schedule_fields(job: Job) -> dict[str, Any]:
     match schedule.timing:
         case At(at):
             fields["schedule_at"] = format_instant(at)
-        case Cron(expression, timezone) as cron:
-            policies = clock_policies(cron)
+        case Cron(expression, timezone, gap, overlap):
+            gap, overlap = clock_policies(parse_cron(expression), gap, overlap)
             fields |= {
                 "cron_expression": expression,
                 "timezone": timezone,
-                "dst_policy": DstPolicyAnswer(gap=policies.gap, overlap=policies.overlap),
+                "dst_policy": DstPolicyAnswer(gap=gap, overlap=overlap),
             }
         case Every(seconds, anchor_at):
             fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}

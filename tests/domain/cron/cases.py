@@ -1,6 +1,11 @@
 """Random cron expressions for the comparisons with the oracle; the same seed gives the same expressions."""
 
+from collections.abc import Iterator
 from random import Random
+
+from timeball.domain.time.cron import CronFields
+from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.zones import Zone
 
 ZONES = (
     "Africa/Cairo",
@@ -114,3 +119,13 @@ def month(random: Random) -> str:
     if random.random() < 0.5:
         return "*"
     return _list(random, "2", "FEB", *(_number_item(random, 1, 12, MONTHS) for _ in range(2)))
+
+
+def fires(
+    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
+) -> Iterator[int]:
+    """List all fires strictly after an instant, in order."""
+    at = next_fire(fields, zone, after_at, gap, overlap)
+    while at is not None:
+        yield at
+        at = next_fire(fields, zone, at, gap, overlap)

@@ -5,9 +5,10 @@ from itertools import islice
 
 import pytest
 
-from timeball.domain.time.clock_change import Effect, clock_change
+from tests.domain.cron import cases
+from timeball.domain.time.clock_change import clock_change
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap, fires
+from timeball.domain.time.stepper import Gap, Overlap
 from timeball.domain.time.zones import load_zone
 
 MOVED = "moved by the clock change from"
@@ -62,27 +63,14 @@ def test_a_fire_is_noted_with_what_a_clock_change_does_to_it(
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)
     after_at = int(datetime.fromisoformat(after).replace(tzinfo=UTC).timestamp()) * 1000
-    found = islice(fires(fields, loaded, after_at, gap, overlap), len(notes))
-    changes = [clock_change(loaded, at, fields, gap, overlap) for at in found]
-    assert [change and change.text for change in changes] == notes
-
-
-def test_a_note_holds_the_instant_and_the_step_of_the_change() -> None:
-    berlin = load_zone("Europe/Berlin")
-    spring, autumn = 1_774_746_000_000, 1_792_890_000_000
-    moved = clock_change(berlin, spring, parse_cron("30 2 * * *"))
-    assert moved is not None
-    assert (moved.effect, moved.change_at, moved.step_seconds) == (Effect.MOVED, spring, 3600)
-    first = clock_change(berlin, autumn - 1_800_000)
-    assert first is not None
-    assert (first.effect, first.change_at, first.step_seconds) == (Effect.FIRST_OF_TWO, autumn, -3600)
+    found = islice(cases.fires(fields, loaded, after_at, gap, overlap), len(notes))
+    assert [clock_change(loaded, at, fields, gap, overlap) for at in found] == notes
 
 
 def test_without_an_expression_only_a_repeated_local_time_is_noted() -> None:
     berlin = load_zone("Europe/Berlin")
     spring, autumn = 1_774_746_000_000, 1_792_890_000_000
     assert clock_change(berlin, spring) is None
+    assert clock_change(berlin, autumn - 1_800_000) == f"{ONE_OF_TWO} 02:30"
+    assert clock_change(berlin, autumn + 1_800_000) == f"{TWO_OF_TWO} 02:30"
     assert clock_change(berlin, autumn + 3_600_000) is None
-    second = clock_change(berlin, autumn + 1_800_000)
-    assert second is not None
-    assert second.effect is Effect.SECOND_OF_TWO

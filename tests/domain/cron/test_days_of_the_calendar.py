@@ -8,7 +8,6 @@ import pytest
 from tests.domain.cron import cases, oracle
 from timeball.domain.time.cron import CronFields, parse_cron
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.stepper import fires
 from timeball.domain.time.zones import load_zone
 
 SPANS = (
@@ -54,7 +53,7 @@ def test_no_day_differs_from_a_search_through_the_dates(block: int) -> None:
             continue
         days = [start + DAY * n for n in range((end - start).days)]
         expected = [instant(day) for day in days if read.has_day(day)]
-        found = list(islice(fires(fields, utc, instant(start) - 1), len(expected) + 1))
+        found = list(islice(cases.fires(fields, utc, instant(start) - 1), len(expected) + 1))
         assert found[: len(expected)] == expected, f"{text!r} after {instant(start) - 1} in UTC"
         assert all(at >= instant(end) for at in found[len(expected) :]), f"{text!r} before {instant(end)} in UTC"
 
@@ -98,7 +97,7 @@ TABLE = (
 
 @pytest.mark.parametrize(("text", "after", "expected"), TABLE)
 def test_the_days_of_an_expression_are_these(text: str, after: str, expected: str) -> None:
-    found = islice(fires(parse_cron(text), load_zone("UTC"), instant(date.fromisoformat(after))), 3)
+    found = islice(cases.fires(parse_cron(text), load_zone("UTC"), instant(date.fromisoformat(after))), 3)
     assert [date(1970, 1, 1) + timedelta(milliseconds=at) for at in found] == [
         date.fromisoformat(day) for day in expected.split()
     ]

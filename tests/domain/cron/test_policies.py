@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.domain.cron import cases
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap, fires, next_fire
+from timeball.domain.time.stepper import Gap, Overlap, next_fire
 from timeball.domain.time.zones import load_zone
 
 NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH
@@ -104,7 +105,7 @@ def test_a_policy_decides_what_fires_at_a_clock_change(
 ) -> None:
     start_at = int(datetime.fromisoformat(f"{start}+00:00").timestamp()) * 1000
     found = []
-    for at in fires(parse_cron(expression), load_zone(zone), start_at - 1, gap, overlap):
+    for at in cases.fires(parse_cron(expression), load_zone(zone), start_at - 1, gap, overlap):
         if at >= start_at + hours * 3_600_000:
             break
         found.append(datetime.fromtimestamp(at // 1000, UTC).time())

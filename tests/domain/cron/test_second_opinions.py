@@ -12,7 +12,6 @@ from croniter.croniter import CroniterError
 from tests.domain.cron import cases, oracle
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.stepper import fires
 from timeball.domain.time.zones import load_zone
 
 FIRES = 6
@@ -29,7 +28,7 @@ Opinion = Callable[[str, str, int], list[int]]
 
 
 def ours(expression: str, zone: str, after_at: int) -> list[int]:
-    return list(islice(fires(parse_cron(expression), load_zone(zone), after_at), FIRES))
+    return list(islice(cases.fires(parse_cron(expression), load_zone(zone), after_at), FIRES))
 
 
 def cronsims(expression: str, zone: str, after_at: int) -> list[int]:

@@ -1,42 +1,16 @@
 """What a clock change does to a fire, for a person who reads a preview of fire times."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime, timedelta
 from typing import Final
 
-from timeball.domain.time.calendar import civil
 from timeball.domain.time.cron import CronFields
-from timeball.domain.time.stepper import Gap, Overlap, fires_at_jump, next_fire, next_minute
+from timeball.domain.time.instants import EARLIEST
+from timeball.domain.time.stepper import Gap, Overlap, clock_policies, next_fire, next_minute
 from timeball.domain.time.zones import Zone
 
 _SHOWN: Final = 3
-
-
-class Effect(StrEnum):
-    """Name how a fire stands to a clock change."""
-
-    MOVED = "moved"
-    """It stands at the end of a gap, for local times that no clock showed."""
-    FIRST_OF_TWO = "first_of_two"
-    """Its local time comes again after the clocks go back."""
-    SECOND_OF_TWO = "second_of_two"
-    """Its local time was shown before the clocks went back."""
-    FIRST_AFTER = "first_after"
-    """The fire before it had another offset from UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClockChange:
-    """Hold what a clock change does to one fire."""
-
-    effect: Effect
-    change_at: int
-    """The instant of the change, in ms UTC."""
-    step_seconds: int
-    """How far the clocks went forward; negative if they went back."""
-    text: str
-    """The same for a person, such as `moved by the clock change from 02:30`."""
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
 
 
 def clock_change(
@@ -45,8 +19,8 @@ def clock_change(
     fields: CronFields | None = None,
     gap: Gap | None = None,
     overlap: Overlap | None = None,
-) -> ClockChange | None:
-    """Say what a clock change does to a fire (ms UTC); None if it does nothing.
+) -> str | None:
+    """Say what a clock change does to a fire (ms UTC), such as `moved by the clock change from 02:30`; None: nothing.
 
     Without `fields` (an interval, a single instant) only the two passes of a repeated local time are told.
     """
@@ -54,40 +28,27 @@ def clock_change(
     period = zone.period_at(instant)
     local = instant + zone.offsets[period]
     if period + 1 < len(zone.starts) and zone.local_starts[period + 1] <= local:
-        return _note(zone, period + 1, Effect.FIRST_OF_TWO, f"the first of two times that clocks show {_clock(local)}")
-    if period == 0:
-        return None
+        return f"the first of two times that clocks show {_moment(local):%H:%M}"
     if local < zone.reached[period]:
-        return _note(zone, period, Effect.SECOND_OF_TWO, f"the second of two times that clocks show {_clock(local)}")
-    if fields is None:
+        return f"the second of two times that clocks show {_moment(local):%H:%M}"
+    if period == 0 or fields is None:
         return None
-    if instant == zone.starts[period] and fires_at_jump(fields, gap):
-        skipped = [_moment(time, local) for time in _skipped(fields, zone, period)]
+    gap, overlap = clock_policies(fields, gap, overlap)
+    if instant == zone.starts[period] and gap == Gap.NEXT:
+        skipped = [_clock(_moment(time), _moment(local)) for time in _skipped(fields, zone, period)]
         if skipped:
             more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-            shown = ", ".join(skipped[:_SHOWN])
-            return _note(zone, period, Effect.MOVED, f"moved by the clock change from {shown}{more}")
-    return _first_after(fields, zone, period, fire_at, gap, overlap)
-
-
-def _first_after(
-    fields: CronFields, zone: Zone, period: int, fire_at: int, gap: Gap | None, overlap: Overlap | None
-) -> ClockChange | None:
-    """Note the first fire of a period, if the period before had a fire too."""
+            return f"moved by the clock change from {', '.join(skipped[:_SHOWN])}{more}"
+    # The first fire of a period, if the period before had a fire too.
     change_at = zone.starts[period] * 1000
     if next_fire(fields, zone, change_at - 1, gap, overlap) != fire_at:
         return None
-    before = next_fire(fields, zone, zone.starts[period - 1] * 1000 - 1, gap, overlap)
+    before = next_fire(fields, zone, max(zone.starts[period - 1] * 1000, EARLIEST) - 1, gap, overlap)
     if before is None or before >= change_at:
         return None
     way = "forward" if zone.offsets[period] > zone.offsets[period - 1] else "back"
-    day = _date((zone.starts[period] + zone.offsets[period]) // 86400)
-    return _note(zone, period, Effect.FIRST_AFTER, f"the first fire after the clocks went {way} on {day}")
-
-
-def _note(zone: Zone, period: int, effect: Effect, text: str) -> ClockChange:
-    step = zone.offsets[period] - zone.offsets[period - 1]
-    return ClockChange(effect, zone.starts[period] * 1000, step, text)
+    day = _moment(zone.starts[period] + zone.offsets[period])
+    return f"the first fire after the clocks went {way} on {day:%Y-%m-%d}"
 
 
 def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
@@ -98,17 +59,10 @@ def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
         minute = next_minute(fields, minute + 1)
 
 
-def _moment(time: int, local: int) -> str:
-    """Write a local time, with its date if that is not the date of `local`."""
-    day = time // 86400
-    return _clock(time) if day == local // 86400 else f"{_date(day)} {_clock(time)}"
+def _clock(skipped: datetime, fire: datetime) -> str:
+    """Write a local time, with its date if that is not the date of the fire."""
+    return f"{skipped:%H:%M}" if skipped.date() == fire.date() else f"{skipped:%Y-%m-%d %H:%M}"
 
 
-def _date(day: int) -> str:
-    year, month, of_month = civil(day)
-    return f"{year:04}-{month:02}-{of_month:02}"
-
-
-def _clock(local: int) -> str:
-    hour, second = divmod(local % 86400, 3600)
-    return f"{hour:02}:{second // 60:02}"
+def _moment(local: int) -> datetime:
+    return _EPOCH + timedelta(seconds=local)

@@ -7,11 +7,11 @@ never moved.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from timeball.domain.time.calendar import SHAPES, all_days, nearest_workday, weekday_days
+from timeball.domain.time.calendar import SHAPES
 from timeball.domain.time.cron_field import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -22,8 +22,8 @@ from timeball.domain.time.cron_field import (
     split_items,
 )
 
-Selector = Callable[[int, int], int]
-"""From a month's length and the weekday of its first day to a set of days, which may exceed the month."""
+Matches = Callable[[int, int, int], bool]
+"""Whether an item picks a day of a month, by the day (1 to 31), its weekday, and the month's length."""
 
 _FROM_LAST: Final = re.compile(r"L-(\d+)", re.ASCII)
 _WORKDAY: Final = re.compile(r"(\d+)W", re.ASCII)
@@ -40,13 +40,15 @@ def read_days(day_of_month: str, day_of_week: str) -> tuple[int, ...]:
     """
     dates = [_date(item) for item in _items(day_of_month, DAY_OF_MONTH)]
     weekdays = [_weekday(item) for item in _items(day_of_week, DAY_OF_WEEK)]
-    either = day_of_month[0] not in "*?" and day_of_week[0] not in "*?"
+    agree = any if day_of_month[0] not in "*?" and day_of_week[0] not in "*?" else all
     sets = []
     for length, first in SHAPES:
-        by_date = _union(dates, length, first)
-        by_weekday = _union(weekdays, length, first)
-        matching = by_date | by_weekday if either else by_date & by_weekday
-        sets.append(matching & all_days(length))
+        days = 0
+        for day in range(1, length + 1):
+            of_week = (first + day - 1) % 7
+            if agree(any(matches(day, of_week, length) for matches in items) for items in (dates, weekdays)):
+                days |= 1 << day
+        sets.append(days)
     return tuple(sets)
 
 
@@ -57,39 +59,39 @@ def _items(text: str, of: Field) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _union(selectors: Iterable[Selector], length: int, first: int) -> int:
-    days = 0
-    for select in selectors:
-        days |= select(length, first)
-    return days
-
-
-def _date(item: str) -> Selector:
+def _date(item: str) -> Matches:
     if item == "L":
-        return lambda length, _first: 1 << length
+        return lambda day, _weekday, length: day == length
     if item == "LW":
-        return lambda length, first: _workday(length, first, length)
+        return lambda day, weekday, length: _is_nearest_workday(length, day, weekday, length)
     if match := _FROM_LAST.fullmatch(item):
         back = int(match[1])
         if not 1 <= back <= 30:
             reject(f'The day-of-month "{item}" is out of range', "L, or L-n with a number n from 1 to 30")
-        return lambda length, _first: 1 << max(length - back, 0)
+        return lambda day, _weekday, length: day == length - back
     if match := _WORKDAY.fullmatch(item):
-        day = read_number(match[1], DAY_OF_MONTH, item)
-        return lambda length, first: _workday(length, first, day)
+        wanted = read_number(match[1], DAY_OF_MONTH, item)
+        return lambda day, weekday, length: _is_nearest_workday(wanted, day, weekday, length)
     days = read_item(item, DAY_OF_MONTH)
-    return lambda _length, _first: days
+    return lambda day, _weekday, _length: bool(days >> day & 1)
 
 
-def _workday(length: int, first: int, day: int) -> int:
-    found = nearest_workday(length, first, day)
-    return 0 if found is None else 1 << found
+def _is_nearest_workday(wanted: int, day: int, weekday: int, length: int) -> bool:
+    """Say whether a day is the one from Monday to Friday that is nearest to the wanted one, within its month."""
+    match (weekday + wanted - day) % 7:
+        case 6:
+            nearest = wanted - 1 if wanted > 1 else 3
+        case 0:
+            nearest = wanted + 1 if wanted < length else length - 2
+        case _:
+            nearest = wanted
+    return wanted <= length and day == nearest
 
 
-def _weekday(item: str) -> Selector:
+def _weekday(item: str) -> Matches:
     if match := _LAST_WEEKDAY.fullmatch(item):
         wanted = read_number(match[1], DAY_OF_WEEK, item) % 7
-        return lambda length, first: weekday_days(length, first, wanted) & ~all_days(length - 7)
+        return lambda day, weekday, length: weekday == wanted and day > length - 7
     if match := _NTH_WEEKDAY.fullmatch(item):
         nth = int(match[2])
         if not 1 <= nth <= 5:
@@ -98,12 +100,10 @@ def _weekday(item: str) -> Selector:
                 "a number from 1 to 5 after the #",
             )
         wanted = read_number(match[1], DAY_OF_WEEK, item) % 7
-        week = all_days(nth * 7) & ~all_days(nth * 7 - 7)
-        return lambda length, first: weekday_days(length, first, wanted) & week
+        return lambda day, weekday, _length: weekday == wanted and (day + 6) // 7 == nth
     if match := _LAST_WEEKDAY_REVERSED.fullmatch(item):
         reject(f'The day-of-week "{item}" is the wrong way round', f'"{match[1]}L" for the last one of the month')
     if item == "L":
         reject('The day-of-week "L" does not say which day', '"6L" for the last Saturday of the month, or "SAT"')
-    bits = read_item(item, DAY_OF_WEEK)
-    wanted_days = [day for day in range(7) if bits >> day & 1]
-    return lambda length, first: sum(weekday_days(length, first, day) for day in wanted_days)
+    weekdays = read_item(item, DAY_OF_WEEK)
+    return lambda _day, weekday, _length: bool(weekdays >> weekday & 1)

@@ -4,17 +4,14 @@ Invariant: a preview shows what the scheduler will do. Its fire times come from 
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from itertools import islice
 
-from timeball.domain.time.clock_change import ClockChange, clock_change
+from timeball.domain.time.clock_change import clock_change
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import Cron, Schedule, fires
-from timeball.domain.time.stepper import Gap, Overlap, fires_at_jump
 from timeball.domain.time.zones import Zone, load_zone
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +26,6 @@ class Fire:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClockPolicies:
-    """What becomes of local times that clocks skip or show twice."""
-
-    gap: Gap
-    overlap: Overlap
-
-
 def preview(schedule: Schedule, from_at: int, count: int, timezone: str = "UTC") -> list[Fire]:
     """Return the first fires from an instant (ms) on, itself included, earliest first; fewer if the schedule ends.
 
@@ -47,34 +36,13 @@ def preview(schedule: Schedule, from_at: int, count: int, timezone: str = "UTC")
     return [_fire(zone, schedule, fire_at) for fire_at in islice(fires(schedule, from_at, LATEST), count)]
 
 
-def clock_policies(cron: Cron) -> ClockPolicies:
-    """Return the policies that hold for a cron, where it has none of its own those that its expression implies."""
-    fields = parse_cron(cron.expression)
-    return ClockPolicies(
-        gap=Gap.NEXT if fires_at_jump(fields, cron.gap) else Gap.SKIP,
-        overlap=cron.overlap or (Overlap.FIRST if fields.fixed else Overlap.BOTH),
-    )
-
-
 def _fire(zone: Zone, schedule: Schedule, fire_at: int) -> Fire:
-    offset = zone.offset_at(fire_at)
-    change = _change(zone, schedule, fire_at)
-    return Fire(fire_at, _local_time(fire_at, offset), _offset(offset), None if change is None else change.text)
-
-
-def _local_time(at: int, offset: int) -> str:
-    return (_EPOCH + timedelta(seconds=at // SECOND_MS + offset)).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-def _offset(offset: int) -> str:
-    minutes, seconds = divmod(abs(offset), 60)
-    text = f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
-    return f"{text}:{seconds:02}" if seconds else text
-
-
-def _change(zone: Zone, schedule: Schedule, fire_at: int) -> ClockChange | None:
+    instant = fire_at // SECOND_MS
+    offset = timezone(timedelta(seconds=zone.offsets[zone.period_at(instant)]))
+    text = datetime.fromtimestamp(instant, offset).isoformat()
     match schedule.timing:
         case Cron(expression, _, gap, overlap):
-            return clock_change(zone, fire_at, parse_cron(expression), gap, overlap)
+            note = clock_change(zone, fire_at, parse_cron(expression), gap, overlap)
         case _:
-            return clock_change(zone, fire_at)
+            note = clock_change(zone, fire_at)
+    return Fire(fire_at, local_time=text[:19], utc_offset=text[19:], note=note)

@@ -15,21 +15,21 @@ an instant does not depend on where the search began.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from timeball.domain.time.calendar import civil, day_number, month_length
+from timeball.domain.time.calendar import month_length
 from timeball.domain.time.cron import CronFields
+from timeball.domain.time.instants import DAY_MS, LATEST
 from timeball.domain.time.zones import Zone
 
 RULE_VERSION: Final = 1
 """Raised when the same expression, zone, policies and time zone data may give other instants than before."""
 
-END_YEAR: Final = 2400
-"""No fire is looked for from this year on."""
-
-_END_DAY: Final = day_number(END_YEAR, 1, 1)
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_END_DAY: Final = LATEST // DAY_MS
+"""No fire is looked for from this day on."""
 
 
 class Gap(StrEnum):
@@ -49,12 +49,12 @@ class Overlap(StrEnum):
 def next_fire(
     fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
 ) -> int | None:
-    """Find the first fire strictly after an instant (ms UTC, may be negative); None if END_YEAR comes first.
+    """Find the first fire strictly after an instant (ms UTC, may be negative); None if there is none that is stored.
 
     A policy that is None takes the default for the expression.
     """
-    at_jump = fires_at_jump(fields, gap)
-    once = fields.fixed if overlap is None else overlap == Overlap.FIRST
+    gap, overlap = clock_policies(fields, gap, overlap)
+    at_jump, once = gap == Gap.NEXT, overlap == Overlap.FIRST
     instant = after_at // 1000 + 1
     period = bisect_right(zone.starts, instant) - 1
     local = instant + zone.offsets[period]
@@ -64,7 +64,7 @@ def next_fire(
         local = reached
     while (minute := next_minute(fields, -(-local // 60))) is not None:
         found = minute * 60
-        if found >= zone.local_ends[period]:
+        if found >= zone.reached[period + 1]:
             if not once and zone.local_starts[period + 1] < local:
                 # The clock goes back to before the start of the search: the second pass may match earlier.
                 period += 1
@@ -79,19 +79,10 @@ def next_fire(
     return None
 
 
-def fires(
-    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
-) -> Iterator[int]:
-    """List all fires strictly after an instant, in order."""
-    at = next_fire(fields, zone, after_at, gap, overlap)
-    while at is not None:
-        yield at
-        at = next_fire(fields, zone, at, gap, overlap)
-
-
-def fires_at_jump(fields: CronFields, gap: Gap | None) -> bool:
-    """Say whether times that fall into a gap fire at its end."""
-    return fields.fixed if gap is None else gap == Gap.NEXT
+def clock_policies(fields: CronFields, gap: Gap | None, overlap: Overlap | None) -> tuple[Gap, Overlap]:
+    """Return the policies that hold: where none is given, that which the expression implies."""
+    implied = (Gap.NEXT, Overlap.FIRST) if fields.fixed else (Gap.SKIP, Overlap.BOTH)
+    return gap or implied[0], overlap or implied[1]
 
 
 def next_minute(fields: CronFields, minute: int) -> int | None:
@@ -116,7 +107,10 @@ def next_minute(fields: CronFields, minute: int) -> int | None:
 
 def _next_day(fields: CronFields, day: int) -> int | None:
     """Find the first matching day that is not before `day`."""
-    year, month, of_month = civil(day)
+    if day >= _END_DAY:
+        return None
+    today = date.fromordinal(_EPOCH + day)
+    year, month, of_month = today.year, today.month, today.day
     before = day - of_month
     while before < _END_DAY:
         length = month_length(year, month)

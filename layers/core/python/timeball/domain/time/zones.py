@@ -9,19 +9,27 @@ three times or both skipped and shown, and the local starts of the periods only 
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NoReturn
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NoReturn, cast
 
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.tzif import read_changes
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 _BEFORE_ALL: Final = -(1 << 62)
 _AFTER_ALL: Final = 1 << 62
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local times, all three
+_FIRST: Final = datetime(1840, 1, 1)  # noqa: DTZ001 - no zone had changed its clocks
+_END: Final = datetime(2400, 1, 1)  # noqa: DTZ001 - later changes are not listed
+_SECOND: Final = timedelta(seconds=1)
+_BETWEEN_CHANGES: Final = timedelta(days=6)
+"""No zone changes its clocks twice within so long: a test asks each."""
+
 _FIXED_OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])0?(\d{1,2})(?::?00)?", re.ASCII)
 
 
@@ -39,53 +47,73 @@ class Zone:
     """Local time minus UTC, in each period."""
     local_starts: tuple[int, ...]
     """The local time at which each period begins."""
-    local_ends: tuple[int, ...]
-    """The local time at which each period ends (the first that it does not show)."""
     reached: tuple[int, ...]
-    """The first local time not shown before: a gap if it is below the local start, a repeat if above."""
+    """The first local time not shown before a period: below its local start after a gap, above it after a repeat.
+
+    One more than there are periods: a period ends where the next one's is.
+    """
 
     def period_at(self, instant: int) -> int:
         """Find the index of the period that holds an instant (seconds UTC)."""
         return bisect_right(self.starts, instant) - 1
 
-    def offset_at(self, at: int) -> int:
-        """Give local time minus UTC, in seconds, at an instant in ms."""
-        return self.offsets[self.period_at(at // 1000)]
-
 
 @lru_cache(maxsize=256)
 def load_zone(name: str) -> Zone:
-    """Load a zone by its IANA name.
+    """Load a zone by its IANA name. That takes some milliseconds, so zones are kept.
 
     Raises InvalidSchedule on an unknown name; the text gives the nearest valid one.
     """
     if name not in _names():
         _reject(name)
-    first_offset, changes = read_changes(_data().joinpath("zoneinfo", *name.split("/")).read_bytes())
-    starts = (_BEFORE_ALL, *(instant for instant, _ in changes))
-    offsets = (first_offset, *(offset for _, offset in changes))
-    local_starts = tuple(start + offset for start, offset in zip(starts, offsets, strict=True))
-    local_ends = tuple(end + offset for end, offset in zip((*starts[1:], _AFTER_ALL), offsets, strict=True))
-    reached = (_BEFORE_ALL, *local_ends[:-1])
-    return Zone(name, starts, offsets, (_BEFORE_ALL, *local_starts[1:]), local_ends, reached)
+    starts, offsets = zip(*_periods(name), strict=True)
+    local_starts = (_BEFORE_ALL, *map(sum, zip(starts[1:], offsets[1:], strict=True)))
+    reached = (_BEFORE_ALL, *map(sum, zip(starts[1:], offsets, strict=False)), _AFTER_ALL)
+    return Zone(name, starts, offsets, local_starts, reached)
+
+
+def tzdata_version() -> str:
+    """Name the release of the time zone database in use, such as `2026a`."""
+    from tzdata import IANA_VERSION  # type: ignore[import-untyped] # noqa: PLC0415 - as below
+
+    return str(IANA_VERSION)
+
+
+def _data() -> Path:
+    import tzdata  # noqa: PLC0415 - whoever needs no zone pays for none
+
+    return Path(tzdata.__file__).parent
+
+
+def _periods(name: str) -> Iterator[tuple[int, int]]:
+    """Yield the start of each period and its offset, as zoneinfo knows them.
+
+    zoneinfo gives the offset of a local time. One that is shown twice, or never, has that from before the change: so
+    the offset changes at the end of the repeat, or of the gap.
+    """
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
+
+    with _data().joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        offset_at = cast("Callable[[datetime], timedelta]", ZoneInfo.from_file(file).utcoffset)
+    offsets = list(map(offset_at, _samples()))
+    yield _BEFORE_ALL, offsets[0] // _SECOND
+    for sample, (before, after) in zip(_samples(), pairwise(offsets), strict=False):
+        if before != after:
+            seconds = range(_BETWEEN_CHANGES // _SECOND)
+            unchanged = bisect_left(seconds, x=True, key=lambda s: offset_at(sample + s * _SECOND) != before)
+            changed_at = sample + unchanged * _SECOND - max(before, after)
+            yield (changed_at - _EPOCH) // _SECOND, after // _SECOND
 
 
 @lru_cache(maxsize=1)
-def tzdata_version() -> str:
-    """Name the release of the time zone database in use, such as `2026a`."""
-    with _data().joinpath("zoneinfo", "tzdata.zi").open(encoding="ascii") as source:
-        return source.readline().removeprefix("# version ").strip()
-
-
-def _data() -> "Traversable":
-    from importlib.resources import files  # noqa: PLC0415 - costs as much as all of this package
-
-    return files("tzdata")
+def _samples() -> tuple[datetime, ...]:
+    """Return local times so close to each other that no zone changes its clocks twice between two of them."""
+    return tuple(_FIRST + number * _BETWEEN_CHANGES for number in range((_END - _FIRST) // _BETWEEN_CHANGES + 2))
 
 
 @lru_cache(maxsize=1)
 def _names() -> frozenset[str]:
-    return frozenset(_data().joinpath("zones").read_text("ascii").split())
+    return frozenset((_data() / "zones").read_text("ascii").split())
 
 
 def _reject(name: str) -> NoReturn:
