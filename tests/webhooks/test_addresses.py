@@ -86,6 +86,7 @@ STILL_CLOSED = [
     "::ffff:169.254.169.254",
     "64:ff9b::a9fe:a9fe",
     "2002:a9fe:a9fe::1",
+    "2002:a01:203::1",  # 6to4, of whatever
     "2001:0:a9fe:a9fe::1",  # Teredo, of the server 169.254.169.254
     "2001:0:4136:e378:8000:63bf:5601:5601",  # Teredo, of the client 169.254.169.254
     "fd12::1%eth0",

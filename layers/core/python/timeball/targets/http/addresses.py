@@ -1,6 +1,6 @@
 """Which addresses a webhook may reach: public ones, and what a setting opens on top.
 
-An address that carries another one (mapped, NAT64, 6to4, Teredo) is judged by both. Imports no HTTP client.
+An IPv6 address that leads to an IPv4 one (mapped, NAT64) is judged as that one. Imports no HTTP client.
 """
 
 import ipaddress
@@ -14,21 +14,18 @@ _NEVER: tuple[Network, ...] = (
     ipaddress.ip_network("fe80::/10"),  # link-local
     ipaddress.ip_network("fd00:ec2::/32"),  # instance metadata and its neighbours over IPv6
     ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of local use: where the inner address stands is anybody's choice
+    # Nobody serves webhooks here, and versions of Python disagree: some, or all, call them global.
+    ipaddress.ip_network("192.0.0.0/24"),  # protocol assignments
+    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4
+    ipaddress.ip_network("2001::/23"),  # protocol assignments; Teredo, whose addresses carry two others
+    ipaddress.ip_network("2002::/16"),  # 6to4, whose addresses carry another
+    ipaddress.ip_network("3fff::/20"),  # documentation
 )
 """Closed whatever the setting says."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-_PUBLIC_V6: tuple[ipaddress.IPv6Network, ...] = (ipaddress.IPv6Network("2000::/3"), _NAT64)
+_ASSIGNED_V6 = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is global unicast; `is_global` also accepts what nobody has assigned."""
-
-_NOT_PUBLIC: tuple[Network, ...] = (
-    # Versions of Python disagree on these: some, or all, call them global.
-    ipaddress.ip_network("192.0.0.0/24"),
-    ipaddress.ip_network("192.88.99.0/24"),
-    ipaddress.ip_network("2001::/23"),
-    ipaddress.ip_network("2002::/16"),
-    ipaddress.ip_network("3fff::/20"),
-)
 
 
 class ForbiddenAddressError(OSError):
@@ -53,11 +50,10 @@ class AddressRules:
 
     def is_open(self, address: Address, port: int) -> bool:
         """Say whether a webhook may connect to an address at a port."""
-        if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
-            return False
-        return all(self._is_open(form, port) for form in _forms(address))
-
-    def _is_open(self, address: Address, port: int) -> bool:
+        if isinstance(address, ipaddress.IPv6Address):
+            if address.scope_id is not None:
+                return False
+            address = _inner(address)
         if any(address in network for network in _NEVER):
             return False
         if _is_public(address):
@@ -86,23 +82,12 @@ def parse_rules(private_targets: str, runtime_api: str = "") -> AddressRules:
 
 
 def _is_public(address: Address) -> bool:
-    if address.is_multicast or any(address in network for network in _NOT_PUBLIC):
-        return False
-    if isinstance(address, ipaddress.IPv6Address) and not any(address in network for network in _PUBLIC_V6):
-        return False
-    return address.is_global
+    is_assigned = address.version == 4 or address in _ASSIGNED_V6
+    return is_assigned and address.is_global and not address.is_multicast
 
 
-def _forms(address: Address) -> tuple[Address, ...]:
-    """Return all the addresses that packets to an address may end at: itself, and those that it carries."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return (address,)
-    if address.ipv4_mapped is not None:
-        return (address.ipv4_mapped,)
+def _inner(address: ipaddress.IPv6Address) -> Address:
+    """Return the IPv4 address at which packets to an IPv6 one end, or that one itself."""
     if address in _NAT64:
-        return (address, ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
-    if address.sixtofour is not None:
-        return (address, address.sixtofour)
-    if address.teredo is not None:
-        return (address, *address.teredo)
-    return (address,)
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address
