@@ -15,6 +15,7 @@ from tests.webhooks.targets import (
     NOW,
     OK,
     Behaviour,
+    Target,
     a_call,
     answering,
     endless,
@@ -106,6 +107,17 @@ LARGE = b"x" * 5_000_000
 def test_a_whole_batch_of_answers_that_are_only_large_is_read(raw: bytes, over: str, tmp_path: Path) -> None:
     batch = answers(answering(raw), over, tmp_path, times=10)
     assert [(answer.status, len(answer.body), answer.error) for answer in batch] == [(200, BODY_BYTES, None)] * 10
+
+
+async def speak_first(_: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n" + HEADERS + b"\r\n" + bytes(range(65, 125)) * 150)
+    await reader.read()
+
+
+@over_both
+def test_an_answer_that_comes_before_its_request_is_read_in_its_order(over: str, tmp_path: Path) -> None:
+    batch = answers(speak_first, over, tmp_path, times=10)
+    assert [(answer.status, answer.body) for answer in batch] == [(200, bytes(range(65, 125)).decode() * 150)] * 10
 
 
 def test_a_long_chain_of_certificates_is_no_flood(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ class HttpCaller:
             sentence = _late(host, call.timeout_seconds, departure) if late else _sentence(error, host)
             answer = unanswered(call, departure.at, self._clock.now(), sentence, timed_out=late)
         finally:
-            intake.hang_up()
+            intake.close()
         if intake.is_cut:  # which an answer that ends with its connection does not show
             return unanswered(call, departure.at, self._clock.now(), _FLOOD.format(host=host))
         return answer

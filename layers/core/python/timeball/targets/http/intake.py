@@ -8,6 +8,7 @@ import asyncio
 import socket
 from collections import deque
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -52,23 +53,22 @@ class Turns:
                 asyncio.get_running_loop().call_soon(self._serve)
 
 
-class Intake(asyncio.Protocol):
-    """What one exchange has taken in: counted on the wire, and handed to the parser in pieces.
+class Intake(ResponseHandler):
+    """What one exchange has taken in: counted on the wire, and handed to aiohttp's parser in pieces.
 
     `is_cut`: the target sent more than it may, and was hung up on. `has_head`: the answer's head was parsed.
     """
 
     def __init__(self, turns: Turns) -> None:
+        super().__init__(asyncio.get_running_loop())
         self.is_cut = False
         self.has_head = False
         self.is_behind = False
         self._turns = turns
-        self._parser: ResponseHandler | None = None
-        self._transport: asyncio.Transport | None = None
         self._taken = 0
         self._handed_on = 0
         self._unparsed = bytearray()
-        self._lost: tuple[Exception | None] | None = None
+        self._lost: tuple[BaseException | None] | None = None
 
     def await_turn(self) -> None:
         """Raise BlockingIOError unless more may be taken off the wire now."""
@@ -83,59 +83,43 @@ class Intake(asyncio.Protocol):
             raise ConnectionAbortedError
         self._fall_behind()
 
-    def stand_before(self, parser: ResponseHandler) -> None:
-        """Receive in place of a parser what its connection brings."""
-        self._parser, self._transport = parser, parser.transport
-        if self._transport is not None:
-            self._transport.set_protocol(self)
-
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """End the connection now: a target that is slow to say goodbye in TLS is not waited for."""
-        if self._transport is not None:
-            self._transport.abort()
+        self.abort()
 
     def data_received(self, data: bytes) -> None:
         """Keep what came, decrypted by now, for the next turns."""
         self._unparsed += data
         self._fall_behind()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: BaseException | None) -> None:
         """Tell the parser, once it has what came before."""
         self._lost = (exc,)
         self._fall_behind()
 
-    def pause_writing(self) -> None:
-        """Tell the parser, who writes the request as well."""
-        if self._parser is not None:
-            self._parser.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Tell the parser, who writes the request as well."""
-        if self._parser is not None:
-            self._parser.resume_writing()
-
     def go_on(self) -> None:
-        """Hand on for one turn what was taken, unless nobody wants it any more."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + _TURN_SECONDS
+        """Hand on for one turn what was taken, unless nobody wants it any more, or has asked for it yet."""
+        until = self._loop.time() + _TURN_SECONDS
         # Judged at the next turn: by then whoever awaits the head has said that it came, however much came with it.
         if self._handed_on > HEAD_BYTES and not self.has_head:
             self.is_cut = True
-            self.hang_up()
-        while self._parser is not None and self._unparsed:
-            if self.is_cut or self._parser.transport is None or self._parser.exception() is not None:
+            self.close()
+        while self._unparsed:
+            if self.is_cut or self.transport is None or self.exception() is not None:
                 self._unparsed.clear()
+                break
+            if self._parser is None:
                 break
             piece = bytes(self._unparsed[:_PIECE_BYTES])
             del self._unparsed[:_PIECE_BYTES]
             self._handed_on += len(piece)
-            self._parser.data_received(piece)
-            if loop.time() >= until:
+            super().data_received(piece)
+            if self._loop.time() >= until:
                 break
         self.is_behind = bool(self._unparsed)
-        if self._lost and self._parser is not None and not self.is_behind:
+        if self._lost and not self.is_behind:
             (error,), self._lost = self._lost, None
-            self._parser.connection_lost(error)
+            super().connection_lost(error)
 
     def _fall_behind(self) -> None:
         if not self.is_behind:
@@ -179,14 +163,8 @@ class CountedSocket(socket.socket):
 
 
 class TurnsConnector(aiohttp.TCPConnector):
-    """Makes connections whose parsers get what comes from the intake of the task that calls."""
+    """Makes connections that are received by the intake of the task that calls."""
 
-    async def _create_connection(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Any],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 -- as its parent
-    ) -> ResponseHandler:
-        parser = await super()._create_connection(req, traces, timeout)
-        _intake.get().stand_before(parser)
-        return parser
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 -- as its parent
+        super().__init__(**options)
+        self._factory = partial(_intake.get)
