@@ -13,7 +13,7 @@ from timeball.engine.execution.execute import execute
 from timeball.ports.queue import Delivery
 from timeball.runtime.wiring import environment, executor_context, executor_inbox, start, unreadable_queue
 from timeball.targets.http.addresses import AddressRules, parse_rules
-from timeball.targets.http.caller import HttpCaller
+from timeball.targets.http.caller import http_caller
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -63,7 +63,7 @@ async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, d
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     # So many that a renewal never waits for a thread behind writes that hang.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with HttpCaller(engine_context.clock, _address_rules()) as caller:
+    async with http_caller(engine_context.clock, _address_rules()) as caller:
         return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
 
 

@@ -21,7 +21,7 @@ from timeball.domain.model.policies import RETRIED_BY_DEFAULT
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, parse_rules
-from timeball.targets.http.caller import HttpCaller, Lookup
+from timeball.targets.http.caller import Lookup, http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123
@@ -198,7 +198,7 @@ def call_url(url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = N
     """Call a url once."""
 
     async def main() -> Answer:
-        async with HttpCaller(VirtualClock(NOW), rules, lookup) as caller:
+        async with http_caller(VirtualClock(NOW), rules, lookup) as caller:
             return await caller.call(a_call(url, timeout=timeout))
 
     return asyncio.run(main())
@@ -216,7 +216,7 @@ def call_target(
     """Run a target, call it once, and return the answer and what the target saw."""
 
     async def main() -> tuple[Answer, Target]:
-        async with listening(behave) as target, HttpCaller(clock or VirtualClock(NOW), LOCAL) as caller:
+        async with listening(behave) as target, http_caller(clock or VirtualClock(NOW), LOCAL) as caller:
             work = Work(HttpTarget(target.url, method, headers or {}), payload)
             return await caller.call(a_call(target.url, timeout=timeout, work=work)), target
 

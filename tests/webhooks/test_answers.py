@@ -23,7 +23,7 @@ from tests.webhooks.targets import (
 )
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.ports.target import Answer
-from timeball.targets.http.caller import BODY_BYTES, HttpCaller
+from timeball.targets.http.caller import BODY_BYTES, http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 
@@ -82,7 +82,7 @@ def test_the_call_leaves_after_the_name_is_resolved_and_ends_when_the_answer_is_
         writer.write(OK)
 
     async def main() -> Answer:
-        async with listening(slow_answer) as target, HttpCaller(clock, LOCAL, slow_lookup) as caller:
+        async with listening(slow_answer) as target, http_caller(clock, LOCAL, slow_lookup) as caller:
             return await caller.call(a_call(f"http://hooks.example:{target.port}/"))
 
     assert asyncio.run(main()) == replace(success("ok"), called_at=NOW + 5_000, finished_at=NOW + 5_700)
@@ -90,7 +90,7 @@ def test_the_call_leaves_after_the_name_is_resolved_and_ends_when_the_answer_is_
 
 def test_a_call_that_finds_nobody_never_left() -> None:
     async def main() -> Answer:
-        async with closed_port() as port, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with closed_port() as port, http_caller(VirtualClock(NOW), LOCAL) as caller:
             return await caller.call(a_call(f"http://127.0.0.1:{port}/"))
 
     assert asyncio.run(main()) == no_answer("127.0.0.1 refused the connection.", None)
@@ -113,7 +113,7 @@ def test_a_cancelled_call_hangs_up() -> None:
             await reader.read()
             hung_up.set()
 
-        async with listening(notice) as target, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with listening(notice) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             calling = asyncio.create_task(caller.call(a_call(target.url)))
             await received.wait()
             calling.cancel()
@@ -122,8 +122,3 @@ def test_a_cancelled_call_hangs_up() -> None:
             await hung_up.wait()
 
     asyncio.run(main())
-
-
-def test_a_caller_that_is_not_open_is_a_mistake_of_ours() -> None:
-    with pytest.raises(RuntimeError, match="not open"):
-        asyncio.run(HttpCaller(VirtualClock(NOW), LOCAL).call(a_call("http://127.0.0.1/")))

@@ -27,7 +27,7 @@ from tests.webhooks.targets import (
     trusting,
 )
 from timeball.ports.target import Answer
-from timeball.targets.http.caller import BODY_BYTES, HttpCaller
+from timeball.targets.http.caller import BODY_BYTES, HttpCaller, http_caller
 from timeball.targets.http.intake import HEAD_BYTES, WIRE_BYTES, CountedSocket, Turns, begin_intake
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -45,7 +45,7 @@ async def call_once(
     async with (
         asyncio.timeout(20),  # far within the call's own: a flood that is only timed out fails
         listening(behave, tls=tls) as target,
-        HttpCaller(VirtualClock(NOW), LOCAL, trust=trust) as caller,
+        http_caller(VirtualClock(NOW), LOCAL, trust=trust) as caller,
     ):
         return await asyncio.gather(*(caller.call(a_call(target.url, timeout=FOR_EVER)) for _ in range(times)))
 
@@ -135,7 +135,7 @@ def test_a_long_chain_of_certificates_is_no_flood(tmp_path: Path) -> None:
 
 def test_what_was_taken_is_parsed_before_more_is() -> None:
     async def main() -> None:
-        begin_intake(Turns())
+        begin_intake(Turns(), VirtualClock(NOW))
         with (
             socket.create_server(("127.0.0.1", 0)) as server,
             CountedSocket(socket.AF_INET, socket.SOCK_STREAM, 0) as call,
@@ -188,7 +188,7 @@ def test_nine_floods_hold_no_neighbour_up(flood: str, over: str, tmp_path: Path)
     clock = ProcessorTime()
 
     async def main(hostile: str, neighbour: str) -> list[int]:
-        async with HttpCaller(clock, LOCAL, trust=trust) as caller:
+        async with http_caller(clock, LOCAL, trust=trust) as caller:
             return [await latest_start(caller, clock, hostile, neighbour) for _ in range(3)]
 
     with flooding(flood, tmp_path if trust else None) as (hostile, neighbour):

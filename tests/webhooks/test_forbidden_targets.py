@@ -7,7 +7,7 @@ import pytest
 from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening, no_answer
 from timeball.ports.target import Answer
 from timeball.targets.http.addresses import AddressRules, parse_rules
-from timeball.targets.http.caller import HttpCaller
+from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 PUBLIC_ONLY = AddressRules()
@@ -48,7 +48,7 @@ LOOPBACK = [
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     async def main() -> tuple[Answer, int]:
-        async with listening(answering(OK)) as target, HttpCaller(VirtualClock(NOW), PUBLIC_ONLY) as caller:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), PUBLIC_ONLY) as caller:
             return await caller.call(a_call(f"http://{host}:{target.port}/")), target.connections
 
     answer, connections = asyncio.run(main())
@@ -82,7 +82,7 @@ def test_the_runtime_api_stays_out_of_reach_where_loopback_is_allowed() -> None:
     async def main() -> tuple[Answer, int]:
         async with listening(answering(OK)) as runtime:
             rules = parse_rules("127.0.0.0/8", runtime_api=f"127.0.0.1:{runtime.port}")
-            async with HttpCaller(VirtualClock(NOW), rules) as caller:
+            async with http_caller(VirtualClock(NOW), rules) as caller:
                 return await caller.call(a_call(runtime.url)), runtime.connections
 
     answer, connections = asyncio.run(main())
@@ -101,8 +101,10 @@ def test_the_runtime_api_stays_out_of_reach_where_loopback_is_allowed() -> None:
 )
 def test_a_name_with_a_single_forbidden_address_is_not_called(addresses: list[str]) -> None:
     async def main() -> tuple[Answer, int]:
-        caller = HttpCaller(VirtualClock(NOW), LOCAL, lambda *_: addresses)
-        async with listening(answering(OK)) as target, caller:
+        async with (
+            listening(answering(OK)) as target,
+            http_caller(VirtualClock(NOW), LOCAL, lambda *_: addresses) as caller,
+        ):
             return await caller.call(a_call(f"http://hooks.example:{target.port}/")), target.connections
 
     answer, connections = asyncio.run(main())
@@ -123,7 +125,7 @@ def test_a_name_is_resolved_once_a_call_and_the_checked_address_is_the_one_that_
         async with (
             listening(answering(OK), host="127.0.0.2") as public,
             listening(answering(OK), port=public.port) as private,
-            HttpCaller(VirtualClock(NOW), parse_rules("127.0.0.2/32"), rebinding) as caller,
+            http_caller(VirtualClock(NOW), parse_rules("127.0.0.2/32"), rebinding) as caller,
         ):
             url = f"http://rebind.example:{public.port}/"
             answers = [await caller.call(a_call(url)) for _ in range(2)]
@@ -137,8 +139,10 @@ def test_a_name_is_resolved_once_a_call_and_the_checked_address_is_the_one_that_
 
 def test_the_target_sees_its_name_although_an_address_is_called() -> None:
     async def main() -> str:
-        caller = HttpCaller(VirtualClock(NOW), LOCAL, lambda *_: ["127.0.0.1"])
-        async with listening(answering(OK)) as target, caller:
+        async with (
+            listening(answering(OK)) as target,
+            http_caller(VirtualClock(NOW), LOCAL, lambda *_: ["127.0.0.1"]) as caller,
+        ):
             await caller.call(a_call(f"http://hooks.example:{target.port}/"))
         return target.requests[0].headers["host"].partition(":")[0]
 

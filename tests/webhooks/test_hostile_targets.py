@@ -28,7 +28,7 @@ from tests.webhooks.targets import (
 )
 from timeball.domain.model.job import HttpTarget, Work
 from timeball.ports.target import Answer
-from timeball.targets.http.caller import BODY_BYTES, HttpCaller
+from timeball.targets.http.caller import BODY_BYTES, http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = {"Authorization": "Bearer s3cret"}
@@ -121,7 +121,7 @@ def test_a_redirect_is_not_followed() -> None:
             location = f"HTTP/1.1 307 Moved\r\nLocation: {private.url}\r\nContent-Length: 0\r\n\r\n".encode()
             async with (
                 listening(answering(location)) as target,
-                HttpCaller(VirtualClock(NOW), LOCAL) as caller,
+                http_caller(VirtualClock(NOW), LOCAL) as caller,
             ):
                 return await caller.call(a_call(target.url)), private.connections
 
@@ -178,8 +178,10 @@ def test_a_name_that_does_not_exist_is_an_answer() -> None:
 
 def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
     async def main() -> tuple[Answer, Target]:
-        caller = HttpCaller(VirtualClock(NOW), LOCAL)
-        async with listening(answering(OK), tls=self_signed(tmp_path)) as target, caller:
+        async with (
+            listening(answering(OK), tls=self_signed(tmp_path)) as target,
+            http_caller(VirtualClock(NOW), LOCAL) as caller,
+        ):
             return await caller.call(a_call(target.url)), target
 
     answer, target = asyncio.run(main())
@@ -193,7 +195,7 @@ def test_tls_with_a_target_that_speaks_none_ends_the_call_before_it_leaves() -> 
         async def shout(_: Target, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 400 Speak plainly\r\n\r\n")
 
-        async with listening(shout) as target, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with listening(shout) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             return await caller.call(a_call(f"https://127.0.0.1:{target.port}/"))
 
     error = "No TLS connection to 127.0.0.1 could be agreed on."
@@ -255,7 +257,7 @@ def test_a_payload_that_is_no_text_is_an_answer() -> None:
 def test_neither_errors_nor_logs_show_what_is_secret(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> list[Answer]:
         answers = []
-        async with HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with http_caller(VirtualClock(NOW), LOCAL) as caller:
             for raw, _ in BROKEN:
                 async with listening(answering(raw)) as target:
                     url = target.url.replace("//", "//user:s3cret@") + "?key=s3cret"

@@ -18,7 +18,7 @@ from tests.webhooks.targets import (
 )
 from timeball import __version__
 from timeball.domain.model.job import HttpTarget, Work
-from timeball.targets.http.caller import HttpCaller
+from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 
@@ -48,7 +48,7 @@ def test_a_target_receives_the_payload_and_what_it_needs_to_tell_runs_apart() ->
 
 def test_the_ids_of_a_run_stay_the_same_over_its_attempts() -> None:
     async def main() -> list[tuple[str, ...]]:
-        async with listening(answering(OK)) as target, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             for attempt in (1, 2):
                 await caller.call(a_call(target.url, attempt=attempt))
         names = ("timeball-attempt", "idempotency-key", "webhook-id")
@@ -135,7 +135,7 @@ def test_a_payload_of_256_kb_arrives_whole() -> None:
 def test_cookies_of_one_answer_do_not_come_back_with_the_next_call() -> None:
     async def main() -> Target:
         raw = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=1; Path=/\r\nContent-Length: 0\r\n\r\n"
-        async with listening(answering(raw)) as target, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with listening(answering(raw)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             for _ in range(2):
                 await caller.call(a_call(target.url))
         return target
@@ -167,7 +167,7 @@ def test_fifty_calls_are_under_way_at_once() -> None:
             await full.wait()
             writer.write(OK)
 
-        async with listening(wait_for_all) as target, HttpCaller(VirtualClock(NOW), LOCAL) as caller:
+        async with listening(wait_for_all) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             work = Work(HttpTarget(target.url))
             calls = (caller.call(a_call(target.url, work=work, attempt=n)) for n in range(everyone))
             answers = await asyncio.gather(*calls)

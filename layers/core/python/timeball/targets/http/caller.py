@@ -6,10 +6,11 @@ Invariants: a socket is made only for an address that the rules just passed; a r
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace, TracebackType
-from typing import Any, Self
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -35,136 +36,103 @@ class _BrokenOffError(Exception):
     """The target ended the connection after it was made and before it answered."""
 
 
-class _Departure:
-    """The moment (ms) at which one call's request went onto the wire."""
+def _look_up(host: str, port: int) -> Sequence[str]:
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    return [str(info[4][0]) for info in infos]
 
-    at: int | None = None
 
-
-class HttpCaller:
-    """Calls webhooks, any number at once, in one event loop: `async with HttpCaller(clock, rules)`.
+@asynccontextmanager
+async def http_caller(
+    clock: Clock, rules: AddressRules, lookup: Lookup | None = None, trust: ssl.SSLContext | None = None
+) -> AsyncIterator["HttpCaller"]:
+    """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
     `trust`: how certificates are verified, if not as the system does.
     """
+    # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
+    threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
+    door = _Door(lookup or _look_up, rules, threads)
+    connector = TurnsConnector(
+        resolver=door,
+        socket_factory=door.open_socket,
+        ssl=trust or True,
+        use_dns_cache=False,
+        limit=0,
+        # A kept connection may be dead by the next call, which then fails for no fault of its target; and it could
+        # carry the rest of one tenant's answer into another's.
+        force_close=True,
+    )
+    session = aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+        trust_env=False,
+        auto_decompress=False,
+        # So much that aiohttp itself never pauses: the intake does, and aiohttp would not know that what it has put
+        # off came before the connection's end.
+        read_bufsize=WIRE_BYTES,
+        middlewares=[_send_once],
+    )
+    try:
+        async with session:
+            yield HttpCaller(clock, session)
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
 
-    def __init__(
-        self, clock: Clock, rules: AddressRules, lookup: Lookup | None = None, trust: ssl.SSLContext | None = None
-    ) -> None:
+
+class HttpCaller:
+    """Calls webhooks, any number at once, in one event loop."""
+
+    def __init__(self, clock: Clock, session: aiohttp.ClientSession) -> None:
         self._clock = clock
-        self._rules = rules
-        self._lookup = lookup or _look_up
-        self._trust = trust
+        self._session = session
         self._turns = Turns()
-        self._threads: ThreadPoolExecutor | None = None
-        self._session: aiohttp.ClientSession | None = None
-
-    async def open(self) -> None:
-        """Make ready to call, in the running loop."""
-        # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
-        self._threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
-        connector = TurnsConnector(
-            resolver=_CheckedResolver(self._lookup, self._rules, self._threads),
-            socket_factory=self._open_socket,
-            ssl=self._trust or True,
-            use_dns_cache=False,
-            limit=0,
-            # A kept connection may be dead by the next call, which then fails for no fault of its target; and
-            # it could carry the rest of one tenant's answer into another's.
-            force_close=True,
-        )
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_create_end.append(self._note_departure)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            trust_env=False,
-            auto_decompress=False,
-            # So much that aiohttp itself never pauses: the intake does, and aiohttp would not know that
-            # what it has put off came before the connection's end.
-            read_bufsize=WIRE_BYTES,
-            trace_configs=[trace],
-            middlewares=[_send_once],
-        )
-
-    async def close(self) -> None:
-        """End what is still open. Name look-ups that hang are left behind."""
-        if self._session is not None:
-            await self._session.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def call(self, call: Call) -> Answer:
         """Send one request and return what came of it, at the latest when the call's timeout is over."""
-        if self._session is None:
-            raise RuntimeError("The caller is not open.")
-        departure = _Departure()
-        intake = begin_intake(self._turns)
+        intake = begin_intake(self._turns, self._clock)
         deadline = asyncio.timeout(call.timeout_seconds)
         host = "the target"
         try:
             async with deadline:
                 url = parse_url(call.work.target.url)
                 host = (url.host or host)[:253]
-                answer = await self._exchange(self._session, call, url, departure, intake)
+                answer = await self._exchange(call, url, intake)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
             late = deadline.expired()
-            sentence = _late(host, call.timeout_seconds, departure) if late else _sentence(error, host)
-            answer = unanswered(call, departure.at, self._clock.now(), sentence, timed_out=late)
+            sentence = _late(host, call.timeout_seconds, intake) if late else _sentence(error, host)
+            answer = unanswered(call, intake.called_at, self._clock.now(), sentence, timed_out=late)
         finally:
             intake.close()
         if intake.is_cut:  # which an answer that ends with its connection does not show
-            return unanswered(call, departure.at, self._clock.now(), _FLOOD.format(host=host))
+            return unanswered(call, intake.called_at, self._clock.now(), _FLOOD.format(host=host))
         return answer
 
-    async def _exchange(
-        self, session: aiohttp.ClientSession, call: Call, url: URL, departure: _Departure, intake: Intake
-    ) -> Answer:
+    async def _exchange(self, call: Call, url: URL, intake: Intake) -> Answer:
         payload = call.work.payload
-        request = session.request(
+        request = self._session.request(
             parse_method(call.work.target.method),
             url,
             data=None if payload is None else payload.encode(),
             headers=headers_of(call, self._clock.now()),
             skip_auto_headers=("Content-Type",),
             allow_redirects=False,
-            trace_request_ctx=departure,
         )
         async with request as response:
             intake.has_head = True
             body = await _read(response)
             response.close()
             retry_after = response.headers.get("Retry-After", "")
-            return answered(call, departure.at, self._clock.now(), response.status, body, retry_after)
-
-    async def _note_departure(
-        self, _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceConnectionCreateEndParams
-    ) -> None:
-        context.trace_request_ctx.at = self._clock.now()
-
-    def _open_socket(self, where: tuple[Any, ...]) -> socket.socket:
-        # Addresses written in the url never meet the resolver: only here does every connection pass.
-        family, kind, protocol, _, (address, port, *_) = where
-        self._rules.check(address, port)
-        return CountedSocket(family, kind, protocol)
+            return answered(call, intake.called_at, self._clock.now(), response.status, body, retry_after)
 
 
-class _CheckedResolver(AbstractResolver):
-    """Resolves a host to addresses that are all open to webhooks, or to none."""
+@dataclass(frozen=True)
+class _Door(AbstractResolver):
+    """What every connection goes through: a host is resolved to addresses that are all open to webhooks, or to none."""
 
-    def __init__(self, lookup: Lookup, rules: AddressRules, threads: ThreadPoolExecutor) -> None:
-        self._lookup = lookup
-        self._rules = rules
-        self._threads = threads
+    lookup: Lookup
+    rules: AddressRules
+    threads: ThreadPoolExecutor
 
     async def resolve(
         self,
@@ -174,9 +142,9 @@ class _CheckedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         """Return the addresses of a host; raises ForbiddenAddressError if a single one is not open."""
         loop = asyncio.get_running_loop()
-        addresses = await loop.run_in_executor(self._threads, self._lookup, host, port)
+        addresses = await loop.run_in_executor(self.threads, self.lookup, host, port)
         for address in addresses:
-            self._rules.check(address, port)
+            self.rules.check(address, port)
         return [
             ResolveResult(
                 hostname=host,
@@ -192,10 +160,11 @@ class _CheckedResolver(AbstractResolver):
     async def close(self) -> None:
         """Do nothing: the threads are the caller's."""
 
-
-def _look_up(host: str, port: int) -> Sequence[str]:
-    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    return [str(info[4][0]) for info in infos]
+    def open_socket(self, where: tuple[Any, ...]) -> socket.socket:
+        """Make a socket for an address that is open. One that is written in the url was never resolved."""
+        family, kind, protocol, _, (address, port, *_) = where
+        self.rules.check(address, port)
+        return CountedSocket(family, kind, protocol)
 
 
 async def _send_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -251,7 +220,7 @@ def _sentence(error: Exception, host: str) -> str:
     return f"The call of {host} failed ({type(error).__name__})."
 
 
-def _late(host: str, timeout_seconds: float, departure: _Departure) -> str:
-    if departure.at is None:
+def _late(host: str, timeout_seconds: float, intake: Intake) -> str:
+    if intake.called_at is None:
         return f"No connection to {host} came about within {timeout_seconds:g} s."
     return f"{host} did not answer in full within {timeout_seconds:g} s."

@@ -14,6 +14,8 @@ from typing import Any
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
+from timeball.ports.clock import Clock
+
 WIRE_BYTES = 256 * 1024
 """How much one exchange may bring, with its TLS handshake, its headers and what frames its body."""
 
@@ -56,15 +58,18 @@ class Turns:
 class Intake(ResponseHandler):
     """What one exchange has taken in: counted on the wire, and handed to aiohttp's parser in pieces.
 
+    `called_at` is the moment (ms) at which its connection stood and the request went onto the wire, None before.
     `is_cut`: the target sent more than it may, and was hung up on. `has_head`: the answer's head was parsed.
     """
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, clock: Clock) -> None:
         super().__init__(asyncio.get_running_loop())
+        self.called_at: int | None = None
         self.is_cut = False
         self.has_head = False
         self.is_behind = False
         self._turns = turns
+        self._clock = clock
         self._taken = 0
         self._handed_on = 0
         self._unparsed = bytearray()
@@ -82,6 +87,11 @@ class Intake(ResponseHandler):
             self.is_cut = True
             raise ConnectionAbortedError
         self._fall_behind()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note the moment; TLS is agreed on by then."""
+        super().connection_made(transport)
+        self.called_at = self._clock.now()
 
     def close(self) -> None:
         """End the connection now: a target that is slow to say goodbye in TLS is not waited for."""
@@ -130,9 +140,9 @@ class Intake(ResponseHandler):
 _intake: ContextVar[Intake] = ContextVar("intake")
 
 
-def begin_intake(turns: Turns) -> Intake:
+def begin_intake(turns: Turns, clock: Clock) -> Intake:
     """Return what counts for all connections that the running task makes from now on."""
-    intake = Intake(turns)
+    intake = Intake(turns, clock)
     _intake.set(intake)
     return intake
 
