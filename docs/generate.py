@@ -11,7 +11,7 @@ from pathlib import Path
 
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
-from timeball.domain.model.reason import SENTENCES
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, TERMINAL, RunState
 from timeball.engine.metrics import MEANINGS
 
@@ -35,7 +35,7 @@ def states() -> str:
 
 def reasons() -> str:
     """Return the reasons of runs and their sentences as a table."""
-    rows = [f"| `{reason}` | {sentence} |" for reason, sentence in SENTENCES.items()]
+    rows = [f"| `{reason}` | {reason.sentence} |" for reason in Reason]
     return "\n".join(["| reason | what it says |", "|---|---|", *rows])
 
 

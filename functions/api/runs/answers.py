@@ -9,7 +9,7 @@ from functions.api.http.reply import Answer, Time, time_of
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.reason import SENTENCES, Reason
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.engine.runs.attempts import inline
@@ -147,7 +147,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "backfill_id": run.id.series or None,
         "status": run.state,
         "reason": run.reason,
-        "reason_text": None if run.reason is None else SENTENCES[run.reason],
+        "reason_text": None if run.reason is None else run.reason.sentence,
         "attempt": run.attempt,
         "next_attempt_at": next_attempt_at(run),
         "created_at": format_instant(run.created_at),

@@ -27,7 +27,7 @@ class Action(StrEnum):
     CLAIM = "claim"
     KEEP = "keep"
     PUT_OFF = "put_off"
-    DEFER = "hold_back"
+    DEFER = "defer"
     END = "end"
     WAIT = "wait"
     DROP = "drop"
@@ -35,7 +35,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action. `state` goes with END, `reason` with END and HOLD_BACK, `wait_until` (ms) with all that waits."""
+    """An action. `state` goes with END, `reason` with END and DEFER, `wait_until` (ms) with all that waits."""
 
     action: Action
     state: RunState | None = None
@@ -57,48 +57,51 @@ class ClaimRules:
 
 def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
-    if run is None or run.is_terminal:
+    if run is None or run.is_terminal or run.state is RunState.WITHDRAWN:
         return Decision(Action.DROP)
-    match run.state:
-        case RunState.RUNNING:
-            return _of_running(run, job, now, rules)
-        case RunState.WITHDRAWN:
-            return Decision(Action.DROP)
-        case RunState.RETRYING if run.not_before > now + rules.early_ms:
-            return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
-        case _:
-            return _of_waiting(run, job, now, rules)
-
-
-def _of_waiting(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    if run.state is RunState.RUNNING:
+        if run.callback is not None and run.due_at is not None:
+            return Decision(Action.DROP)  # its target has the run: nobody calls before the due entry ends the attempt
+        free_at = (run.lease_until or 0) + rules.takeover_margin_ms
+        if now < free_at:
+            return Decision(Action.WAIT, wait_until=free_at)
+    elif run.state is RunState.RETRYING and run.not_before > now + rules.early_ms:
+        return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
     if job is None:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
-    if run.cancel_requested or job.status is JobStatus.CANCELLED:
-        return _cancelled(run)
-    if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
-        passed_over = _why_not(run, job, now, rules)
-        if passed_over is not None:
-            return passed_over
-    if run.not_before > now + rules.early_ms:
-        # A due entry brings it back in time; a run that has none waits in its queue.
-        return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
-    return Decision(Action.CLAIM)
+    if run.cancel_requested:
+        return Decision(Action.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
+    if job.status is JobStatus.CANCELLED:
+        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+    return _taken_over(run, job, now) if run.state is RunState.RUNNING else _started(run, job, now, rules)
 
 
-def _of_running(run: Run, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    if run.callback is not None and run.due_at is not None:
-        return Decision(Action.DROP)  # its target has the run: nobody calls again before the due entry ends the attempt
-    free_at = (run.lease_until or 0) + rules.takeover_margin_ms
-    if now < free_at:
-        return Decision(Action.WAIT, wait_until=free_at)
-    if job is None:
-        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
-    if run.cancel_requested or job.status is JobStatus.CANCELLED:
-        return _cancelled(run)
+def _taken_over(run: Run, job: Job, now: int) -> Decision:
+    """Decide about a run whose executor let its lease run out."""
     if job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
     reason = exhausted(job.spec.retry, run, now)
     return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
+
+
+def _started(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision:
+    """Decide about a run that waits to be started; one of the schedule, if that and the job still want it."""
+    if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
+        if not is_occurrence(job.spec.schedule, run.id.fire_at):
+            return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+        start_at: int | None = run.not_before
+        if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
+            start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
+        if start_at is None:
+            return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+        if job.status is JobStatus.PAUSED:
+            return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
+        if start_at > max(run.not_before, now):
+            return Decision(Action.PUT_OFF, wait_until=start_at)
+    if run.not_before > now + rules.early_ms:
+        # A due entry brings it back in time; a run that has none waits in its queue.
+        return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
+    return Decision(Action.CLAIM)
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
@@ -120,25 +123,3 @@ def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> 
     if too_old is not None:
         return Decision(Action.END, RunState.FAILED, too_old)
     return Decision(Action.DEFER, reason=admission.reason, wait_until=until)
-
-
-def _cancelled(run: Run) -> Decision:
-    reason = run.reason if run.cancel_requested else None
-    return Decision(Action.END, RunState.CANCELLED, reason or Reason.JOB_CANCELLED)
-
-
-def _why_not(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision | None:
-    if not is_occurrence(job.spec.schedule, run.id.fire_at):
-        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-    waits_for_lock = run.id in (job.holder, job.parked)  # it waited for an earlier run, not for us
-    start_at = run.not_before
-    if not waits_for_lock:
-        late = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
-        if late is None:
-            return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
-        start_at = late
-    if job.status is JobStatus.PAUSED:
-        return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
-    if start_at > max(run.not_before, now):
-        return Decision(Action.PUT_OFF, wait_until=start_at)
-    return None

@@ -18,17 +18,13 @@ def after_attempt(
         return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
     if run.cancel_requested:
         return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
-    decision = _decide(run, job, attempt, verdict, now)
-    if isinstance(decision, Reason):
-        return ended(run, RunState.FAILED, now, guarantor, decision, attempt)
-    return retrying(run, decision, attempt)
-
-
-def _decide(run: Run, job: Job, attempt: Attempt, failed: Failed, now: int) -> int | Reason:
-    left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
-    if left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
-        return Reason.AT_MOST_ONCE
-    return decide_retry(job.spec.retry, run, failed, now)
+    may_have_left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
+    if may_have_left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
+        return ended(run, RunState.FAILED, now, guarantor, Reason.AT_MOST_ONCE, attempt)
+    retry_at = decide_retry(job.spec.retry, run, verdict, now)
+    if isinstance(retry_at, Reason):
+        return ended(run, RunState.FAILED, now, guarantor, retry_at, attempt)
+    return retrying(run, retry_at, attempt)
 
 
 def lost_attempt(run: Run) -> Attempt:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from timeball.domain.model.job import Job
+from timeball.domain.model.policies import PACE_MS
 from timeball.domain.model.reason import Reason
-from timeball.domain.policy.catch_up import Backlog, backlog
+from timeball.domain.policy.catch_up import caught_up, missed_before
 from timeball.domain.policy.jitter import jittered
-from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import fires, next_fire
 
 MAX_STEPS = 1_000
@@ -51,26 +51,24 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
     not_before = jittered(job.key, fire_at, job.spec.jitter_seconds)
-    missed = backlog_of(job, now, misfire_ms)
-    if fire_at >= missed.missed_before:
+    missed_until = missed_before(job, now, misfire_ms)
+    if fire_at >= missed_until:
         return Start(fire_at, not_before)
-    if fire_at in missed.kept:
+    kept = caught_up(job, now, misfire_ms)
+    if fire_at in kept:
         return Start(fire_at, max(not_before, now, job.paced_until))
-    kept_from = next((at for at in missed.kept if at > fire_at), missed.missed_before)
+    kept_from = next((at for at in kept if at > fire_at), missed_until)
     *_, last_at = islice(fires(job.spec.schedule, fire_at, kept_from - 1), MAX_STEPS)
     return SkippedRange(fire_at, last_at, Reason.MISFIRED)
-
-
-def backlog_of(job: Job, now: int, misfire_ms: int) -> Backlog:
-    """Return what a job has missed at `now`."""
-    return backlog(job.spec.schedule, job.spec.catch_up, job.spec.jitter_seconds, now, misfire_ms)
 
 
 def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
-    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped.
+    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped. A run that was put off already,
+    to be caught up, counts from what it was put off to.
     """
-    if max(fire_at + job.spec.jitter_seconds * SECOND_MS, not_before) >= now - misfire_ms:
+    if fire_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
         return not_before
-    return backlog_of(job, now, misfire_ms).start_at(fire_at, not_before)
+    kept = caught_up(job, now, misfire_ms)
+    return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None

@@ -12,7 +12,7 @@ from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
 
 
 def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
-    """Return when to try again (ms) after an attempt of a running run that failed at `now`; or why not.
+    """Return when (ms) a running run is tried again whose attempt has failed at `now`, or why it is not.
 
     What a target asks for lengthens a wait, up to `max_seconds`, and never shortens it.
     """
