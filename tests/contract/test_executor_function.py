@@ -26,7 +26,7 @@ from timeball.ports.runs import LedgerQuery
 from timeball.runtime import wiring
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
-CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._sqs, wiring._queue_threads)
+CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._client, wiring._queue_threads)
 
 
 @dataclass

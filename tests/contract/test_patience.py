@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
 }
-CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._sqs, wiring._queue_threads)
+CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._client, wiring._queue_threads)
 
 
 @pytest.fixture(autouse=True)

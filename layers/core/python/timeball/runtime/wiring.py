@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.embedded_metrics import EmbeddedMetrics
@@ -16,10 +16,6 @@ from timeball.engine.context import Context
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import Environment
 from timeball.targets.http.resource import host_of
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
-    from types_boto3_sqs import SQSClient
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +63,7 @@ def start(engine_context: Callable[[], Context]) -> None:
 
 def unreadable_queue() -> UnreadableQueue:
     """Return where messages are kept that cannot be read."""
-    return UnreadableQueue(_sqs(BRISKLY.patience), environment().queue_unreadable, BRISKLY)
+    return UnreadableQueue(_client("sqs", BRISKLY.patience), environment().queue_unreadable, BRISKLY)
 
 
 def executor_inbox(queue_arn: str) -> SqsInbox:
@@ -75,7 +71,7 @@ def executor_inbox(queue_arn: str) -> SqsInbox:
     name = queue_arn.rpartition(":")[2]
     for url in environment().queues.values():
         if url.rpartition("/")[2] == name:
-            return SqsInbox(_sqs(BRISKLY.patience), url, _queue_threads(), BRISKLY)
+            return SqsInbox(_client("sqs", BRISKLY.patience), url, _queue_threads(), BRISKLY)
     raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
 
 
@@ -83,29 +79,23 @@ def _context(asker: Asker) -> Context:
     found, clock = environment(), SystemClock()
     rules = found.settings.rules
     store = dynamo_store(
-        _dynamodb(asker.patience),
+        _client("dynamodb", asker.patience),
         found.jobs_table,
         mapper=found.settings.mapper,
         writes=found.settings.writes,
         threads=_THREADS,
         asker=asker,
     )
-    sqs, lead_ms = _sqs(asker.patience), rules.lead_ms
+    sqs, lead_ms = _client("sqs", asker.patience), rules.lead_ms
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
     return Context(store, queue, clock, rules, EmbeddedMetrics(clock), host_of)
 
 
-def _dynamodb(patience: Patience) -> "DynamoDBClient":
+@cache
+def _client(service: Literal["dynamodb", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
     import boto3  # noqa: PLC0415 - slow, and the API's health page needs none of it
 
-    return boto3.client("dynamodb", config=patience.config())
-
-
-@cache
-def _sqs(patience: Patience) -> "SQSClient":
-    import boto3  # noqa: PLC0415 - as above
-
-    return boto3.client("sqs", config=patience.config())
+    return boto3.client(service, config=patience.config())
 
 
 @cache

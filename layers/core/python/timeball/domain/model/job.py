@@ -214,17 +214,12 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
         plan_failures=0,
         rules=RuleSet(),
     )
-    return after if following_at is not None else _at_its_end(after, through_at, now, is_older=is_older)
-
-
-def _at_its_end(job: Job, final_fire_at: int, now: int, *, is_older: bool) -> Job:
-    """Return a job whose ledger is written to its end, due once more if its final run may end without concluding it.
-
-    The executor of a run that was claimed before this write, or under an older schedule, does not know that the run is
-    the final one. That of a one-off's run does, unless the run is older than the schedule.
-    """
-    due_at = None if job.spec.schedule.is_one_off and not is_older else _look_at(final_fire_at, now)
-    return evolve(job, final_fire_at=final_fire_at, due_at=due_at)
+    if following_at is not None:
+        return after
+    # Due once more if the final run may end without concluding its job: the executor of one that was claimed before
+    # this write, or under an older schedule, does not know that it is the final one. That of a one-off's run does.
+    knows_itself = job.spec.schedule.is_one_off and not is_older
+    return evolve(after, final_fire_at=through_at, due_at=None if knows_itself else _look_at(through_at, now))
 
 
 def looked_at(job: Job, now: int) -> Job:
