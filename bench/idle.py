@@ -87,8 +87,9 @@ class Answers:
         if operation == "PutItem":
             self.rows[body["Item"]["pk"]["S"]] = body["Item"]
         else:  # an oldest day moves on
-            row = self.rows[body["Key"]["pk"]["S"]]
-            row[body["ExpressionAttributeNames"]["#0"]] = body["ExpressionAttributeValues"][":0"]
+            values = body["ExpressionAttributeValues"]
+            names = body["ExpressionAttributeNames"].values()
+            self.rows[body["Key"]["pk"]["S"]].update({name: values[f":{name}"] for name in names})
         return _answer(request.url, {})
 
 

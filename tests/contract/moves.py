@@ -21,7 +21,18 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
-from timeball.domain.model.job import Job, advanced, locked, looked_at, pushed_back, replanned, settled, with_spec
+from timeball.domain.model.job import (
+    Job,
+    JobStatus,
+    advanced,
+    concluded,
+    locked,
+    looked_at,
+    pushed_back,
+    replanned,
+    settled,
+    with_spec,
+)
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import (
@@ -58,6 +69,8 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "looked at, at its end": lambda row: looked_at(replace(row, final_fire_at=NOW), NOW),
     "replanned": lambda row: replanned(row, NOW + 60_000),
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
+    "concluded": lambda row: concluded(row, JobStatus.COMPLETED, NOW + 5),
+    "concluded while a change is not settled": lambda row: concluded(paused(row, NOW), JobStatus.FAILED, NOW + 5),
     "cancelled": lambda row: cancelled(row, NOW + 5),
     "cancelled and settled": lambda row: settled(cancelled(row, NOW + 5)),
     "paused": lambda row: paused(row, NOW + 5),

@@ -17,7 +17,6 @@ from timeball.ports.store import Store
 
 def test_nothing_asked_of_what_stands_beside_the_rows_is_nothing_answered(store: Store) -> None:
     assert store.jobs.read([], with_work=True) == []
-    assert store.jobs.conclude([]) == []
     assert store.due.query([]) == []
     assert store.works.save([], NOW) == []
     assert store.works.read([]) == []

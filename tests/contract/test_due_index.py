@@ -7,9 +7,8 @@ import pytest
 from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus, pushed_back, with_spec
+from timeball.domain.model.job import JobStatus, concluded, pushed_back, with_spec
 from timeball.domain.model.transitions import claimed, due_again, retrying
-from timeball.domain.policy.effects import Conclusion
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.due_index import DueQuery, Owned
 from timeball.ports.partitions import Owner
@@ -130,7 +129,7 @@ def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_i
 def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
     store.jobs.insert([one_off()], NOW)
     assert _due(store) == [KEY]
-    store.jobs.conclude([Conclusion(KEY, NOW, JobStatus.COMPLETED, NOW)])
+    swapped(store.jobs, one_off(), concluded(one_off(), JobStatus.COMPLETED, NOW))
     assert _due(store) == []
 
 

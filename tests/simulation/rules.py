@@ -18,7 +18,7 @@ from timeball.domain.model.job import Job, JobStatus, Work
 from timeball.domain.model.policies import PACE_MS, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, Run, RunState
-from timeball.domain.policy.effects import Effect, Release, effects
+from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires, is_occurrence
 from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS
@@ -68,13 +68,8 @@ def _a_due_key_is_dropped_after_the_effects(story: Story) -> Iterator[str]:
         if before is None or not before.is_terminal or before.due_at is None or after.due_at is not None:
             continue
         jobs = history.jobs_between(after.id.job, (before.finished_at or 0) - MOST_SKEW_MS, write.at)
-        if all(_owes(job, effects(before, job, write.at)) for job in jobs):
+        if all(final_status(before, job) is not None or releases(before, job) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
-
-
-def _owes(job: Job, entailed: Sequence[Effect]) -> bool:
-    may_end = job.spec.schedule.is_one_off or (job.next_fire_at is None and job.status is JobStatus.PENDING)
-    return any(isinstance(effect, Release) or may_end for effect in entailed)
 
 
 def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:

@@ -101,7 +101,7 @@ def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_w
 def test_a_finish_of_which_a_part_was_written_is_repeated_to_its_end() -> None:
     play, jobs = _sent("a", "b")
     failures = iter([True, False, True, True])
-    play.store = with_outages(play.store, lambda name, _: name == "jobs.conclude" and next(failures, False))
+    play.store = with_outages(play.store, lambda name, _: name == "jobs.swap" and next(failures, False))
     play.drain()
     assert play.caller.attempts() == [(NOW, 1)] * 2
     assert [play.job(job.key).status for job in jobs] == [JobStatus.COMPLETED] * 2

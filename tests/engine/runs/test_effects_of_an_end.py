@@ -1,6 +1,7 @@
 """Who changes runs has the effects of their ends carried out, or left to the scan if the scan finds them again."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,11 @@ def queued_in(play: Play) -> tuple[Run, Job]:
 
 
 def without_conclusions(play: Play) -> Context:
-    return replace(play.context(), store=with_outages(play.store, lambda method, _: method == "jobs.conclude"))
+    return replace(play.context(), store=with_outages(play.store, concludes))
+
+
+def concludes(method: str, written: Any) -> bool:
+    return method == "jobs.swap" and written.before.status is not written.after.status
 
 
 def test_whoever_ends_a_run_concludes_its_job() -> None:

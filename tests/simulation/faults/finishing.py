@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import timeball.engine.runs.due_runs as resending
-from tests.simulation.faults.hands import Fault, both, concluded, given, handed, instead, overwrite_job, through
+from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, locked
+from timeball.domain.model.job import Job, JobStatus, concluded, locked
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, ended
-from timeball.domain.policy.effects import Conclusion, effects
+from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
@@ -58,22 +58,22 @@ def _freeing_the_guard_of_retries(context: Context) -> Context:
     return through(context, "runs.swap", swap)
 
 
-def _whatever_its_final_fire_is(_: Context, conclusion: Conclusion, job: Job) -> list[Conclusion]:
+def _concludes(swap: Swap[Job]) -> bool:
+    return swap.before.is_open and not swap.after.is_open and swap.after.status is not JobStatus.CANCELLED
+
+
+def _whatever_its_final_fire_is(standing: Job, swap: Swap[Job]) -> Job | None:
     """A conclusion is drawn from the job as it was claimed, so it asks nobody else whether that fire is still final."""
-    return [replace(conclusion, fire_at=job.final_fire_at or conclusion.fire_at)]
+    return concluded(standing, swap.after.status, swap.after.updated_at) if standing.is_open else None
 
 
-def _not_while_it_is_paused(_: Context, conclusion: Conclusion, job: Job) -> list[Conclusion]:
-    return [conclusion] if job.paused_at is None else []
+def _not_while_it_is_paused(run: Run, job: Job) -> JobStatus | None:
+    return final_status(run, job) if job.paused_at is None else None
 
 
-def _whatever_its_status_is(context: Context, conclusion: Conclusion, _: Job) -> list[Conclusion]:
-    def after(job: Job) -> Job | None:
-        is_final = job.final_fire_at == conclusion.fire_at
-        return replace(job, status=conclusion.status, due_at=None) if is_final else None
-
-    overwrite_job(context, conclusion.job, after, conclusion.at)
-    return []
+def _whatever_its_status_is(standing: Job, swap: Swap[Job]) -> Job | None:
+    is_final = standing.final_fire_at == swap.after.final_fire_at
+    return replace(standing, status=swap.after.status, due_at=None) if is_final else None
 
 
 def _fails_what_is_running(run: Run, *due: Any) -> Run:
@@ -94,7 +94,10 @@ FAULTS = {
         "whoever finishes an attempt holds it",
         meeting="an execution that wakes while another is at its run",
     ),
-    "effects are left out": Fault(instead(effects, lambda *_: []), "a job ends with its final run"),
+    "effects are left out": Fault(
+        both(instead(final_status, lambda *_: None), instead(releases, lambda *_: False)),
+        "a job ends with its final run",
+    ),
     "a message is deleted before the effects": Fault(
         instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 211
     ),
@@ -121,15 +124,15 @@ FAULTS = {
         handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 1
     ),
     "a one-off is completed by an older fire": Fault(
-        concluded(_whatever_its_final_fire_is),
+        overwritten(_concludes, _whatever_its_final_fire_is),
         "each due instant has one row",
         meeting="the only execution, and another instant",
     ),
     "a job's end is refused while it is paused": Fault(
-        concluded(_not_while_it_is_paused), "a job ends with its final run", 2
+        instead(final_status, _not_while_it_is_paused), "a job ends with its final run", 2
     ),
     "cancelled is overwritten by a conclusion": Fault(
-        concluded(_whatever_its_status_is),
+        overwritten(_concludes, _whatever_its_status_is),
         "cancelled stays cancelled",
         meeting="the only execution, and a cancel",
     ),

@@ -2,8 +2,7 @@
 
 from tests.simulation.faults.hands import Fault, instead, late, overwritten
 from timeball.domain.model.job import Job, locked
-from timeball.domain.model.run import Run
-from timeball.domain.policy.effects import Effect, Release, effects
+from timeball.domain.policy.effects import releases
 from timeball.ports.rows import Swap
 
 
@@ -16,12 +15,10 @@ def _parked_behind_whoever_holds(standing: Job, swap: Swap[Job]) -> Job:
     return locked(standing, standing.holder, swap.after.parked)
 
 
-def _but_the_guard(run: Run, job: Job | None, now: int) -> list[Effect]:
-    return [effect for effect in effects(run, job, now) if not isinstance(effect, Release)]
-
-
 FAULTS = {
-    "an end forgets the guard": Fault(instead(effects, _but_the_guard), "nobody is parked behind a run that is over"),
+    "an end forgets the guard": Fault(
+        instead(releases, lambda *_: False), "nobody is parked behind a run that is over"
+    ),
     "parked without the holder condition": Fault(
         overwritten(_parks, _parked_behind_whoever_holds), "whose last message goes is found again", 91
     ),

@@ -5,7 +5,7 @@ an answer is not so. The other way replaces a public function. Nothing private i
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,6 @@ import pytest
 from tests.simulation.story import Story
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job
-from timeball.domain.policy.effects import Conclusion
 from timeball.engine.context import Context
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
@@ -196,23 +195,6 @@ def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[
         return swap
 
     return _handing("jobs.swap", make)
-
-
-def concluded(change: Callable[[Context, Conclusion, Job], Iterable[Conclusion]]) -> Apply:
-    """Conclude as a change of each conclusion, and of its job as it stands, has it."""
-
-    def make(context: Context, conclude: Callable[..., Any]) -> Callable[..., Any]:
-        def concluding(conclusions: Sequence[Conclusion]) -> list[bool]:
-            jobs = context.store.jobs.read([one.job for one in conclusions])
-            changed = [
-                other for one, job in zip(conclusions, jobs, strict=True) if job for other in change(context, one, job)
-            ]
-            conclude(changed)
-            return [True] * len(conclusions)
-
-        return concluding
-
-    return _handing("jobs.conclude", make)
 
 
 def overwrite_job(context: Context, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:

@@ -1,11 +1,10 @@
-"""The jobs: rows, their work, which may stand beside them, and their ends."""
+"""The jobs: rows, and their work, which may stand beside them."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job
-from timeball.domain.policy.effects import Conclusion
 from timeball.ports.rows import Rows
 
 
@@ -17,6 +16,3 @@ class Jobs(Rows[JobKey, Job], Protocol):
 
     def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
         """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
-
-    def conclude(self, conclusions: Sequence[Conclusion]) -> list[bool]:
-        """Apply each conclusion; False where its conditions do not hold."""

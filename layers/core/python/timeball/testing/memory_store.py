@@ -5,12 +5,10 @@ from operator import attrgetter
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.effects import Conclusion
 from timeball.domain.time.instants import LATEST
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Swap, Swapped
@@ -45,31 +43,11 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         """Replace each job that is as it was read."""
         return [Swapped(one.done, one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
 
-    def conclude(self, conclusions: Sequence[Conclusion]) -> list[bool]:
-        """Give each job its final status where the conclusion's conditions hold."""
-        return [self._conclude(conclusion) for conclusion in conclusions]
-
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
         if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
             swap = Swap(swap.before, _with_work(swap.after, standing.spec.work if standing else None))
         return super()._swap(swap, now)
-
-    def _conclude(self, conclusion: Conclusion) -> bool:
-        with self._memory.lock:
-            job = self.get(conclusion.job)
-            if job is None or job.status not in conclusion.open_statuses or job.final_fire_at != conclusion.fire_at:
-                return False
-            concluded = evolve(
-                job,
-                status=conclusion.status,
-                updated_at=conclusion.at,
-                next_fire_at=None,
-                due_at=None if job.intent is None else job.due_at,
-                revision=job.revision + 1,
-            )
-            self.write(job.key, concluded, conclusion.at)
-            return True
 
 
 class MemoryRuns(MemoryRows[RunId, Run]):

@@ -30,7 +30,7 @@ class DynamoDueIndex:
         if standing is None:
             self._writer.write([Insert({**key, "oldest_day_at": oldest_day_at})])
         elif standing["oldest_day_at"] < oldest_day_at:
-            where = {"oldest_day_at": [standing["oldest_day_at"]]}
+            where = {"oldest_day_at": standing["oldest_day_at"]}
             self._writer.write([Update(key, where, {"oldest_day_at": oldest_day_at})])
 
     def _page(self, query: DueQuery) -> DuePage:

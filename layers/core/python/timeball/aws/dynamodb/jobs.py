@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from timeball.aws.dynamodb.conclusions import Conclusions
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import job_key
 from timeball.aws.dynamodb.table.mapper import to_job, work_fields
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, with_spec
-from timeball.domain.policy.effects import Conclusion
 from timeball.ports.rows import Swap, Swapped
 
 
@@ -19,7 +17,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
 
     def __init__(self, table: Table, works: DynamoWorks) -> None:
         super().__init__(table, Kind(job_key, table.mapper.of_job, _bare, frozenset({"work", "work_digest"})))
-        self._works, self._conclusions = works, Conclusions(table)
+        self._works = works
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that is not there; its work first, if that stands in a row of its own."""
@@ -51,10 +49,6 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         if unnamed:
             self._works.forget(unnamed, now)
         return [Swapped(answer.done, answer.row and _without(answer.row)) for answer in answers]
-
-    def conclude(self, conclusions: Sequence[Conclusion]) -> list[bool]:
-        """Give each job its final status, if it is open for it and the fire is its final one."""
-        return self._conclusions.apply(conclusions)
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

@@ -20,7 +20,7 @@ class DynamoPartitions:
         while standing is None or standing["owner"] < mine:
             taking: Write = Insert({**partition_row, "owner": mine})
             if standing is not None:
-                taking = Update(partition_row, {"owner": [standing["owner"]]}, {"owner": mine})
+                taking = Update(partition_row, {"owner": standing["owner"]}, {"owner": mine})
             written = self._writer.write([taking])[0]
             standing = {"owner": mine} if written.done else written.row
         return bool(standing["owner"] == mine)

@@ -53,7 +53,7 @@ class DynamoWorks:
         """Insert each row; one that stands already is kept until then, if it was to be forgotten earlier."""
         inserted = self._writer.write(rows) if rows else []
         updates = [
-            Update(_key(row), {"expires_at": [written.row["expires_at"]]}, {"expires_at": expires_at})
+            Update(_key(row), {"expires_at": written.row["expires_at"]}, {"expires_at": expires_at})
             for row, written in zip(rows, inserted, strict=True)
             if not written.done and written.row and written.row.get("expires_at", expires_at) < expires_at
         ]

@@ -249,6 +249,12 @@ def locked(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
     return evolve(job, holder=holder, parked=parked)
 
 
+def concluded(job: Job, status: JobStatus, now: int) -> Job:
+    """Return the job with its final status. It leaves the due index, unless an intent stands on it."""
+    due_at = None if job.intent is None else job.due_at
+    return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at)
+
+
 def settled(job: Job) -> Job:
     """Return the job without its intent; it stands in the due index only if it is to be planned.
 

@@ -1,55 +1,41 @@
-"""What the end of a run entails for others: one pure function of the run and its job, as they were read.
+"""What the end of a run entails for others, by pure functions of the run and its job, as they were read.
 
 Invariant: an effect is true of the rows and may be carried out again, by anyone, at any later time. So whoever meets a
 run that is over may ask what that entails, whether or not somebody has seen to it before.
 """
 
-from dataclasses import dataclass
-
-from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.overlap import holds_nothing
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """Give a job its final status, if its own is one of `open_statuses`, and `fire_at` is its final fire.
+def releases(run: Run, job: Job) -> bool:
+    """Say whether a run that is over, or that waits for its paused job, still has its job's overlap lock.
 
-    It leaves the due index, unless an intent stands on it.
+    The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts. While
+    a cancel of the job is carried out, that ends whoever would go on. A job that its final run has cancelled may have
+    others to go on.
     """
-
-    job: JobKey
-    fire_at: int
-    status: JobStatus
-    at: int
-    open_statuses: tuple[JobStatus, ...] = (JobStatus.PENDING,)
+    is_being_cancelled = job.intent is not None and job.intent.verb is Verb.CANCEL
+    return run.id in (job.holder, job.parked) and holds_nothing(run) and not is_being_cancelled
 
 
-@dataclass(frozen=True)
-class Release:
-    """Take the overlap lock of its job from a run, for whoever is next in line."""
+def final_status(run: Run, job: Job) -> JobStatus | None:
+    """Return the status that the end of a run gives its job, None if that goes on or is not open for it.
 
-    run: RunId
-
-
-Effect = Conclusion | Release
-
-
-def effects(run: Run, job: Job | None, now: int) -> list[Effect]:
-    """Return what follows from a run that is over; of one that waits for its paused job, that it keeps nobody waiting.
-
-    The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts, and
-    the scan sees the end of one that was claimed before its job knew that it is the final one. While a cancel of the
-    job is carried out, that ends whoever would go on. A job that its final run has cancelled may have others to go on.
+    Earlier runs of a recurring job may not be sent yet while its ledger is not written to the end, and were taken back
+    while it is paused: whoever writes the ledger, or resumes the job, comes here again. A one-off has no earlier runs;
+    one that failed may be completed by a manual retry of its run.
     """
-    is_being_cancelled = job is not None and job.intent is not None and job.intent.verb is Verb.CANCEL
-    if job is None or is_being_cancelled or not holds_nothing(run):
-        return []
-    conclusion = _conclusion(run, job, now)
-    named = run.id in (job.holder, job.parked)
-    return [*([conclusion] if conclusion else []), *([Release(run.id)] if named else [])]
+    if not concludes(run, job):
+        return None
+    if not job.spec.schedule.is_one_off:
+        is_open = job.status is JobStatus.PENDING and job.next_fire_at is None
+        return JobStatus.COMPLETED if is_open else None
+    status = _status_of_the_only_one(run)
+    is_completed_late = job.status is JobStatus.FAILED and status is JobStatus.COMPLETED
+    return status if job.is_open or is_completed_late else None
 
 
 def is_final(run: Run, job: Job) -> bool:
@@ -62,26 +48,11 @@ def concludes(run: Run, job: Job) -> bool:
     return run.is_terminal and not run.is_superseded and is_final(run, job)
 
 
-def _conclusion(run: Run, job: Job, now: int) -> Conclusion | None:
-    """Return what a job is to become. A one-off that failed may be completed by a manual retry of its run."""
-    if job.final_fire_at is None or not concludes(run, job):
-        return None
-    status = _final_status(run, job)
-    open_statuses = [JobStatus.PENDING]
-    if job.spec.schedule.is_one_off:
-        open_statuses += [JobStatus.PAUSED, *([JobStatus.FAILED] if status is JobStatus.COMPLETED else [])]
-    if not job.is_open and job.status not in open_statuses:
-        return None
-    return Conclusion(job.key, job.final_fire_at, status, now, tuple(open_statuses))
-
-
-def _final_status(run: Run, job: Job) -> JobStatus:
-    """Return the status of the final run's job. A one-off has failed if a manual run replaced its run.
+def _status_of_the_only_one(run: Run) -> JobStatus:
+    """Return the status of a one-off whose run is over. It has failed if a manual run replaced that.
 
     Were it cancelled, the manual run would be too.
     """
-    if not job.spec.schedule.is_one_off:
-        return JobStatus.COMPLETED
     if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED
     return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Job, concluded
 from timeball.domain.model.run import Run
-from timeball.domain.policy.effects import Conclusion, Release, effects
-from timeball.engine.compare_and_swap import TRIES
+from timeball.domain.policy.effects import final_status, releases
+from timeball.domain.policy.overlap import holds_nothing
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.overlap_lock import release
@@ -37,7 +38,7 @@ def change_runs(
     try:
         on_run_end(context, rows)
     except UnavailableError as unavailable:
-        if any(row.due_at is None for row, job in rows if effects(row, job, now)):
+        if any(row.due_at is None and holds_nothing(row) for row, _ in rows):
             raise
         log.warning("effects left to the scan: %s", unavailable)
     return swapped
@@ -70,25 +71,18 @@ def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None
 
     Raises UnavailableError.
     """
+    _conclude(context, runs)
+    release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
+
+
+def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Give each job the final status that the end of its run brings."""
     now = context.clock.now()
-    entailed = [effect for run, job in runs for effect in effects(run, job, now)]
-    conclude(context, [effect for effect in entailed if isinstance(effect, Conclusion)])
-    release(context, [effect.run for effect in entailed if isinstance(effect, Release)])
 
+    def after(position: int, job: Job) -> Job | None:
+        status = final_status(runs[position][0], job)
+        return None if status is None else concluded(job, status, now)
 
-def conclude(context: Context, conclusions: Sequence[Conclusion]) -> None:
-    """Give jobs their final status, but for a recurring one whose ledger is not written to its end, or that is paused.
-
-    Its earlier runs may not be sent yet, or were taken back. Whoever has written the ledger, or resumes the job, comes
-    here again. A one-off has no earlier runs, and is not read for it.
-    """
-    one_off = [conclusion for conclusion in conclusions if JobStatus.PAUSED in conclusion.open_statuses]
-    recurring = [conclusion for conclusion in conclusions if conclusion not in one_off]
-    jobs = context.store.jobs.read([conclusion.job for conclusion in recurring]) if recurring else []
-    written = [
-        conclusion
-        for conclusion, job in zip(recurring, jobs, strict=True)
-        if job is not None and job.next_fire_at is None
-    ]
-    if one_off or written:
-        context.store.jobs.conclude([*one_off, *written])
+    standing = compare_and_swap(context.store.jobs.swap, [job for _, job in runs], after, now)
+    if not all(one.done for one in standing):
+        raise UnavailableError("a job kept changing")

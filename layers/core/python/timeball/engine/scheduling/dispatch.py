@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, advanced, looked_at, pushed_back, replanned, with_spec
+from timeball.domain.model.job import Job, JobStatus, advanced, concluded, looked_at, pushed_back, replanned, with_spec
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.effects import Conclusion, concludes
+from timeball.domain.policy.effects import concludes
 from timeball.domain.policy.ledger import met, planned_row
 from timeball.domain.policy.planner import Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
-from timeball.engine.runs.on_run_end import conclude, on_run_end
+from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
 from timeball.ports.rows import Swap
 
@@ -90,14 +90,15 @@ def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now
     rows = dict(zip(finals, context.store.runs.read(list(finals)), strict=True)) if finals else {}
     over = [(row, finals[name]) for name, row in rows.items() if row is not None and concludes(row, finals[name])]
     on_run_end(context, over)
-    in_ranges = [name for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off]
-    conclude(context, [Conclusion(name.job, name.fire_at, JobStatus.COMPLETED, now) for name in in_ranges])
-    ended = {*(job.key for _, job in over), *(name.job for name in in_ranges)}
-    swaps = [
-        Swap(job, replanned(job, until) if job.next_fire_at is not None else looked_at(job, now))
-        for job, until in waiting
-        if job.key not in ended
-    ]
+    ended = {job.key for _, job in over}
+    in_ranges = {name.job for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off}
+
+    def after(job: Job, until: int | None) -> Job:
+        if job.key in in_ranges:
+            return concluded(job, JobStatus.COMPLETED, now)
+        return looked_at(job, now) if job.next_fire_at is None else replanned(job, until)
+
+    swaps = [Swap(job, after(job, until)) for job, until in waiting if job.key not in ended]
     if swaps:
         context.store.jobs.swap(swaps, now)
 

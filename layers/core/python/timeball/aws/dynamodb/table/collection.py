@@ -93,7 +93,7 @@ def _update(before: Item, after: Item) -> Update:
     moved = before.get("due_at") != after.get("due_at")
     return Update(
         {"pk": str(after["pk"]), "sk": str(after["sk"])},
-        where={"revision": [int(before["revision"])]},
+        where={"revision": before["revision"]},
         set={
             name: value
             for name, value in after.items()

@@ -7,7 +7,7 @@ asked for again together, as a smaller batch (`patience` says for how long).
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.codec import Item
@@ -45,14 +45,12 @@ class Insert:
 
 @dataclass(frozen=True)
 class Update:
-    """Change a row if it exists, each attribute of `where` has one of the given values, and it has none of `absent`."""
+    """Change a row if it exists, and each attribute of `where` is as given there."""
 
     key: Key
-    where: Mapping[str, Sequence[str | int]]
-    set: Item = field(default_factory=dict)
+    where: Item
+    set: Item
     remove: tuple[str, ...] = ()
-    increment: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,61 +145,38 @@ class Writer:
 
 
 def _update_request(table: str, write: Update) -> dict[str, Any]:
-    attributes = [*write.set, *write.remove, *write.increment, *write.where, *write.absent]
-    names = {f"#{position}": name for position, name in enumerate(dict.fromkeys(attributes))}
-    alias = {name: placeholder for placeholder, name in names.items()}
-    values: dict[str, Any] = {}
-
-    def value(of: str | int | bool) -> str:  # noqa: FBT001 - a row's value may be a flag
-        values[f":{len(values)}"] = _typed(of)
-        return f":{len(values) - 1}"
-
-    setting = [f"{alias[name]} = {value(to)}" for name, to in write.set.items()]
-    setting += [f"{alias[name]} = {alias[name]} + {value(1)}" for name in write.increment]
-    expression = f"SET {', '.join(setting)}"
+    changes = f"SET {', '.join(f'#{name} = :{name}' for name in write.set)}"
     if write.remove:
-        expression += f" REMOVE {', '.join(alias[name] for name in write.remove)}"
-    conditions = ["attribute_exists(pk)", *(f"attribute_not_exists({alias[name]})" for name in write.absent)] + [
-        f"{alias[name]} IN ({', '.join(value(one) for one in among)})" for name, among in write.where.items()
-    ]
+        changes += f" REMOVE {', '.join(f'#{name}' for name in write.remove)}"
+    conditions = ["attribute_exists(pk)", *(f"#{name} = :was_{name}" for name in write.where)]
+    values = {f":{name}": to for name, to in write.set.items()} | {
+        f":was_{name}": of for name, of in write.where.items()
+    }
     return {
         "TableName": table,
         "Key": to_values(write.key),
-        "UpdateExpression": expression,
+        "UpdateExpression": changes,
         "ConditionExpression": " AND ".join(conditions),
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
+        "ExpressionAttributeNames": {f"#{name}": name for name in (*write.set, *write.remove, *write.where)},
+        "ExpressionAttributeValues": to_values(values),
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 
 def _statement(table: str, write: Write) -> dict[str, Any]:
     """Return a write as a PartiQL statement: names come from the mapper, values are parameters."""
-    parameters: list[Any] = []
-
-    def value(of: str | int | bool) -> str:  # noqa: FBT001 - a row's value may be a flag
-        parameters.append(_typed(of))
-        return "?"
-
     if isinstance(write, Insert):
-        fields = ", ".join(f"'{name}': {value(to)}" for name, to in write.item.items())
-        text = f'INSERT INTO "{table}" VALUE {{{fields}}}'
+        fields = ", ".join(f"'{name}': ?" for name in write.item)
+        text, values = f'INSERT INTO "{table}" VALUE {{{fields}}}', [*write.item.values()]
     else:
-        changes = [f'SET "{name}" = {value(to)}' for name, to in write.set.items()]
-        changes += [f'SET "{name}" = "{name}" + {value(1)}' for name in write.increment]
-        changes += [f'REMOVE "{name}"' for name in write.remove]
-        where = [f'"{name}" = {value(of)}' for name, of in write.key.items()]
-        where += [f'"{name}" IS MISSING' for name in write.absent]
-        where += [
-            f'"{name}" = {value(among[0])}'
-            if len(among) == 1
-            else f'"{name}" IN [{", ".join(value(one) for one in among)}]'
-            for name, among in write.where.items()
-        ]
-        text = f'UPDATE "{table}" {" ".join(changes)} WHERE {" AND ".join(where)}'
+        changes = [*(f'SET "{name}" = ?' for name in write.set), *(f'REMOVE "{name}"' for name in write.remove)]
+        conditions = {**write.key, **write.where}
+        where = " AND ".join(f'"{name}" = ?' for name in conditions)
+        text = f'UPDATE "{table}" {" ".join(changes)} WHERE {where}'
+        values = [*write.set.values(), *conditions.values()]
     return {
         "Statement": text,
-        "Parameters": parameters,
+        "Parameters": [_typed(value) for value in values],
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
