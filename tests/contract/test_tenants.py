@@ -76,7 +76,6 @@ def test_a_key_is_stored_as_its_hash_alone() -> None:
         "tenant": {"S": "acme"},
         "key_id": {"S": ISSUED.holder.key_id},
         "created_at": {"N": "1000"},
-        "disabled": {"BOOL": False},
     }
     assert ISSUED.key.removeprefix("tb_") not in str(row)
 

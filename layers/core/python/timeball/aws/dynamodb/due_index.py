@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.greatest import raise_to
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, owner_of_row
-from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.ports.due_index import DuePage, DueQuery
 
 
@@ -12,11 +12,11 @@ class DynamoDueIndex:
     """The due index of one table."""
 
     def __init__(self, table: Table) -> None:
-        self._reader, self._writer, self._threads = table.reader, table.writer, table.threads
+        self._table, self._reader = table, table.reader
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Ask for each at the same time."""
-        return list(self._threads.map(self._page, queries))
+        return list(self._table.threads.map(self._page, queries))
 
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
         """Return the oldest days as the nearest copy of their rows has them."""
@@ -24,14 +24,8 @@ class DynamoDueIndex:
         return {shard: row["oldest_day_at"] for shard, row in zip(shards, rows, strict=True) if row}
 
     def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
-        """Write the oldest day, on condition that it is the one that was read, and before the new one."""
-        key = _shard_key(shard)
-        standing = self._reader.get([key])[0]
-        if standing is None:
-            self._writer.write([Insert({**key, "oldest_day_at": oldest_day_at})])
-        elif standing["oldest_day_at"] < oldest_day_at:
-            where = {"oldest_day_at": standing["oldest_day_at"]}
-            self._writer.write([Update(key, where, {"oldest_day_at": oldest_day_at})])
+        """Write the oldest day, unless a later one stands."""
+        raise_to(self._table, _shard_key(shard), "oldest_day_at", oldest_day_at)
 
     def _page(self, query: DueQuery) -> DuePage:
         bucket, forward = due_bucket(query.shard, query.day_at), not query.latest_first

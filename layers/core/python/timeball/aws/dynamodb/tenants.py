@@ -1,10 +1,10 @@
 """Tenants and the holders of API keys, in the tenants table: one row each, written once, its attributes the value's."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Self
 
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION, TENANTS
+from timeball.aws.dynamodb.table.codec import from_item, to_item
+from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import from_values, to_values
 from timeball.aws.patience import BRISK, BRISKLY, Asker
 from timeball.domain.model.tenant import KeyHolder, Tenant
@@ -29,24 +29,20 @@ class DynamoTenants:
 
     def create_tenant(self, tenant: Tenant) -> bool:
         """Insert a tenant if absent."""
-        return self._insert(_place(f"TENANT#{tenant.name}", "TENANT"), asdict(tenant))
+        return self._insert({"pk": f"TENANT#{tenant.name}", "sk": "TENANT"}, tenant)
 
     def create_key(self, hashed: str, holder: KeyHolder) -> bool:
         """Insert the holder of a key if absent."""
-        return self._insert(_place(f"KEY#{hashed}", "KEY"), asdict(holder))
+        return self._insert(_holder_key(hashed), holder)
 
     def find_holder(self, hashed: str) -> KeyHolder | None:
         """Return the holder of a key, or None if there is none. Raises if the read fails."""
-        key = to_values(_place(f"KEY#{hashed}", "KEY"))
+        key = to_values(_holder_key(hashed))
         answer = self._asker.ask(lambda: self._client.get_item(TableName=self._table, Key=key))
-        if "Item" not in answer:
-            return None
-        row = from_values(answer["Item"])
-        return KeyHolder(**{field.name: row[field.name] for field in fields(KeyHolder) if field.name in row})
+        return from_item(KeyHolder, from_values(answer["Item"])) if "Item" in answer else None
 
-    def _insert(self, place: Mapping[str, str], value: Mapping[str, object]) -> bool:
-        known = {name: part for name, part in value.items() if part is not None}
-        row = to_values({**place, "v": SCHEMA_VERSION, **known})
+    def _insert(self, key: Key, value: Tenant | KeyHolder) -> bool:
+        row = to_values({**key, "v": SCHEMA_VERSION, **to_item(value)})
         try:
             self._client.put_item(TableName=self._table, Item=row, ConditionExpression="attribute_not_exists(pk)")
         except self._client.exceptions.ConditionalCheckFailedException:
@@ -54,5 +50,5 @@ class DynamoTenants:
         return True
 
 
-def _place(pk: str, sk: str) -> dict[str, str]:
-    return {TENANTS.partition.name: pk, TENANTS.sort.name: sk}
+def _holder_key(hashed: str) -> Key:
+    return {"pk": f"KEY#{hashed}", "sk": "KEY"}

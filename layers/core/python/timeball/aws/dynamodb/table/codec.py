@@ -7,9 +7,9 @@ changes. A nested value is compact JSON text, so that every attribute is text, a
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -38,26 +38,34 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
 """What is text of its own: how it is written, and read."""
 
 
+@dataclass(frozen=True)
+class _Field:
+    """A field of a value: its default (None, if it has none), and how its plain value is read.
+
+    One `is_nested` is JSON text in a row.
+    """
+
+    name: str
+    default: Any
+    is_nested: bool
+    read: _Plain
+
+
 def to_item(value: object, without: str = "") -> Item:
     """Return a value's attributes, but for the field that its key tells."""
     item: Item = {}
-    for one in _fields_of(value):
+    for one in _fields(type(value)):
         part = getattr(value, one.name)
-        is_default = part == _default(one) and (_is_nested(one) or not part)
+        is_default = part == one.default and (one.is_nested or not part)
         if part is not None and not is_default and one.name != without:
-            item[one.name] = to_text(part) if _is_nested(one) else _plain(part)
+            item[one.name] = to_text(part) if one.is_nested else _plain(part)
     return item
 
 
 def from_item(kind: type[_Value], row: Mapping[str, Any], **known: object) -> _Value:
     """Return the value that a row holds, with the fields that its key tells."""
-    known_kind: Any = kind
-    found = {
-        one.name: _read(one, json.loads(row[one.name]) if _is_nested(one) else row[one.name])
-        for one in _fields(known_kind)
-        if one.name in row and one.name not in known
-    }
-    return kind(**{**_empty(known_kind), **found, **known})
+    nested = {one.name: json.loads(row[one.name]) for one in _fields(kind) if one.is_nested and one.name in row}
+    return _made(kind, {**row, **nested}, **known)
 
 
 def to_text(value: object) -> str:
@@ -67,23 +75,13 @@ def to_text(value: object) -> str:
 
 def from_text(kind: type[_Value], text: str) -> _Value:
     """Return the value that a text holds."""
-    known_kind: Any = kind
-    value: _Value = _reader(known_kind)(json.loads(text))
-    return value
+    return _made(kind, json.loads(text))
 
 
-def _is_nested(one: Field[Any]) -> bool:
-    kind = _only(one.type)
-    return kind not in _NAMES and (is_dataclass(kind) or get_origin(kind) in (tuple, Mapping) or _is_union(kind))
-
-
-def _plain_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """Return the fields of a value that are neither None nor as their default."""
-    return {
-        one.name: _plain(part)
-        for one in _fields_of(value)
-        if (part := getattr(value, one.name)) is not None and part != _default(one)
-    }
+def _made(kind: type[_Value], plain: Mapping[str, Any], **known: object) -> _Value:
+    """Return a value of the fields that are known, and of the others as they are plainly, or by default."""
+    found = {one.name: one.read(plain[one.name]) if one.name in plain else one.default for one in _fields(kind)}
+    return kind(**{**found, **known})
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
@@ -93,8 +91,32 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(kind):
-        return {"kind": kind.__name__, **_plain_fields(value)} if kind in _TAGGED else _plain_fields(value)
+        parts = {one.name: part for one in _fields(kind) if (part := getattr(value, one.name)) != one.default}
+        tag = {"kind": kind.__name__} if kind in _TAGGED else {}
+        return {**tag, **{name: _plain(part) for name, part in parts.items() if part is not None}}
     return [_plain(part) for part in value] if kind is tuple else value
+
+
+def _fields_of(kind: Any) -> tuple[_Field, ...]:  # noqa: ANN401 - a dataclass
+    return tuple(map(_field, fields(kind)))
+
+
+_fields: Callable[[Any], tuple[_Field, ...]] = cache(_fields_of)
+"""As `cache` would type it, it would take no type."""
+
+
+def _field(one: Field[Any]) -> _Field:
+    kind: Any = one.type
+    default = None if one.default is MISSING else one.default
+    if one.default_factory is not MISSING:
+        default = one.default_factory()
+    return _Field(one.name, default, _is_nested(kind), _reader(kind))
+
+
+def _is_nested(kind: Any) -> bool:  # noqa: ANN401 - a type, or a union of types
+    kind = _only(kind)
+    is_many = isinstance(kind, UnionType) or get_origin(kind) in (tuple, Mapping)
+    return kind not in _NAMES and (is_many or is_dataclass(kind))
 
 
 @cache
@@ -103,47 +125,16 @@ def _reader(kind: Any) -> _Plain:  # noqa: ANN401 - a type, or a union of types
     kind = _only(kind)
     if kind in _NAMES:
         return _NAMES[kind][1]
-    if _is_union(kind):
+    if isinstance(kind, UnionType):
         readers = {one.__name__: _reader(one) for one in get_args(kind)}
         return lambda plain: readers[plain["kind"]](plain)
     if get_origin(kind) is tuple:
         read = _reader(get_args(kind)[0])
         return lambda plain: tuple(map(read, plain))
-    if is_dataclass(kind):
-        return lambda plain: _made(kind, plain)
-    is_enum = isinstance(kind, type) and issubclass(kind, Enum)
+    is_value, is_enum = is_dataclass(kind), isinstance(kind, type) and issubclass(kind, Enum)
+    if is_value:
+        return partial(_made, kind)
     return kind if is_enum else lambda plain: plain
-
-
-def _made(kind: Any, plain: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a dataclass, and its value
-    return kind(
-        **{**_empty(kind), **{one.name: _read(one, plain[one.name]) for one in _fields(kind) if one.name in plain}}
-    )
-
-
-def _read(one: Field[Any], plain: Any) -> Any:  # noqa: ANN401 - whatever a field holds
-    kind: Any = one.type
-    return _reader(kind)(plain)
-
-
-def _fields_of(value: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - a dataclass's value
-    kind: Any = type(value)
-    return _fields(kind)
-
-
-@cache
-def _fields(kind: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 - a dataclass
-    return fields(kind)
-
-
-@cache
-def _empty(kind: Any) -> dict[str, None]:  # noqa: ANN401 - a dataclass
-    """Return the fields that have no default, and are None where a row does not have them."""
-    return {one.name: None for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
-
-
-def _default(one: Field[Any]) -> Any:  # noqa: ANN401 - whatever a field holds
-    return one.default_factory() if one.default_factory is not MISSING else one.default
 
 
 def _only(kind: Any) -> Any:  # noqa: ANN401 - a type, or a union of types
@@ -152,7 +143,3 @@ def _only(kind: Any) -> Any:  # noqa: ANN401 - a type, or a union of types
         some = [one for one in get_args(kind) if one is not NoneType]
         return some[0] if len(some) == 1 else kind
     return kind
-
-
-def _is_union(kind: Any) -> bool:  # noqa: ANN401 - a type, or a union of types
-    return isinstance(kind, UnionType)

@@ -11,6 +11,7 @@ from typing import Any
 from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
 from timeball.aws.dynamodb.table.keys import (
     DEAD,
+    Key,
     backfill_key,
     due_bucket,
     host_key,
@@ -41,54 +42,40 @@ class Mapper:
 
     def of_job(self, job: Job, now: int) -> Item:
         """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""
-        listed: Item = {"listed_at": job.created_at, "list_key": list_key(job.key, job.status, self.list_shards)}
-        ended: Item = {} if job.is_open or job.intent is not None else {"expires_at": self.expiry(job.updated_at)}
-        bare = with_spec(job, work=None)
-        return {
-            **job_key(job.key),
-            "v": SCHEMA_VERSION,
-            **to_item(bare),
+        item = {
+            **_row(job_key(job.key), with_spec(job, work=None)),
             **work_fields(job.spec.work),
             **_bucket(job, now),
-            **listed,
-            **ended,
+            "listed_at": job.created_at,
+            "list_key": list_key(job.key, job.status, self.list_shards),
         }
+        if not job.is_open and job.intent is None:
+            item["expires_at"] = self.expiry(job.updated_at)
+        return item
 
     def of_run(self, run: Run, now: int) -> Item:
         """Return a run's row. `now` is the time of writing, for the due bucket."""
-        listed: Item = {}
+        item = {**_row(run_key(run.id), run, "id"), **_bucket(run, now)}
         if run.is_dead_letter and run.finished_at is not None:
-            listed = {"listed_at": run.finished_at, "list_key": list_key(run.id.job, DEAD, self.list_shards)}
-        ended: Item = {"expires_at": self.expiry(run.finished_at or now)} if run.is_terminal else {}
-        return {
-            **run_key(run.id),
-            "v": SCHEMA_VERSION,
-            **to_item(run, without="id"),
-            **_bucket(run, now),
-            **listed,
-            **ended,
-        }
+            item |= {"listed_at": run.finished_at, "list_key": list_key(run.id.job, DEAD, self.list_shards)}
+        if run.is_terminal:
+            item["expires_at"] = self.expiry(run.finished_at or now)
+        return item
 
     def of_backfill(self, backfill: Backfill, now: int) -> Item:
         """Return a backfill's row. `now` is the time of writing, for the due bucket."""
-        is_kept = backfill.status is BackfillStatus.RUNNING
-        ended: Item = {} if is_kept else {"expires_at": self.expiry(backfill.updated_at)}
-        return {
-            **backfill_key(backfill.key),
-            "v": SCHEMA_VERSION,
-            **to_item(backfill, without="key"),
-            **_bucket(backfill, now),
-            **ended,
-        }
+        item = {**_row(backfill_key(backfill.key), backfill, "key"), **_bucket(backfill, now)}
+        if backfill.status is not BackfillStatus.RUNNING:
+            item["expires_at"] = self.expiry(backfill.updated_at)
+        return item
 
     def of_host(self, host: Host, now: int) -> Item:
         """Return a host's row, which is forgotten a day after it was written."""
-        expires_at = (now + DAY_MS) // SECOND_MS
-        return {**host_key(host.key), "v": SCHEMA_VERSION, **to_item(host, without="key"), "expires_at": expires_at}
+        return {**_row(host_key(host.key), host, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
 
     def of_slots(self, slots: Slots, _: int) -> Item:
         """Return a tenant's slots as a row. It never expires: a backfill may take years."""
-        return {**slots_key(slots.tenant), "v": SCHEMA_VERSION, **to_item(slots, without="tenant")}
+        return _row(slots_key(slots.tenant), slots, "tenant")
 
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
@@ -132,6 +119,10 @@ def to_host(row: dict[str, Any]) -> Host:
 def to_slots(row: dict[str, Any]) -> Slots:
     """Return the slots that a row holds."""
     return from_item(Slots, row, tenant=row["pk"].removesuffix("#!"))
+
+
+def _row(key: Key, value: object, told_by_key: str = "") -> Item:
+    return {**key, "v": SCHEMA_VERSION, **to_item(value, told_by_key)}
 
 
 def _bucket(row: Job | Run | Backfill, now: int) -> Item:

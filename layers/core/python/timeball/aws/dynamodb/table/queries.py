@@ -50,14 +50,8 @@ class Reader:
         return rows
 
     def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:
-        """Yield the rows of an item collection from one sort key to another, read strongly, in order."""
-        request = self._range(pk, first, last, states)
-        while True:
-            answer = self._query(request)
-            yield from map(from_values, answer["Items"])
-            if "LastEvaluatedKey" not in answer:
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        """Return the rows of an item collection from one sort key to another, read strongly, in order."""
+        return self._pages(self._range(pk, first, last, states))
 
     def page(
         self,
@@ -107,8 +101,8 @@ class Reader:
         return [from_values(values) for values in answer["Items"]]
 
     def listing(self, partition: str, first_at: int, last_at: int, page: int, *, forward: bool) -> Iterator[_Row]:
-        """Yield the keys that stand in a partition of the listing between two instants, `page` in each request."""
-        request: dict[str, Any] = {
+        """Return the keys that stand in a partition of the listing between two instants, `page` in each request."""
+        request = {
             "TableName": self._table,
             "IndexName": LISTING.name,
             "KeyConditionExpression": "list_key = :partition AND listed_at BETWEEN :first AND :last",
@@ -116,6 +110,9 @@ class Reader:
             "ScanIndexForward": forward,
             "Limit": page,
         }
+        return self._pages(request)
+
+    def _pages(self, request: dict[str, Any]) -> Iterator[_Row]:
         while True:
             answer = self._query(request)
             yield from map(from_values, answer["Items"])
