@@ -38,8 +38,8 @@ No longer: of rows that are throttled for good, whoever asks for many finds out 
 and where a table is throttled, everybody here comes back by himself, a scan in a second.
 """
 
-_UNKNOWN = ("Throttl", "Exceeded", "Conflict", "Timeout")
-"""What stands in the code of an error that is no word about the request itself."""
+_UNKNOWN = ("Throttl", "Exceeded", "Conflict", "Timeout", "InternalServer")
+"""What stands in the code of an error that is no word about the request itself, nor about a statement of a batch."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,11 @@ class Asking:
         return self.asker.now() + longest_seconds * SECOND_MS <= self.until
 
 
+def is_unknown(code: str) -> bool:
+    """Say whether the code of an error tells neither that a request was done nor that it was refused."""
+    return any(word in code for word in _UNKNOWN)
+
+
 def _answer(question: Callable[[], _Answer]) -> _Answer:
     """Raise UnavailableError where AWS did not say what became of a request; a wrong request stays an error."""
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - only in functions that call AWS
@@ -144,8 +149,7 @@ def _answer(question: Callable[[], _Answer]) -> _Answer:
         return question()
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
-        code = error.response.get("Error", {}).get("Code", "")
-        if status >= 500 or any(word in code for word in _UNKNOWN):
+        if status >= 500 or is_unknown(error.response.get("Error", {}).get("Code", "")):
             raise UnavailableError(str(error)) from error
         raise
     except BotoCoreError as error:

@@ -133,11 +133,10 @@ class SqsQueue:
             for positions in by_url.values()
             for start in range(0, len(positions), BATCH)
         ]
-        sent, asking = [False] * len(messages), self._asker.begin()
-        for done in self._threads.map(lambda positions: self._send_batch(positions, messages, asking), batches):
-            for position in done:
-                sent[position] = True
-        return sent
+        asking = self._asker.begin()
+        answers = self._threads.map(lambda positions: self._send_batch(positions, messages, asking), batches)
+        sent = {position for answer in answers for position in answer}
+        return [position in sent for position in range(len(messages))]
 
     def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], asking: Asking) -> list[int]:
         """Send messages of one queue; return the positions of those that were taken."""

@@ -5,6 +5,8 @@ told apart by their identity, so all of them are read before a page ends among t
 """
 
 from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby, islice
 
 from timeball.aws.dynamodb.table.keys import dead_partition, owner_of_row
 from timeball.aws.dynamodb.table.queries import Reader
@@ -22,19 +24,14 @@ class DeadLetters:
 
     def page(self, query: DeadQuery) -> list[_Dead]:
         """Return a page."""
-        found = [one for shard in range(self._list_shards) for one in self._of_shard(query, shard)]
-        return sorted(found, reverse=not query.oldest_first)[: query.limit]
+        latest_first = not query.oldest_first
+        shards = [self._of_shard(query, shard) for shard in range(self._list_shards)]
+        merged = merge(*shards, key=_died_at, reverse=latest_first)
+        ordered = (one for _, same in groupby(merged, _died_at) for one in sorted(same, reverse=latest_first))
+        return list(islice((one for one in ordered if _is_behind(query, one)), query.limit))
 
-    def _of_shard(self, query: DeadQuery, shard: int) -> list[_Dead]:
-        """Return enough of one shard: a page of it, and all that died in the same millisecond as its last."""
-        found: list[_Dead] = []
-        for one in self._from_position(query, shard):
-            if len(found) >= query.limit and one[0] != found[-1][0]:
-                break
-            found.append(one)
-        return found
-
-    def _from_position(self, query: DeadQuery, shard: int) -> Iterator[_Dead]:
+    def _of_shard(self, query: DeadQuery, shard: int) -> Iterator[_Dead]:
+        """Yield those of a shard, from the instant on at which the page before ended."""
         first_at, last_at = query.from_at, query.to_at
         if query.after is not None and query.oldest_first:
             first_at = max(first_at, query.after[0])
@@ -46,6 +43,12 @@ class DeadLetters:
         for row in self._reader.listing(partition, first_at, last_at, query.limit + 1, forward=query.oldest_first):
             run = owner_of_row(row["pk"], row["sk"])
             if isinstance(run, RunId):
-                one = (row["listed_at"], run)
-                if query.after is None or (one > query.after if query.oldest_first else one < query.after):
-                    yield one
+                yield row["listed_at"], run
+
+
+def _died_at(one: _Dead) -> int:
+    return one[0]
+
+
+def _is_behind(query: DeadQuery, one: _Dead) -> bool:
+    return query.after is None or (one > query.after if query.oldest_first else one < query.after)

@@ -5,7 +5,7 @@ from typing import Any
 
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import job_key
-from timeball.aws.dynamodb.table.mapper import to_job, work_fields
+from timeball.aws.dynamodb.table.mapper import to_job
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, with_spec
@@ -39,15 +39,8 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         swaps = [swap if _brings_work(swap) else Swap(_without(swap.before), _without(swap.after)) for swap in swaps]
         self._works.place([swap.after for swap in swaps])
         answers = super().swap(swaps, now)
-        unnamed = [
-            (swap.before.key, str(before["work_digest"]))
-            for swap, answer in zip(swaps, answers, strict=True)
-            if answer.done
-            and "work_digest" in (before := work_fields(swap.before.spec.work))
-            and before != work_fields(swap.after.spec.work)
-        ]
-        if unnamed:
-            self._works.forget(unnamed, now)
+        left = [swap.before for swap, answer in zip(swaps, answers, strict=True) if answer.done]
+        self._works.forget(left, now)
         return [Swapped(answer.done, answer.row and _without(answer.row)) for answer in answers]
 
 

@@ -37,28 +37,28 @@ class DynamoWorks:
 
     def place(self, jobs: Sequence[Job]) -> None:
         """Write the rows of those jobs' works that are too large for their own."""
-        large = [
-            (job.key, to_text(job.spec.work))
-            for job in jobs
-            if job.spec.work and "work_digest" in work_fields(job.spec.work)
-        ]
-        self._write([_row(key, text) for key, text in large], _NEVER)
+        self._write(_large(jobs), _NEVER)
 
-    def forget(self, names: Sequence[tuple[JobKey, str]], now: int) -> None:
-        """Let rows of work that nothing names any longer go in time."""
+    def forget(self, jobs: Sequence[Job], now: int) -> None:
+        """Let the rows of jobs' works go in time, if they have any: nothing names them any longer."""
         expiry: Item = {"expires_at": self._mapper.expiry(now)}
-        self._writer.write([Update(work_key(key, digest), {}, expiry) for key, digest in names])
+        self._writer.write([Update(_key(row), {}, expiry) for row in _large(jobs)])
 
     def _write(self, rows: Sequence[Insert], expires_at: int) -> None:
         """Insert each row; one that stands already is kept until then, if it was to be forgotten earlier."""
-        inserted = self._writer.write(rows) if rows else []
+        inserted = self._writer.write(rows)
         updates = [
             Update(_key(row), {"expires_at": written.row["expires_at"]}, {"expires_at": expires_at})
             for row, written in zip(rows, inserted, strict=True)
             if not written.done and written.row and written.row.get("expires_at", expires_at) < expires_at
         ]
-        if updates and not all(written.done or written.row for written in self._writer.write(updates)):
+        if not all(written.done or written.row for written in self._writer.write(updates)):
             raise UnavailableError("a row of work was forgotten just now")
+
+
+def _large(jobs: Sequence[Job]) -> list[Insert]:
+    works = [(job.key, job.spec.work) for job in jobs if "work_digest" in work_fields(job.spec.work)]
+    return [_row(key, to_text(work)) for key, work in works]
 
 
 def _row(key: JobKey, text: str) -> Insert:

@@ -12,28 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.patience import Asker, Asking
+from timeball.aws.patience import Asker, Asking, is_unknown
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 BATCH = 25
-
-UNKNOWN = frozenset(
-    {
-        "InternalServerError",
-        "ProvisionedThroughputExceeded",
-        "RequestLimitExceeded",
-        "ThrottlingError",
-        "TransactionConflict",
-    }
-)
-"""The codes of a statement's error that say neither that it was done nor that it was refused.
-
-DynamoDB documents all codes under BatchStatementError in its API reference. The others mean a refusal
-(ConditionalCheckFailed, DuplicateItem) or a statement that is wrong however often it is asked.
-"""
 
 
 @dataclass(frozen=True)
@@ -120,13 +105,11 @@ class Writer:
             rest = [position for position in range(len(writes)) if position not in answers]
             request: Any = [statements[position] for position in rest]
             responses = self._client.batch_execute_statement(Statements=request)["Responses"]
-            codes = [response.get("Error", {}).get("Code") for response in responses]
+            codes = [response.get("Error", {}).get("Code", "") for response in responses]
             told = zip(rest, responses, codes, strict=True)
-            answers.update({position: response for position, response, code in told if code not in UNKNOWN})
-            if len(answers) < len(writes):
-                raise UnavailableError(
-                    f"of {len(rest)} writes at once: {', '.join(sorted(UNKNOWN.intersection(codes)))}"
-                )
+            answers.update({position: response for position, response, code in told if not is_unknown(code)})
+            if unknown := sorted({*filter(is_unknown, codes)}):
+                raise UnavailableError(f"of {len(rest)} writes at once: {', '.join(unknown)}")
 
         asking.ask(ask_for_the_rest)
         return [self._judged(write, answers[position], asking) for position, write in enumerate(writes)]
