@@ -10,6 +10,7 @@ from itertools import groupby, islice
 
 from timeball.aws.dynamodb.table.keys import dead_partition, owner_of_row
 from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.schema import LISTING
 from timeball.domain.model.ids import RunId
 from timeball.ports.runs import DeadQuery
 
@@ -39,8 +40,8 @@ class DeadLetters:
             last_at = min(last_at, query.after[0])
         if first_at > last_at:
             return
-        partition = dead_partition(query.tenant, shard)
-        for row in self._reader.listing(partition, first_at, last_at, query.limit + 1, forward=query.oldest_first):
+        partition, page = dead_partition(query.tenant, shard), query.limit + 1
+        for row in self._reader.listed(LISTING, partition, first_at, last_at, page, forward=query.oldest_first):
             run = owner_of_row(row["pk"], row["sk"])
             if isinstance(run, RunId):
                 yield row["listed_at"], run

@@ -1,10 +1,12 @@
 """The due index over DynamoDB, and the rows that say how far back it has to be asked."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.greatest import raise_to
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, owner_of_row
+from timeball.aws.dynamodb.table.schema import DUE
 from timeball.ports.due_index import DuePage, DueQuery
 
 
@@ -29,7 +31,8 @@ class DynamoDueIndex:
 
     def _page(self, query: DueQuery) -> DuePage:
         bucket, forward = due_bucket(query.shard, query.day_at), not query.latest_first
-        rows = self._reader.due(bucket, query.through_at, query.limit, forward=forward)
+        listed = self._reader.listed(DUE, bucket, 0, query.through_at, query.limit, forward=forward)
+        rows = list(islice(listed, query.limit))
         return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), len(rows) >= query.limit)
 
 

@@ -1,10 +1,11 @@
 """Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.dynamodb.table.schema import DUE, LISTING
+from timeball.aws.dynamodb.table.schema import Index
 from timeball.aws.dynamodb.table.writes import from_values, to_values
 from timeball.aws.patience import Asker, Asking
 from timeball.ports.errors import UnavailableError
@@ -51,7 +52,7 @@ class Reader:
 
     def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:
         """Return the rows of an item collection from one sort key to another, read strongly, in order."""
-        return self._pages(self._range(pk, first, last, states))
+        return self._rows(self._range(pk, first, last, states))
 
     def page(
         self,
@@ -68,61 +69,47 @@ class Reader:
 
         Examines at most about `examine` rows, so that a filter which nothing matches costs no more than that.
         """
-        request = self._range(pk, first, last, states)
-        request["ScanIndexForward"] = False
+        request = {**self._range(pk, first, last, states), "ScanIndexForward": False}
+        # One row more than is wanted: whether there is another page is then known, not guessed.
+        request["Limit"] = examine if states else limit + 1
+        if after:
+            request["ExclusiveStartKey"] = to_values(after)
         rows: list[_Row] = []
-        start = to_values(after) if after else None
-        while examine > 0:
-            # One row more than is wanted: whether there is another page is then known, not guessed.
-            request["Limit"] = min(examine, limit + 1 if not states else examine)
-            if start:
-                request["ExclusiveStartKey"] = start
-            answer = self._query(request)
+        for answer in self._answers(request):
             rows += map(from_values, answer["Items"])
-            start, examine = answer.get("LastEvaluatedKey"), examine - answer["ScannedCount"]
+            examine -= answer["ScannedCount"]
             if len(rows) > limit:
                 return rows[:limit], rows[limit - 1]
-            if not start:
-                return rows, None
-        return rows, from_values(start or {})
+            if examine <= 0 and "LastEvaluatedKey" in answer:
+                return rows, from_values(answer["LastEvaluatedKey"])
+        return rows, None
 
-    def due(self, bucket: str, through_at: int, limit: int, *, forward: bool) -> list[_Row]:
-        """Return the keys that stand in a bucket of the due index through an instant, from one of its ends."""
-        answer = self._query(
-            {
-                "TableName": self._table,
-                "IndexName": DUE.name,
-                "KeyConditionExpression": "due_bucket = :bucket AND due_at <= :through",
-                "ExpressionAttributeValues": to_values({":bucket": bucket, ":through": through_at}),
-                "ScanIndexForward": forward,
-                "Limit": limit,
-            }
-        )
-        return [from_values(values) for values in answer["Items"]]
-
-    def listing(self, partition: str, first_at: int, last_at: int, page: int, *, forward: bool) -> Iterator[_Row]:
-        """Return the keys that stand in a partition of the listing between two instants, `page` in each request."""
+    def listed(
+        self, index: Index, partition: str, first_at: int, last_at: int, page: int, *, forward: bool
+    ) -> Iterator[_Row]:
+        """Return the keys that stand in a partition of an index between two instants, `page` in each request."""
+        partitions, instants = index.partition.name, index.sort.name
         request = {
             "TableName": self._table,
-            "IndexName": LISTING.name,
-            "KeyConditionExpression": "list_key = :partition AND listed_at BETWEEN :first AND :last",
+            "IndexName": index.name,
+            "KeyConditionExpression": f"{partitions} = :partition AND {instants} BETWEEN :first AND :last",
             "ExpressionAttributeValues": to_values({":partition": partition, ":first": first_at, ":last": last_at}),
             "ScanIndexForward": forward,
             "Limit": page,
         }
-        return self._pages(request)
+        return self._rows(request)
 
-    def _pages(self, request: dict[str, Any]) -> Iterator[_Row]:
+    def _rows(self, request: Mapping[str, Any]) -> Iterator[_Row]:
+        return (from_values(values) for answer in self._answers(request) for values in answer["Items"])
+
+    def _answers(self, request: Mapping[str, Any]) -> Iterator["QueryOutputTypeDef"]:
+        """Ask for page after page. Each has a patience of its own: a long look goes on as long as pages come."""
         while True:
-            answer = self._query(request)
-            yield from map(from_values, answer["Items"])
+            answer = self._asker.ask(partial(self._client.query, **request))
+            yield answer
             if "LastEvaluatedKey" not in answer:
                 return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-
-    def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
-        """Ask for one page. Each has a patience of its own: a long look goes on as long as pages come."""
-        return self._asker.ask(lambda: self._client.query(**request))
+            request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
         values = {":pk": pk, ":first": first, ":last": last}
