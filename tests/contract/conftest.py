@@ -20,11 +20,15 @@ STORES = ["memory", "moto-single", *(["endpoint-single", "endpoint-batch"] if EN
 
 @dataclass(frozen=True)
 class Subject:
-    """A store, and how to make it lose the answer to its next write, so that it repeats the write."""
+    """A store, and how to make it lose the answer to its next write, so that it repeats the write.
+
+    `requests` says how many it has made.
+    """
 
     store: Store
     lose_answer: Callable[[], None]
     was_repeated: Callable[[], bool]
+    requests: Callable[[], int]
 
 
 @pytest.fixture(params=STORES)
@@ -33,7 +37,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     place, _, writes = str(request.param).partition("-")
     if place == "memory":
         memory = MemoryStore()
-        yield Subject(memory, lambda: memory.lose_answers(1), lambda: True)
+        yield Subject(memory, lambda: memory.lose_answers(1), lambda: True, lambda: 0)
     elif place == "moto":
         with moto():
             yield _dynamo(client("dynamodb"), writes)
@@ -60,7 +64,7 @@ def _dynamo(dynamodb: Any, writes: str) -> Subject:
     _made.add(table)
     losing = LostAnswers(dynamodb)
     store = dynamo_store(dynamodb, table, writes=writes, asker=Waits().asker())
-    return Subject(store, losing.lose_next, lambda: losing.repeated)
+    return Subject(store, losing.lose_next, lambda: losing.repeated, lambda: losing.requests)
 
 
 class LostAnswers:
@@ -72,6 +76,7 @@ class LostAnswers:
         self._session = dynamodb._endpoint.http_session
         self._losing = False
         self._sent = 0
+        self.requests = 0
         self.repeated = False
         dynamodb.meta.events.register_first("before-send.dynamodb", self._before_send)
         self._events = dynamodb.meta.events
@@ -81,6 +86,7 @@ class LostAnswers:
         self._losing, self._sent, self.repeated = True, 0, False
 
     def _before_send(self, request: Any, **_: Any) -> Any:
+        self.requests += 1
         operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
         if operation not in self.WRITES:
             return None

@@ -50,9 +50,10 @@ def test_answers_come_in_the_order_of_the_question_and_none_means_absent(store: 
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_nothing_asked_is_nothing_answered(store: Store, kind: Move) -> None:
-    rows = _rows(store, kind)
+def test_nothing_asked_is_nothing_answered_and_costs_no_request(subject: Subject, kind: Move) -> None:
+    rows, before = _rows(subject.store, kind), subject.requests()
     assert (rows.insert([], NOW), rows.read([]), rows.swap([], NOW)) == ([], [], [])
+    assert subject.requests() == before
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)

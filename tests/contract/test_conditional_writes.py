@@ -15,13 +15,16 @@ from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 
-def test_nothing_asked_of_what_stands_beside_the_rows_is_nothing_answered(store: Store) -> None:
+def test_nothing_asked_of_what_stands_beside_the_rows_costs_no_request(subject: Subject) -> None:
+    store, before = subject.store, subject.requests()
     assert store.jobs.read([], with_work=True) == []
     assert store.due.query([]) == []
     assert store.works.save([], NOW) == []
     assert store.works.read([]) == []
     assert store.attempts.insert([], NOW) == []
     store.attempts.replace([], NOW)
+    assert store.due.read_oldest_days([]) == {}
+    assert subject.requests() == before
 
 
 def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) -> None:

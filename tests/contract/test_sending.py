@@ -62,6 +62,16 @@ def _run(number: int) -> RunId:
     return RunId(JobKey("acme", f"job-{number}"), NOW + 5_000, Origin.SCHEDULE)
 
 
+def test_nothing_to_send_hide_or_delete_costs_no_request() -> None:
+    nobody = object()
+    with ThreadPoolExecutor(1) as threads:
+        queue = _queue(VirtualClock(NOW), nobody, threads)
+        assert (queue.send([], NOW), queue.watch([])) == ([], [])
+        inbox = SqsInbox(nobody, "url", threads)  # type: ignore[arg-type]
+        inbox.hide([], 5)
+        inbox.delete([])
+
+
 def test_a_delay_is_counted_from_when_its_batch_leaves() -> None:
     clock = VirtualClock(NOW)
     sqs = Sqs(clock)

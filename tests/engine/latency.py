@@ -43,8 +43,9 @@ class _SlowPort:
 
         def call(*args: object, **kwargs: object) -> object:
             items: list[Any] = args[0] if isinstance(args[0], list) else [args[0]]
-            requests = max(1, -(-len(items) // 100))
-            self._slow.requests[self._called + name] += requests
+            requests = -(-len(items) // 100)
+            if requests:
+                self._slow.requests[self._called + name] += requests
             self._clock.advance(requests * REQUEST_MS)
             if name == "send":
                 for run in items:

@@ -91,7 +91,7 @@ class LaggingIndex(MemoryDueIndex):
         self._lagging = memory
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        if not any(query.latest_first for query in queries):
+        if queries and not any(query.latest_first for query in queries):
             self._lagging.history.note_scan(_writer())
         self._lagging.catch_up()
         return super().query(queries)
@@ -147,7 +147,8 @@ class UnrulyQueue(MemoryQueue):
         doubled = [one for one in runs if self.unruly and self._random.random() < 0.1]
         super().send(doubled, now)
         sent = super().send(runs, now)
-        self._wake(self._clock.now())
+        if sent:
+            self._wake(self._clock.now())
         return sent
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:

@@ -142,7 +142,7 @@ def test_a_fire_that_was_skipped_by_a_plan_that_died_before_it_moved_on_is_count
     swap, deaths = store.backfills.swap, iter([True])
 
     def swap_or_die(swaps: Sequence[Swap[Backfill]], now: int) -> list[Swapped[Backfill]]:
-        if swaps[0].after.skipped and next(deaths, False):
+        if swaps and swaps[0].after.skipped and next(deaths, False):
             return [Swapped(done=False, row=None)]
         return swap(swaps, now)
 

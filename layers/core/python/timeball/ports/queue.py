@@ -21,7 +21,10 @@ class Watch:
 
 
 class Queue(Protocol):
-    """What carries runs to executors, and watches to whoever looks again: at least once, in any order."""
+    """What carries runs to executors, and watches to whoever looks again: at least once, in any order.
+
+    An empty list costs nothing, as with the store.
+    """
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
         """Send a message of each run to the queue of its priority. False: unknown, send it again.

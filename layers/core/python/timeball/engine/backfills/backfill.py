@@ -81,7 +81,7 @@ def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATE
             swaps += _begun(context, portion, now)
     swaps += [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
     swaps += [Swap(one, waiting(one, now)) for one in asking if one.key not in held]
-    swapped = context.store.backfills.swap(swaps, now) if swaps else []
+    swapped = context.store.backfills.swap(swaps, now)
     done = [swap.after for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done]
     free_slots(context, {one.key.job.tenant for one in done if one.status is BackfillStatus.COMPLETED})
     return len(done)
@@ -133,7 +133,7 @@ def _begun(context: Context, backfills: Sequence[Backfill], now: int) -> list[Sw
 def _last_runs(context: Context, backfills: Sequence[Backfill]) -> dict[RunId | None, Run | None]:
     """Read the last runs of backfills that may have to wait for those."""
     names = [one.last_run for one in backfills if one.overlap is not OverlapPolicy.ALLOW and one.last_run is not None]
-    return dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
+    return dict(zip(names, context.store.runs.read(names), strict=True))
 
 
 def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run]:
@@ -143,14 +143,14 @@ def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run
     """
     standing = _inserted(context, rows, now)
     queued = [row for row in standing if row.state is RunState.QUEUED]
-    sent = send(context, queued, now) if queued else []
+    sent = send(context, queued, now)
     unsent = {row.id for row, is_sent in zip(queued, sent, strict=True) if not is_sent}
     return {row.id: row for row in standing if row.id not in unsent}
 
 
 def _inserted(context: Context, rows: Sequence[Run], now: int) -> list[Run]:
     """Insert rows, and tell of those that are skipped; return all as they stand."""
-    inserted = context.store.runs.insert(rows, now) if rows else []
+    inserted = context.store.runs.insert(rows, now)
     for row, found in zip(rows, inserted, strict=True):
         if found is None and row.reason is not None:
             skipped(context, row.id.job, row.reason, 1, row.id.fire_at)

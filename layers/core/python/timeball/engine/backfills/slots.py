@@ -39,7 +39,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
 
     def read_named(rows: Sequence[Slots]) -> None:
         keys = [key for row in rows for key in (*row.held, *row.line) if key not in named]
-        named.update(zip(keys, context.store.backfills.read(keys) if keys else [], strict=True))
+        named.update(zip(keys, context.store.backfills.read(keys), strict=True))
 
     def shared_out(_: int, row: Slots) -> Slots | None:
         read_named([row])
@@ -58,9 +58,9 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
 
 def _rows(context: Context, tenants: Sequence[str], now: int) -> list[Slots]:
     """Read the row of each tenant; one that has none yet gets its first."""
-    stored = context.store.slots.read(tenants) if tenants else []
+    stored = context.store.slots.read(tenants)
     new = [Slots(tenant) for tenant, row in zip(tenants, stored, strict=True) if row is None]
-    inserted = context.store.slots.insert(new, now) if new else []
+    inserted = context.store.slots.insert(new, now)
     return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
 
 

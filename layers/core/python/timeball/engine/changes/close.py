@@ -68,7 +68,7 @@ def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: 
 
 def _insert_skipped(context: Context, job: Job, rows: Sequence[Run], now: int) -> bool:
     """Insert skipped rows; return whether none stood there already."""
-    inserted = context.store.runs.insert(rows, now) if rows else []
+    inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     if new and new[0].reason is not None:
         skipped(context, job.key, new[0].reason, sum(row.count for row in new), new[0].id.fire_at)

@@ -176,7 +176,7 @@ def _live(context: Context, job: Job, window: Window, reach_at: int) -> list[Run
     if window.from_at > reach_at:
         return live
     named = [run for run in (job.holder, job.parked) if run is not None and run.fire_at < reach_at]
-    rows = context.store.runs.read(named) if named else []
+    rows = context.store.runs.read(named)
     return [row for row in rows if row is not None and not row.is_terminal] + live
 
 

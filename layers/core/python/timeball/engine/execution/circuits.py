@@ -28,7 +28,7 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
         if (key := _key(context, job)) is not None:
             by_host.setdefault(key, []).append(run)
     try:
-        hosts = context.store.hosts.read(list(by_host)) if by_host else []
+        hosts = context.store.hosts.read(list(by_host))
     except Exception:
         log.exception("hosts not asked for")
         return {}

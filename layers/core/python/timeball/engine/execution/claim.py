@@ -91,7 +91,7 @@ def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: in
     rows = context.store.runs.read(ids)
     found = dict(zip(jobs, context.store.jobs.read(jobs, with_work=True), strict=True))
     own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
-    works = dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
+    works = dict(zip(own, context.store.works.read(list(own.values())), strict=True))
     claims: list[Claim] = []
     for run_id, run in zip(ids, rows, strict=True):
         job = found[run_id.job]

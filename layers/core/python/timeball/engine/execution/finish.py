@@ -47,8 +47,7 @@ def finish(context: Context, results: Sequence[Result]) -> list[bool]:
         for result, attempt in zip(results, attempts, strict=True)
         if not isinstance(result.answer.verdict, Accepted) and needs_a_row(attempt)
     ]
-    if telling:
-        context.store.attempts.insert(telling, now)
+    context.store.attempts.insert(telling, now)
     rows = _write(context, results, attempts, now)
     note_answers(context, [(result.job, result.answer, result.is_watched) for result in results], now)
     return [_may_go(row, result.run) for row, result in zip(rows, results, strict=True)]

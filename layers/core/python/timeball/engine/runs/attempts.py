@@ -30,14 +30,13 @@ def needs_a_row(attempt: Attempt) -> bool:
 
 def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
     """Keep attempts that ended so by what their runs' rows say, whatever was stored of them. May be repeated."""
-    stored = context.store.attempts.insert(attempts, now) if attempts else []
+    stored = context.store.attempts.insert(attempts, now)
     wrong = [
         (run, attempt)
         for (run, attempt), standing in zip(attempts, stored, strict=True)
         if standing is not None and standing != attempt and inline(standing) != attempt
     ]
-    if wrong:
-        context.store.attempts.replace(wrong, now)
+    context.store.attempts.replace(wrong, now)
 
 
 def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]], now: int) -> None:

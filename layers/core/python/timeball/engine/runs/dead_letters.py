@@ -89,7 +89,7 @@ def list_dead(
     while examined < MAX_EXAMINED:
         query = DeadQuery(asked.tenant, _READ_AT_ONCE, asked.from_at, asked.to_at, position, oldest_first)
         named = context.store.runs.dead_letters(query)
-        rows = context.store.runs.read([run for _, run in named]) if named else []
+        rows = context.store.runs.read([run for _, run in named])
         for where, row in zip(named, rows, strict=True):
             if row is not None and asked.matches(row):
                 if len(found) == limit:
@@ -115,7 +115,7 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
     The first starts at `start_at`, or now if that is past.
     """
     keys = list(dict.fromkeys(run.id.job for run in page.runs))
-    jobs = dict(zip(keys, context.store.jobs.read(keys) if keys else [], strict=True))
+    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     able = [run for run in page.runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     note_reopened(context, [run.id for run in able])
     first_at = max(start_at or 0, context.clock.now())
@@ -132,7 +132,7 @@ def discard(context: Context, page: DeadPage) -> Dealt:
 
 def _write(context: Context, page: DeadPage, swaps: Sequence[Swap[Run]]) -> Dealt:
     """Write each change; one whose run has moved on meanwhile is refused: it is no dead letter any more."""
-    swapped = context.store.runs.swap(swaps, context.clock.now()) if swaps else []
+    swapped = context.store.runs.swap(swaps, context.clock.now())
     done = tuple(outcome.row for outcome in swapped if outcome.done and outcome.row is not None)
     names = {run.id for run in done}
     asked = page.named or [run.id for run in page.runs]

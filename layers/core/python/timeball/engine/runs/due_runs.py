@@ -41,7 +41,7 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     reaped = reap(context, expired, now) if expired else 0
     runs = [run for run in runs if run not in expired]
     carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
-    sent = send(context, carried, now) if carried else []
+    sent = send(context, carried, now)
     swaps = [Swap(run, _after_send(run)) for run, done in zip(carried, sent, strict=True) if done]
     swaps += [
         Swap(run, due_again(run, (run.lease_until or now) + margin_ms))
@@ -49,7 +49,7 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
         if run.state is RunState.RUNNING and run not in carried and run.due_at != (run.lease_until or now) + margin_ms
     ]
     over = [run for run in runs if run.is_terminal]
-    jobs = context.store.jobs.read([run.id.job for run in over]) if over else []
+    jobs = context.store.jobs.read([run.id.job for run in over])
     on_run_end(context, list(zip(over, jobs, strict=True)))
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
     return reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)

@@ -32,7 +32,7 @@ def change_runs(
 
     Raises UnavailableError if it is unknown what was written, or if effects are not carried out that no scan repeats.
     """
-    swapped = context.store.runs.swap(swaps, now) if swaps else []
+    swapped = context.store.runs.swap(swaps, now)
     rows = [(row, jobs[row.id.job]) for one in swapped if (row := one.row) is not None]
     moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     try:

@@ -79,7 +79,7 @@ def _admit_one_each(
         else:
             moves.append((position, overlap, Swap(job, after)))
     for (position, overlap, swap), outcome in zip(
-        moves, context.store.jobs.swap([swap for _, _, swap in moves], now) if moves else [], strict=True
+        moves, context.store.jobs.swap([swap for _, _, swap in moves], now), strict=True
     ):
         if outcome.row is None:
             answers[position] = Step.WAIT
@@ -141,7 +141,7 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
         # One that is retried manually meanwhile keeps what it has.
         giving = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
         swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in giving]
-        outcomes = context.store.jobs.swap(swaps, now) if swaps else []
+        outcomes = context.store.jobs.swap(swaps, now)
         waiting = [run for (run, _), outcome in zip(giving, outcomes, strict=True) if not outcome.done]
     raise UnavailableError("the overlap lock kept changing")
 
@@ -177,7 +177,7 @@ def _is_withdrawn(run: Run | None) -> bool:
 def _rows_of(context: Context, jobs: Sequence[Job]) -> dict[RunId, Run | None]:
     """Read the runs that the locks of jobs name."""
     names = [name for job in jobs for name in (job.holder, job.parked) if name is not None]
-    return dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
+    return dict(zip(names, context.store.runs.read(names), strict=True))
 
 
 def _row(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:

@@ -29,7 +29,7 @@ def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
     """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
     rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
     keys = list(dict.fromkeys(row.id.job for row in rows))
-    jobs = dict(zip(keys, context.store.jobs.read(keys) if keys else [], strict=True))
+    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     on_run_end(context, [(row, jobs[row.id.job]) for row in rows])
     now = context.clock.now()
 

@@ -24,6 +24,6 @@ def note_reopened(context: Context, ids: Sequence[RunId]) -> None:
         fire_at = earliest[job.key]
         return None if not job.is_open or is_noted(job, fire_at, now) else noted(job, fire_at, now)
 
-    jobs = context.store.jobs.read(list(earliest)) if earliest else []
+    jobs = context.store.jobs.read(list(earliest))
     if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, change, now)):
         raise ContendedError("a job whose run is to be tried again kept changing")

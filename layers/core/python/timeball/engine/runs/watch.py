@@ -84,5 +84,5 @@ def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
 
 def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
     """Carry out what the ends of runs entail for jobs that seem not to know of them."""
-    jobs = context.store.jobs.read([run.id.job for run in over], strong=False) if over else []
+    jobs = context.store.jobs.read([run.id.job for run in over], strong=False)
     on_run_end(context, list(zip(over, jobs, strict=True)))

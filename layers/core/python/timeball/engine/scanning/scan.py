@@ -90,7 +90,7 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     if not _owns(context, partition, owner, sweeps, now):
         return Scan(superseded=True)
     unknown = [shard for shard in shards if shard not in sweeps.older]
-    stored = context.store.due.read_oldest_days(unknown) if unknown else {}
+    stored = context.store.due.read_oldest_days(unknown)
     for shard in unknown:
         begin(sweeps, shard, stored.get(shard), now)
     asked = _ask(context, [query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at)])
@@ -122,7 +122,7 @@ def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps, now: i
 
 
 def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
-    return list(zip(queries, context.store.due.query(queries), strict=True)) if queries else []
+    return list(zip(queries, context.store.due.query(queries), strict=True))
 
 
 def _owner(item: Owned | Job | Run | Backfill) -> Owned:

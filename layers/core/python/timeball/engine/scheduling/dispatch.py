@@ -87,7 +87,7 @@ def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now
         for job, _ in waiting
         if job.next_fire_at is None and job.final_fire_at is not None
     }
-    rows = dict(zip(finals, context.store.runs.read(list(finals)), strict=True)) if finals else {}
+    rows = dict(zip(finals, context.store.runs.read(list(finals)), strict=True))
     over = [(row, finals[name]) for name, row in rows.items() if row is not None and concludes(row, finals[name])]
     on_run_end(context, over)
     ended = {job.key for _, job in over}
@@ -106,7 +106,7 @@ def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now
 def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | SkippedRange]], now: int) -> None:
     """Insert the row of each plan; where one stands already, that one decides, and the plan about it where it may."""
     rows = [_row(context, one.job, plan, now) for one, plan in planned]
-    inserted = context.store.runs.insert(rows, now) if rows else []
+    inserted = context.store.runs.insert(rows, now)
     changing: list[tuple[Dispatched, Swap[Run]]] = []
     for (one, _), row, standing in zip(planned, rows, inserted, strict=True):
         if standing is None:
@@ -119,7 +119,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
         one.row = standing
         if after != standing:
             changing.append((one, Swap(standing, after)))
-    swapped = context.store.runs.swap([swap for _, swap in changing], now) if changing else []
+    swapped = context.store.runs.swap([swap for _, swap in changing], now)
     for (one, _), outcome in zip(changing, swapped, strict=True):
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
@@ -144,7 +144,7 @@ def _send(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
         for one in dispatched
         if (row := one.row) is not None and row.state is RunState.QUEUED and row.due_at is None
     ]
-    sent = send(context, [row for _, row in sending], now) if sending else []
+    sent = send(context, [row for _, row in sending], now)
     for (one, _), is_sent in zip(sending, sent, strict=True):
         one.sent = int(is_sent)
         if not is_sent:
@@ -156,7 +156,7 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
     swaps = [Swap(one.job, advanced(one.job, row, now, is_older=one.is_older)) for one, row in moving]
-    swapped = context.store.jobs.swap(swaps, now) if swaps else []
+    swapped = context.store.jobs.swap(swaps, now)
     moved: list[tuple[Run, Job]] = []
     for (one, row), outcome in zip(moving, swapped, strict=True):
         if outcome.done and outcome.row is not None:
