@@ -98,42 +98,31 @@ class Asker:
     sleep: Callable[[float], None] = time.sleep
     draw: Callable[[], float] = random.random
 
-    def begin(self) -> "Asking":
-        """Return what asks all that belongs to one request: its time counts from now."""
-        return Asking(self, min(self.now() + self.patience.longest_seconds * SECOND_MS, self.invocation.ends_at))
+    def deadline(self) -> float:
+        """Return until when (ms) all that belongs to one request may be asked, which begins now."""
+        return min(self.now() + self.patience.longest_seconds * SECOND_MS, self.invocation.ends_at)
 
-    def ask(self, question: Callable[[], _Answer]) -> _Answer:
-        """Ask one question. Raises UnavailableError."""
-        return self.begin().ask(question)
-
-
-@dataclass(frozen=True)
-class Asking:
-    """The time of one request: nothing of it goes on after `until` (ms)."""
-
-    asker: Asker
-    until: float
-
-    def ask(self, question: Callable[[], _Answer]) -> _Answer:
-        """Ask a question until it is answered. Raises UnavailableError, and the error of a wrong question at once.
+    def ask(self, question: Callable[[], _Answer], until: float | None = None) -> _Answer:
+        """Ask a question until it is answered, but not after a deadline.
 
         A question that is answered in part notes the answers and raises UnavailableError: it is asked for the rest.
+        Raises UnavailableError, and the error of a wrong question at once.
         """
-        if not self._has_time_after(0):
+        until = self.deadline() if until is None else until
+        if not self._has_time_after(0, until):
             raise UnavailableError("there is no time left to ask")
         for longest_seconds in PAUSES_SECONDS:
-            pause_seconds = longest_seconds * self.asker.draw()
+            pause_seconds = longest_seconds * self.draw()
             try:
                 return _answer(question)
             except UnavailableError:
-                if not self._has_time_after(pause_seconds):
+                if not self._has_time_after(pause_seconds, until):
                     raise
-            self.asker.sleep(pause_seconds)
+            self.sleep(pause_seconds)
         return _answer(question)
 
-    def _has_time_after(self, pause_seconds: float) -> bool:
-        longest_seconds = pause_seconds + self.asker.patience.try_seconds
-        return self.asker.now() + longest_seconds * SECOND_MS <= self.until
+    def _has_time_after(self, pause_seconds: float, until: float) -> bool:
+        return self.now() + (pause_seconds + self.patience.try_seconds) * SECOND_MS <= until
 
 
 def is_unknown(code: str) -> bool:

@@ -10,9 +10,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Asking
+from timeball.aws.patience import BRISKLY, PATIENTLY, Asker
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
@@ -133,12 +134,12 @@ class SqsQueue:
             for positions in by_url.values()
             for start in range(0, len(positions), BATCH)
         ]
-        asking = self._asker.begin()
-        answers = self._threads.map(lambda positions: self._send_batch(positions, messages, asking), batches)
+        until = self._asker.deadline()
+        answers = self._threads.map(lambda positions: self._send_batch(positions, messages, until), batches)
         sent = {position for answer in answers for position in answer}
         return [position in sent for position in range(len(messages))]
 
-    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], asking: Asking) -> list[int]:
+    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], until: float) -> list[int]:
         """Send messages of one queue; return the positions of those that were taken."""
 
         def send() -> "SendMessageBatchResultTypeDef":
@@ -154,7 +155,7 @@ class SqsQueue:
             return self._client.send_message_batch(QueueUrl=messages[positions[0]].url, Entries=entries)
 
         try:
-            answer = asking.ask(send)
+            answer = self._asker.ask(send, until)
         except UnavailableError as unavailable:
             log.warning("messages not sent: %s", unavailable)
             return []
@@ -226,13 +227,14 @@ class SqsInbox:
             for position, delivery in enumerate(deliveries)
         ]
         batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
-        asking = self._asker.begin()
-        for _ in self._threads.map(lambda batch: self._try(action, batch, asking), batches):
+        until = self._asker.deadline()
+        for _ in self._threads.map(lambda batch: self._try(action, batch, until), batches):
             pass
 
-    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], asking: Asking) -> None:
+    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], until: float) -> None:
         try:
-            answer = asking.ask(lambda: getattr(self._client, action)(QueueUrl=self._url, Entries=entries))
+            request = partial(getattr(self._client, action), QueueUrl=self._url, Entries=entries)
+            answer = self._asker.ask(request, until)
         except UnavailableError as unavailable:
             log.warning("%s failed: %s", action, unavailable)
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.schema import Index
 from timeball.aws.dynamodb.table.writes import from_values, to_values
-from timeball.aws.patience import Asker, Asking
+from timeball.aws.patience import Asker
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ class Reader:
         """Return the row of each key; read strongly, None only for a row that does not exist."""
         found: dict[tuple[str, str], _Row] = {}
         distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
-        asking = self._asker.begin()
+        until = self._asker.deadline()
         for start in range(0, len(distinct), _BATCH):
-            for row in self._get_batch(distinct[start : start + _BATCH], asking, strong=strong):
+            for row in self._get_batch(distinct[start : start + _BATCH], until, strong=strong):
                 found[row["pk"], row["sk"]] = row
         return [found.get((key["pk"], key["sk"])) for key in keys]
 
-    def _get_batch(self, keys: Sequence[Key], asking: Asking, *, strong: bool) -> list[_Row]:
+    def _get_batch(self, keys: Sequence[Key], until: float, *, strong: bool) -> list[_Row]:
         """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
         rows: list[_Row] = []
         request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": strong}}
@@ -47,7 +47,7 @@ class Reader:
             if request:
                 raise UnavailableError("the table left keys unread")
 
-        asking.ask(read_the_rest)
+        self._asker.ask(read_the_rest, until)
         return rows
 
     def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:

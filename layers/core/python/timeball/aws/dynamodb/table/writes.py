@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.patience import Asker, Asking, is_unknown
+from timeball.aws.patience import Asker, is_unknown
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ class Writer:
 
     def write(self, writes: Sequence[Write]) -> list[Written]:
         """Do each write; the answers are in order. Raises UnavailableError if the outcome of any is unknown."""
-        asking = self._asker.begin()
+        until = self._asker.deadline()
         if not self._in_batches or len(writes) == 1:
-            return list(self._threads.map(lambda write: self._single(write, asking), writes))
+            return list(self._threads.map(lambda write: self._single(write, until), writes))
         batches = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
-        answers = self._threads.map(lambda batch: self._batch(batch, asking), batches)
+        answers = self._threads.map(lambda batch: self._batch(batch, until), batches)
         return [written for answer in answers for written in answer]
 
-    def _single(self, write: Write, asking: Asking) -> Written:
-        return asking.ask(lambda: self._written(write))
+    def _single(self, write: Write, until: float) -> Written:
+        return self._asker.ask(lambda: self._written(write), until)
 
     def _written(self, write: Write) -> Written:
         try:
@@ -96,7 +96,7 @@ class Writer:
             return Written(done=False, row=from_values(standing) if standing else None)
         return Written(done=True)
 
-    def _batch(self, writes: Sequence[Write], asking: Asking) -> list[Written]:
+    def _batch(self, writes: Sequence[Write], until: float) -> list[Written]:
         """Ask for all, and together again for those of which nothing is known yet: a batch that gets smaller."""
         statements = [_statement(self._table, write) for write in writes]
         answers: dict[int, Mapping[str, Any]] = {}
@@ -111,10 +111,10 @@ class Writer:
             if unknown := sorted({*filter(is_unknown, codes)}):
                 raise UnavailableError(f"of {len(rest)} writes at once: {', '.join(unknown)}")
 
-        asking.ask(ask_for_the_rest)
-        return [self._judged(write, answers[position], asking) for position, write in enumerate(writes)]
+        self._asker.ask(ask_for_the_rest, until)
+        return [self._judged(write, answers[position], until) for position, write in enumerate(writes)]
 
-    def _judged(self, write: Write, answer: Mapping[str, Any], asking: Asking) -> Written:
+    def _judged(self, write: Write, answer: Mapping[str, Any], until: float) -> Written:
         """A refusal that brings no row, or another error, is asked again singly: that tells the row, or what is wrong.
 
         Not read instead: by then the row may be one that refuses nothing.
@@ -124,7 +124,7 @@ class Writer:
             return Written(done=True)
         if error.get("Code") == "ConditionalCheckFailed" and error.get("Item"):
             return Written(done=False, row=from_values(error["Item"]))
-        return self._single(write, asking)
+        return self._single(write, until)
 
 
 def _update_request(table: str, write: Update) -> dict[str, Any]:
