@@ -1,7 +1,6 @@
 """Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.keys import Key
@@ -103,13 +102,16 @@ class Reader:
         return (from_values(values) for answer in self._answers(request) for values in answer["Items"])
 
     def _answers(self, request: Mapping[str, Any]) -> Iterator["QueryOutputTypeDef"]:
-        """Ask for page after page. Each has a patience of its own: a long look goes on as long as pages come."""
         while True:
-            answer = self._asker.ask(partial(self._client.query, **request))
+            answer = self._query(request)
             yield answer
             if "LastEvaluatedKey" not in answer:
                 return
             request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
+        """Ask for one page. Each has a patience of its own: a long look goes on as long as pages come."""
+        return self._asker.ask(lambda: self._client.query(**request))
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
         values = {":pk": pk, ":first": first, ":last": last}
