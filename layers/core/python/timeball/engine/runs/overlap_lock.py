@@ -5,7 +5,7 @@ run and released after that run's end. The message of the run that is next in li
 over: whoever crashes in between leaves a message whose claim takes the lock.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -15,8 +15,8 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended
 from timeball.domain.policy.effects import is_final
-from timeball.domain.policy.overlap import Overlap, Step, decide_overlap
-from timeball.engine.compare_and_swap import TRIES
+from timeball.domain.policy.overlap import Step, decide_overlap, holds_nothing
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
@@ -25,6 +25,9 @@ from timeball.ports.rows import Swap
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
 """The origins whose runs need their job's lock; a backfill has an overlap policy of its own."""
+
+_Rows = Mapping[RunId | None, Run | None]
+"""The runs that locks name, as they were read after the jobs."""
 
 
 def needs_lock(run: Run, job: Job) -> bool:
@@ -38,66 +41,58 @@ def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> lis
     Returns START (it holds the lock), SKIP, STAY (it is next in line), or WAIT, also where a job keeps changing.
     Raises UnavailableError.
     """
-    answers: dict[int, Step] = {}
+    steps = [Step.WAIT] * len(wanting)
     jobs = {job.key: job for _, job in wanting}
-    order = sorted(range(len(wanting)), key=lambda position: wanting[position][0].id)
-    for _ in range(TRIES * max(len(wanting), 1)):
-        turn: dict[JobKey, int] = {}
-        for position in order:
-            if position not in answers:
-                turn.setdefault(wanting[position][1].key, position)
-        if not turn:
-            break
-        _admit_one_each(context, wanting, turn, jobs, answers, now)
-    return [answers.get(position, Step.WAIT) for position in range(len(wanting))]
+    left = sorted(range(len(wanting)), key=lambda position: wanting[position][0].id)
+    while left:
+        first = {wanting[position][1].key: position for position in reversed(left)}
+        asking = [wanting[position][0] for position in first.values()]
+        for (key, position), answer in zip(first.items(), _admit_one_each(context, asking, jobs, now), strict=True):
+            steps[position], jobs[key] = answer
+        left = [position for position in left if position not in first.values()]
+    return steps
 
 
 def _admit_one_each(
-    context: Context,
-    wanting: Sequence[tuple[Run, Job]],
-    turn: Mapping[JobKey, int],
-    jobs: dict[JobKey, Job],
-    answers: dict[int, Step],
-    now: int,
-) -> None:
-    rows = _rows_of(context, [jobs[key] for key in turn])
-    moves: list[tuple[int, Overlap, Swap[Job]]] = []
-    for key, position in turn.items():
-        run, job = wanting[position][0], jobs[key]
-        holder, parked = _row(rows, job.holder), _row(rows, job.parked)
+    context: Context, runs: Sequence[Run], jobs: Mapping[JobKey, Job], now: int
+) -> list[tuple[Step, Job]]:
+    """Ask for the locks of different jobs; return the steps, and the jobs as they then stand."""
+    asked = [jobs[run.id.job] for run in runs]
+    named = _named_by(context, asked)
+    steps = [Step.WAIT] * len(runs)
+
+    def moved(position: int, job: Job) -> Job | None:
+        steps[position], after = _admitted(context, job, runs[position], named(job), now)
+        return after
+
+    standing = compare_and_swap(context.store.jobs.swap, asked, moved, now)
+    return [
+        (step, one.row) if one.done and one.row is not None else (Step.WAIT, job)
+        for step, one, job in zip(steps, standing, asked, strict=True)
+    ]
+
+
+def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tuple[Step, Job | None]:
+    """Return what becomes of a run that asks for the lock, and the job with its lock moved, if it is."""
+    for _ in range(TRIES):
+        holder, parked = rows.get(job.holder), rows.get(job.parked)
         overlap = decide_overlap(job.spec.overlap, run, holder, parked)
         if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
-            answers[position] = Step.WAIT  # at its instant nothing of this may be needed
+            return Step.WAIT, None  # at its instant nothing of this may be needed
+        make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
+        if make_way and overlap.step is Step.TAKE_PLACE and parked is not None:
+            make_way = _end(context, job, parked, now)
+        if not make_way:
+            rows = _rows_of(context, [job])  # one of them has moved on, or holds nothing any more: decided anew
             continue
-        if overlap.stop_holder and holder is not None and not _is_asked_to_stop(context, job, holder, now):
-            continue  # it has moved on, or holds nothing any more: decided anew
-        if overlap.step is Step.TAKE_PLACE and parked is not None and not _end(context, job, parked, now):
-            continue
-        after = _after(job, run, overlap.step)
-        if after is None:
-            answers[position] = overlap.step
-        else:
-            moves.append((position, overlap, Swap(job, after)))
-    for (position, overlap, swap), outcome in zip(
-        moves, context.store.jobs.swap([swap for _, _, swap in moves], now), strict=True
-    ):
-        if outcome.row is None:
-            answers[position] = Step.WAIT
-            continue
-        jobs[swap.before.key] = outcome.row
-        if outcome.done:
-            answers[position] = Step.START if overlap.step is Step.ACQUIRE else Step.STAY
-
-
-def _after(job: Job, run: Run, step: Step) -> Job | None:
-    """Return the job with its lock moved by a step, or None if the step moves nothing."""
-    match step:
-        case Step.ACQUIRE:
-            return locked(job, run.id, None if job.parked == run.id else job.parked)
-        case Step.PARK | Step.TAKE_PLACE:
-            return locked(job, job.holder, run.id)
-        case _:
-            return None
+        match overlap.step:
+            case Step.ACQUIRE:
+                return Step.START, locked(job, run.id, None if job.parked == run.id else job.parked)
+            case Step.PARK | Step.TAKE_PLACE:
+                return Step.STAY, locked(job, job.holder, run.id)
+            case step:
+                return step, None
+    return Step.WAIT, None
 
 
 def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool:
@@ -130,55 +125,40 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
     Who has had the lock, or was next in line, stays named there while its job is paused: it never misfires.
     Raises UnavailableError.
     """
-    waiting = list(dict.fromkeys(runs))
-    for _ in range(TRIES):
-        if not waiting:
-            return
-        jobs = zip(waiting, context.store.jobs.read([run.job for run in waiting]), strict=True)
-        naming = [(run, job) for run, job in jobs if job is not None and run in (job.holder, job.parked)]
-        now = context.clock.now()
-        rows = _rows_of(context, [job for _, job in naming])
-        # One that is retried manually meanwhile keeps what it has.
-        giving = [(run, job) for run, job in naming if _gives_it_up(job, rows[run], rows)]
-        swaps = [Swap(job, _released(context, job, run, rows, now)) for run, job in giving]
-        outcomes = context.store.jobs.swap(swaps, now)
-        waiting = [run for (run, _), outcome in zip(giving, outcomes, strict=True) if not outcome.done]
-    raise UnavailableError("the overlap lock kept changing")
+    runs = list(dict.fromkeys(runs))
+    jobs = context.store.jobs.read([run.job for run in runs])
+    named = _named_by(context, [job for job in jobs if job is not None])
+    now = context.clock.now()
+
+    def released(position: int, job: Job) -> Job | None:
+        return _released(context, job, runs[position], named(job), now)
+
+    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, released, now)):
+        raise UnavailableError("the overlap lock kept changing")
 
 
-def _gives_it_up(job: Job, run: Run | None, rows: Mapping[RunId, Run | None]) -> bool:
-    if run is None or not _is_withdrawn(run):
-        return run is None or run.is_terminal
-    return job.holder == run.id and _waiting(rows, job.parked) is not None
+def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> Job | None:
+    """Return the job with its lock taken from a run; None of one that has none, or is tried again meanwhile."""
+    row, parked = rows.get(run), rows.get(job.parked)
+    is_over = row is None or row.is_terminal
+    if run not in (job.holder, job.parked) or not holds_nothing(row):
+        return None
+    if job.holder == run and parked is not None and parked.state is RunState.QUEUED:
+        if not send(context, [parked], now)[0]:
+            raise UnavailableError("the message of the run next in line is not sent yet")
+        return locked(job, parked.id, None if is_over else run)
+    if not is_over:
+        return None
+    return locked(job, job.parked if job.holder == run else job.holder, None)
 
 
-def _released(context: Context, job: Job, run: RunId, rows: Mapping[RunId, Run | None], now: int) -> Job:
-    if job.holder != run:
-        return locked(job, job.holder, None)
-    parked, before = _waiting(rows, job.parked), _row(rows, run)
-    if parked is None:
-        # One that a pause took back keeps the lock for when it is let go, and keeps nobody from it until then.
-        return locked(job, job.parked if _is_withdrawn(_row(rows, job.parked)) else None, None)
-    if not send(context, [parked], now)[0]:
-        raise UnavailableError("the message of the run next in line is not sent yet")
-    return locked(job, parked.id, run if before is not None and not before.is_terminal else None)
+def _named_by(context: Context, jobs: Sequence[Job]) -> Callable[[Job], _Rows]:
+    """Read the runs that the locks of jobs name, all at once; those of a job that has changed since are read anew."""
+    rows = _rows_of(context, jobs)
+    return lambda job: rows if job in jobs else _rows_of(context, [job])
 
 
-def _waiting(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:
-    """Return who is next in line: one that is no longer queued is not."""
-    row = _row(rows, name)
-    return row if row is not None and row.state is RunState.QUEUED else None
-
-
-def _is_withdrawn(run: Run | None) -> bool:
-    return run is not None and run.state is RunState.WITHDRAWN
-
-
-def _rows_of(context: Context, jobs: Sequence[Job]) -> dict[RunId, Run | None]:
+def _rows_of(context: Context, jobs: Sequence[Job]) -> _Rows:
     """Read the runs that the locks of jobs name."""
-    names = [name for job in jobs for name in (job.holder, job.parked) if name is not None]
+    names = list(dict.fromkeys(name for job in jobs for name in (job.holder, job.parked) if name is not None))
     return dict(zip(names, context.store.runs.read(names), strict=True))
-
-
-def _row(rows: Mapping[RunId, Run | None], name: RunId | None) -> Run | None:
-    return None if name is None else rows.get(name)
