@@ -52,7 +52,7 @@ from timeball.domain.model.transitions import (
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.search_window import noted
+from timeball.domain.policy.reach import noted
 from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
@@ -78,7 +78,7 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "paused and resumed": lambda row: resumed(settled(paused(row, NOW + 5)), NOW + 9),
     "rescheduled": lambda row: _bare(revised(row, other_spec(), NOW + 5)),
     "its guard held, another parked": lambda row: locked(row, run_id(), run_id(NOW + 1, Origin.MANUAL)),
-    "one of its runs tried again by hand": lambda row: noted(noted(row, NOW - 5, NOW), NOW - 3, NOW + 1),
+    "one of its runs started late": lambda row: noted(noted(row, NOW - 5, NOW), NOW - 3, NOW + 1),
     "its guard free again": lambda row: locked(locked(row, run_id(), run_id(NOW + 1)), None, None),
 }
 

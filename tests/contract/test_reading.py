@@ -9,7 +9,7 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import advanced, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import claimed
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
@@ -109,14 +109,13 @@ def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(st
     assert store.runs.between(KEY, NOW + 20_000, NOW + 30_000) == [skipped]
 
 
-def test_live_runs_are_those_that_are_not_over_and_not_older(store: Store) -> None:
+def test_a_ledger_page_is_of_the_states_that_are_asked_for_and_not_older(store: Store) -> None:
     runs = _ten_runs(store)
     store.runs.swap([Swap(runs[1], claimed(runs[1], "owner", NOW, 30_000))], NOW)
     store.runs.insert([run(NOW + 3_000, RunState.WITHDRAWN, Origin.MANUAL)], NOW)
-    live = {(row.id.fire_at - NOW) // 1_000: row.state for row in store.runs.live(KEY, NOW + 2_000)}
-    assert sorted(live) == [3, 5, 7, 9]
-    assert len(store.runs.live(KEY, NOW + 2_000)) == 5
-    assert len(store.runs.live(KEY, 0)) == 6
+    live = store.runs.ledger(LedgerQuery(KEY, 100, NOW + 2_000, states=LIVE)).runs
+    assert [(row.id.fire_at - NOW) // 1_000 for row in live] == [9, 7, 5, 3, 3]
+    assert len(store.runs.ledger(LedgerQuery(KEY, 100, 0, states=LIVE)).runs) == 6
 
 
 @pytest.mark.parametrize("characters", [0, 150, 100_000])

@@ -185,9 +185,8 @@ CASES = {
     "a retry by hand": Case(_failed, _retry, 6, *DONE, (2, 2)),
     "a retry by hand, before its time": Case(_retrying, _retry, 6, *DONE, (2, 2)),
     "a retry by hand of a run whose message was lost": Case(_forgotten, _retry, 6, *DONE, (1, 1)),
-    # The job, which is open yet, is told before.
     "a retry by hand, and the job goes on": Case(_hourly_failed, _retry, 8, *GOES_ON, (2, 2)),
-    "a replay, and the job goes on": Case(_hourly_failed, _replay, 4, *GOES_ON, (2, 2)),
+    "a replay, and the job goes on": Case(_hourly_failed, _replay, 2, *GOES_ON, (2, 2)),
     "a cancel of a run": Case(_queued, _cancel, 4, RunState.CANCELLED, JobStatus.CANCELLED, (0, 0)),
     "a cancel between attempts": Case(_retrying, _cancel, 4, RunState.CANCELLED, JobStatus.CANCELLED, (1, 1)),
     "a cancel of a run whose executor vanished": Case(

@@ -61,8 +61,8 @@ TABLE = {
     ("allow", "newer"): "start  start  start  start  start",
     # A guard that nobody holds is taken, whoever is parked; under a live one nothing starts and nothing waits.
     ("skip", "nobody"): "acquire  acquire  acquire  acquire  acquire",
-    # One that has it writes that it starts if somebody is named behind it: a slow pause may be about to move both.
-    ("skip", "me"): "start  acquire  acquire  acquire  acquire",
+    # One that has it writes that it starts: whoever has met it as withdrawn may be about to move the lock.
+    ("skip", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("skip", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("skip", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
     ("skip", "queued"): "skip  skip  skip  skip  skip",
@@ -72,7 +72,7 @@ TABLE = {
     ("skip", "newer"): "skip  skip  skip  skip  skip",
     # One is parked, and stays so: first come, first served.
     ("queueOne", "nobody"): "acquire  acquire  acquire  acquire  acquire",
-    ("queueOne", "me"): "start  acquire  acquire  acquire  acquire",
+    ("queueOne", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "queued"): "park  stay  skip  skip  park",
@@ -82,7 +82,7 @@ TABLE = {
     ("queueOne", "newer"): "park  stay  skip  skip  park",
     # The newest fire wins, in whatever order they ask: it stops the holder, and takes the place of an older one.
     ("cancelOther", "nobody"): "acquire  acquire  acquire  acquire  acquire",
-    ("cancelOther", "me"): "start  acquire  acquire  acquire  acquire",
+    ("cancelOther", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "queued"): "park+  stay+  take_place+  skip  park+",

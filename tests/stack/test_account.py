@@ -17,7 +17,7 @@ from timeball.aws.dynamodb.table import schema
 ASKED = {
     "due.query": "due",
     "runs.dead_letters": "listing",
-    **dict.fromkeys(("backfills.of_job", "runs.ledger", "runs.live", "attempts.of_run", "runs.between"), "table"),
+    **dict.fromkeys(("backfills.of_job", "runs.ledger", "attempts.of_run", "runs.between"), "table"),
 }
 """What each question of the store that is a query asks: the table or one of its indexes."""
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from tests.api.dead_letters.calls import deal
 from tests.api.jobs.changes import PATCH, PAUSE, RESUME, Change, ask
 from tests.api.runs.rows import dead, say, waiting
 from timeball.ports.rows import Swap, Swapped
@@ -43,11 +42,6 @@ def by_hand(verb: str) -> Callable[[Api], Callable[[], Answer]]:
     return given
 
 
-def replay(api: Api) -> Callable[[], Answer]:
-    dead(api, api.create(everySeconds=3600))
-    return lambda: deal(api, "replay", filter={})
-
-
 REQUESTS = {
     "a patch": job_change(PATCH),
     "a pause": job_change(PAUSE),
@@ -55,7 +49,6 @@ REQUESTS = {
     "a cancel": job_change(CANCEL),
     "a retry": by_hand("retry"),
     "a cancel of a run": by_hand("cancel"),
-    "a replay": replay,
     "complete": word("complete"),
     "fail": word("fail"),
     "heartbeat": word("heartbeat"),

@@ -10,23 +10,24 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, Searched
+from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import paused
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
+from timeball.ports.runs import LedgerPage, LedgerQuery
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryJobs, MemoryRuns, MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONG_AGO = NOW - 89 * DAY_MS
-SCAN_MS = 30_000
-"""What a scan may take before its function is killed."""
+_EXAMINED = 1_000
+"""How many rows a page is looked for in."""
 
 
 class DeepRuns(MemoryRuns):
@@ -36,14 +37,17 @@ class DeepRuns(MemoryRuns):
     killed_at: int | None = None
     looked_at: list[tuple[int, int]]
 
-    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        if job == KEY:
-            self.looked_at.append((since_at, through_at))
-            rows = (min(through_at, self.clock.now()) - since_at) / SECOND_MS
-            self.clock.advance(round(rows / 1_700 * 30))  # a page is a megabyte, a row 600 bytes, an answer 30 ms
-            if self.killed_at is not None and self.clock.now() > self.killed_at:
-                raise KeyboardInterrupt
-        return super().live(job, since_at, through_at)
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        if query.job != KEY or query.from_at is None:
+            return super().ledger(query)
+        through_at = query.before.fire_at if query.before else LATEST
+        from_at = max(min(through_at, self.clock.now()) - _EXAMINED * SECOND_MS, query.from_at)
+        self.looked_at.append((from_at, through_at))
+        self.clock.advance(_EXAMINED * 30 // 1_700)  # a megabyte takes 30 ms, a row has 600 bytes
+        if self.killed_at is not None and self.clock.now() > self.killed_at:
+            raise KeyboardInterrupt
+        page = super().ledger(replace(query, from_at=from_at))
+        return page if from_at == query.from_at else replace(page, next_before=RunId(KEY, from_at, Origin.BACKFILL))
 
 
 def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepRuns, Run]:
@@ -60,7 +64,6 @@ def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepRuns, Run
     play.caller.statuses = [answer]
     play.drain()
     assert _run(play, dead_id).is_terminal == (answer == 200)
-    play.clock.advance(11 * MINUTE_MS)  # the note may go
     return play, runs, dead
 
 
@@ -82,11 +85,11 @@ def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_e
         assert play.clock.now() - begun_at <= play.rules.lookahead_ms
     assert scans < 90
     assert _run(play, dead.id).state is RunState.CANCELLED
-    assert (play.job(KEY).intent, play.job(KEY).live_from) == (None, LONG_AGO)
-    windows = sorted(runs.looked_at)
-    assert windows[0][0] == LONG_AGO
-    assert windows[-1][1] == LATEST
-    assert all(through_at + 1 == since_at for (_, through_at), (since_at, _) in pairwise(windows))
+    assert play.job(KEY).intent is None
+    pages = sorted(runs.looked_at)
+    assert pages[0][0] == LONG_AGO
+    assert pages[-1][1] == LATEST
+    assert all(through_at == from_at for (_, through_at), (from_at, _) in pairwise(pages))
 
 
 def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
@@ -105,37 +108,11 @@ def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
     assert _run(play, dead.id).state is RunState.CANCELLED
 
 
-def test_what_an_earlier_call_found_live_is_noted_when_a_later_one_has_finished_the_look() -> None:
-    play, runs, _ = _play_with_a_run_of_long_ago(answer=200)
-    live = RunId(KEY, NOW - 30 * DAY_MS, Origin.SCHEDULE)
-    runs.insert([Run(live, RunState.RETRYING, 1, "normal", 0, LATEST, NOW, attempt=1, due_at=LATEST)], NOW)
-    with pytest.raises(UnfinishedError):
-        pause(play.context(), [(KEY, None)])
-    play.scan_all()
-    assert (play.job(KEY).intent, play.job(KEY).live_from) == (None, live.fire_at)
-
-
-def test_a_note_that_was_made_while_a_look_went_on_outlasts_it() -> None:
-    play, runs, _ = _play_with_a_run_of_long_ago(answer=200)
-    met_by_then = RunId(KEY, NOW - 3 * DAY_MS, Origin.SCHEDULE)
-    runs.insert([Run(met_by_then, RunState.FAILED, 1, "normal", 0, NOW, NOW, attempt=4, finished_at=NOW)], NOW)
-    with pytest.raises(UnfinishedError):
-        pause(play.context(), [(KEY, None)])
-    while runs.looked_at[-1][0] > met_by_then.fire_at:
-        play.scan()
-    retry_runs(play.context(), [met_by_then])
-    play.clock.advance(10 * MINUTE_MS)
-    play.scan_all()
-    assert play.job(KEY).intent is None
-    assert play.job(KEY).live_from is not None
-    assert not _run(play, met_by_then).is_terminal
-
-
-def _kept_by_another(play: Play, searched: Searched) -> Job:
+def _kept_by_another(play: Play, place: RunId) -> Job:
     """Let another process keep its place on a job's intent; return the job as it was before."""
     job = play.job(KEY)
     assert job.intent is not None
-    kept = replace(job, intent=replace(job.intent, searched=searched))
+    kept = replace(job, intent=replace(job.intent, searched_to=place))
     assert play.store.jobs.swap([Swap(job, kept)], play.clock.now())[0].done
     return job
 
@@ -144,7 +121,7 @@ def test_who_has_finished_a_look_drops_the_intent_though_another_kept_its_place_
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(3600, NOW + HOUR_MS))])
     play.store.jobs.swap([Swap(job, paused(job, NOW))], NOW)
-    reconcile(play.context(), [_kept_by_another(play, Searched(NOW - HOUR_MS, None))])
+    reconcile(play.context(), [_kept_by_another(play, RunId(KEY, NOW - HOUR_MS, Origin.SCHEDULE))])
     assert play.job(KEY).intent is None
 
 
@@ -152,12 +129,12 @@ def test_who_is_cut_off_does_not_overwrite_the_place_of_another() -> None:
     play, _, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         pause(play.context(), [(KEY, None)])
-    stale = _kept_by_another(play, place := Searched(NOW - 80 * DAY_MS, None))
+    stale = _kept_by_another(play, place := RunId(KEY, NOW - 80 * DAY_MS, Origin.SCHEDULE))
     with pytest.raises(UnavailableError, match="changed meanwhile"):
         reconcile(play.context(), [stale])
     intent = play.job(KEY).intent
     assert intent is not None
-    assert intent.searched == place
+    assert intent.searched_to == place
 
 
 def test_what_is_due_is_dispatched_before_a_long_settling_and_whatever_becomes_of_that() -> None:
@@ -182,11 +159,11 @@ class Refusal(Memory):
 class RefusingRuns(MemoryRuns):
     _memory: Refusal
 
-    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        if job.tenant == "hot" and self._memory.to_look is not None:
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        if query.job.tenant == "hot" and self._memory.to_look is not None:
             self._memory.clock.advance(3_150)
             raise self._memory.to_look
-        return super().live(job, since_at, through_at)
+        return super().ledger(query)
 
 
 class RefusingJobs(MemoryJobs):

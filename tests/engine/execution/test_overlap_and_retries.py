@@ -141,7 +141,7 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
         play = _with_its_target(overlap)
         points = Points(point, partial(meanwhile, play))
         report(play.context(points), [Report(FIRST, 2, "no ink")])
-        renewed += _first(play).is_renewed or _first(play).attempt == 3
+        renewed += _first(play).attempts_spent == 0 or _first(play).attempt == 3
         for _ in range(20):
             play.clock.advance(10 * SECOND_MS)
             _work(play)

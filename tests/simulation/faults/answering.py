@@ -53,7 +53,7 @@ FAULTS = {
         lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"
     ),
     "a cancel of a run is answered and not done": Fault(
-        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 4
+        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 30
     ),
     "a replay has no pace": Fault(instead(replay, _at_once), "what is replayed keeps its pace"),
     "what died a second time is not listed": Fault(
@@ -62,7 +62,7 @@ FAULTS = {
     ),
     "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
     "a report is taken whatever its attempt": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 14
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 20
     ),
     "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 42),
 }

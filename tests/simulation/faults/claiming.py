@@ -85,7 +85,7 @@ FAULTS = {
         instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 6
     ),
     "a parked run misfires": Fault(
-        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 2
+        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 1
     ),
     "a flood after an outage": Fault(
         instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 3

@@ -103,7 +103,7 @@ FAULTS = {
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
-        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 4
+        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 27
     ),
     # The queue keeps that rule too: a receipt that is not the newest deletes nothing. So here neither keeps it.
     "a message is deleted by a zombie": Fault(
@@ -121,7 +121,7 @@ FAULTS = {
         instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
     ),
     "the guard is freed while its holder is retrying": Fault(
-        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 1
+        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 14
     ),
     "a one-off is completed by an older fire": Fault(
         overwritten(_concludes, _whatever_its_final_fire_is),
@@ -145,5 +145,6 @@ FAULTS = {
     "a reaper ignores the lease": Fault(
         instead(is_reapable, lambda run, *_: run.state is RunState.RUNNING and run.callback is not None),
         "nobody cuts a lease short",
+        1,
     ),
 }

@@ -18,6 +18,7 @@ from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile
 from timeball.engine.context import Context
 from timeball.ports.rows import Swap
+from timeball.ports.runs import LedgerPage
 
 
 def _settles_the_row_alone(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
@@ -57,9 +58,9 @@ def _tells_nobody(swap: Swap[Job]) -> Job:
     return swap.after if swap.after.intent is None else settled(swap.after)
 
 
-def _of_unknown_stamps(runs: Sequence[Run]) -> list[Run]:
+def _of_unknown_stamps(page: LedgerPage) -> LedgerPage:
     """A run's revision keeps nothing here: who is refused reads the run again, and decides by the job that it knows."""
-    return [replace(run, stamp=0) for run in runs]
+    return replace(page, runs=tuple(replace(run, stamp=0) for run in page.runs))
 
 
 def _supersedes_by_stamp(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
@@ -72,12 +73,16 @@ def _supersedes_by_stamp(run: Run | None, job: Job | None, now: int, rules: Clai
     return decide_claim(run, job, now, rules)
 
 
+def _empty(page: LedgerPage) -> LedgerPage:
+    return replace(page, runs=())
+
+
 def _nothing(*_: Any) -> list[Any]:
     return []
 
 
 FAULTS = {
-    "live runs are not settled": Fault(answered("runs.live", _nothing), "a cancel reaches every run", 2),
+    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 6),
     "a cancel writes the job's row only": Fault(
         instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 2
     ),
@@ -109,7 +114,7 @@ FAULTS = {
         instead(reconcile, _nothing, within=scanning), "nothing is stuck", meeting="a resume that breaks off"
     ),
     "withdrawn without the stamp": Fault(
-        answered("runs.live", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
+        answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
     "superseded by stamp instead of by schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),

@@ -23,7 +23,9 @@ FAULTS = {
     "moves on backfills without the bound": Fault(
         instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 3
     ),
-    "a slot is kept by a backfill that is over": Fault(instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck"),
+    "a slot is kept by a backfill that is over": Fault(
+        instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 2
+    ),
     "serves tenants in the order of the index": Fault(
         instead(in_turns, lambda items, _: list(items)),
         "nobody waits for a hundred of another",

@@ -56,11 +56,8 @@ class Runs(Rows[RunId, Run], Protocol):
         A skipped range is returned if its first instant lies within.
         """
 
-    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        """Return the runs of a job that are not terminal and whose fire time lies between these (both included)."""
-
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page of a job's runs."""
+        """Return a page of a job's runs, read strongly. Under a filter it may be short, or empty, before the end."""
 
     def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
         """Return up to `limit` runs that the index names as dead letters, and when each died. It may lag."""

@@ -9,7 +9,6 @@ from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.time.instants import LATEST
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
@@ -63,10 +62,6 @@ class MemoryRuns(MemoryRows[RunId, Run]):
             for run in self._of_job(job)
             if run.id.origin is Origin.SCHEDULE and first_at <= run.id.fire_at <= last_at
         ]
-
-    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        """Return the job's runs that are not over."""
-        return [run for run in self._of_job(job) if not run.is_terminal and since_at <= run.id.fire_at <= through_at]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, newest first."""

@@ -1,14 +1,11 @@
 """The runs over DynamoDB: a job's ledger is a range of its item collection, in the order of the fires."""
 
-from collections.abc import Iterator, Sequence
-
 from timeball.aws.dynamodb.dead_letters import DeadLetters
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import LAST, job_key, owner_of_row, run_bound, run_key
 from timeball.aws.dynamodb.table.mapper import to_run
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import LIVE, Run
-from timeball.domain.time.instants import LATEST
+from timeball.domain.model.run import Run
 from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
 
 _MAX_EXAMINED = 1_000
@@ -23,11 +20,8 @@ class DynamoRuns(DynamoRows[RunId, Run]):
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs whose fire time lies within."""
-        return [run for run in self._range(job, first_at, last_at) if run.id.origin is Origin.SCHEDULE]
-
-    def live(self, job: JobKey, since_at: int, through_at: int = LATEST) -> list[Run]:
-        """Return the job's runs that are not over."""
-        return list(self._range(job, max(since_at, 0), through_at, [state.value for state in LIVE]))
+        rows = self._table.reader.between(job_key(job)["pk"], run_bound(first_at), run_bound(last_at) + LAST)
+        return [run for run in map(to_run, rows) if run.id.origin is Origin.SCHEDULE]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, newest first; under a filter it may be short, as it examines 1,000 rows at most."""
@@ -46,7 +40,3 @@ class DynamoRuns(DynamoRows[RunId, Run]):
     def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
         """Return what the listing index names as dead letters."""
         return self._dead_letters.page(query)
-
-    def _range(self, job: JobKey, first_at: int, last_at: int, states: Sequence[str] = ()) -> Iterator[Run]:
-        rows = self._table.reader.between(job_key(job)["pk"], run_bound(first_at), run_bound(last_at) + LAST, states)
-        return map(to_run, rows)

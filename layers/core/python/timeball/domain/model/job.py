@@ -84,29 +84,18 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True)
-class Searched:
-    """How far the search for live runs has come, the latest first: from `from_at` on it has found all.
-
-    `earliest` is the earliest fire time of those that were live, None if there were none.
-    """
-
-    from_at: int
-    earliest: int | None
-
-
-@dataclass(frozen=True)
 class Intent:
     """A user's change that runs are to be reconciled with: the verb, when it was asked, and the old plan.
 
-    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. `searched` None: no search
-    for its live runs was cut off. Backfills are stopped up to the one of the name `stopped_through`.
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. Where this was cut off, runs
+    are reconciled down to `searched_to`, the latest first, and backfills up to the one of the name `stopped_through`.
     """
 
     verb: Verb
     asked_at: int
     next_fire_at: int | None
     schedule: Schedule | None = None
-    searched: Searched | None = None
+    searched_to: RunId | None = None
     stopped_through: str = ""
 
 
@@ -151,9 +140,9 @@ class Job:
     `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
     schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are
     the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
-    fire of which a run may be live although the job's policies would have ended it, as noted at `live_noted_at`
-    (search_window.py). `version` counts users' changes, `schedule_version` those that a planned fire must not survive
-    unseen, `revision` every write.
+    fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
+    `version` counts users' changes, `schedule_version` those that a planned fire must not survive unseen, `revision`
+    every write.
     """
 
     spec: JobSpec
@@ -172,7 +161,7 @@ class Job:
     parked: RunId | None = None
     intent: Intent | None = None
     live_from: int | None = None
-    live_noted_at: int | None = None
+    live_until: int | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     version: int = 1
     schedule_version: int = 1

@@ -115,11 +115,6 @@ class Run:
         return self.attempt == 0 and self.budget_at is None
 
     @property
-    def is_renewed(self) -> bool:
-        """Whether it was retried manually, and no attempt was claimed since."""
-        return self.budget_at is not None and self.attempts_spent == 0
-
-    @property
     def is_dead_letter(self) -> bool:
         """Whether it failed for good, and nobody has dealt with that."""
         return self.state is RunState.FAILED and self.discarded_at is None

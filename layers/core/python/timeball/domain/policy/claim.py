@@ -95,7 +95,9 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision:
         if start_at is None:
             return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
         if job.status is JobStatus.PAUSED:
-            return Decision(Action.WAIT, wait_until=now + rules.misfire_ms)
+            return Decision(
+                Action.END, RunState.WITHDRAWN
+            )  # a resume of the job finds it, whoever inserted it, and when
         if start_at > max(run.not_before, now):
             return Decision(Action.PUT_OFF, wait_until=start_at)
     if run.not_before > now + rules.early_ms:

@@ -47,14 +47,13 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
     """Decide about a run that is to be claimed, from the rows that the lock names, as read strongly.
 
     A holder that is over, withdrawn or gone holds nothing; a run that is no longer queued is not next in line. A holder
-    that is retried manually takes its lock anew, so that a release for the end before is refused. So does
-    one that has a run next in line: a slow pause may be about to let them change places.
+    takes its lock anew before the first attempt of a budget: so whoever read it as over, before a manual retry, or as
+    withdrawn, before a resume, is refused if it is about to move the lock.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
     if holder is not None and holder.id == run.id:
-        may_be_moved = run.is_renewed or (run.is_unstarted and parked is not None)
-        return Overlap(Step.ACQUIRE if may_be_moved else Step.START)
+        return Overlap(Step.START if run.attempts_spent else Step.ACQUIRE)
     if holder is None or holds_nothing(holder):
         return Overlap(Step.ACQUIRE)
     waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
@@ -78,12 +77,7 @@ def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
     """Let the newest go on, in whatever order they come; one that was retried manually is as new as its retry."""
     if holder.asked_at > run.asked_at:
         return Overlap(Step.SKIP)
-    if run.state is not RunState.QUEUED:
-        return Overlap(Step.WAIT)
-    if parked is None:
-        step = Step.PARK
-    elif parked.id == run.id:
-        step = Step.STAY
-    else:
-        step = Step.TAKE_PLACE if parked.asked_at < run.asked_at else Step.SKIP
-    return Overlap(step, stop_holder=step is not Step.SKIP and not holder.cancel_requested)
+    is_newer = parked is not None and parked.asked_at < run.asked_at
+    step = _behind(run, parked, Step.TAKE_PLACE if is_newer else Step.SKIP)
+    waits_in_line = step not in (Step.SKIP, Step.WAIT)
+    return Overlap(step, stop_holder=waits_in_line and not holder.cancel_requested)

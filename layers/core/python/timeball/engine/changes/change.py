@@ -12,7 +12,7 @@ from enum import StrEnum
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
-from timeball.domain.policy.search_window import revised_from
+from timeball.domain.policy.reach import revised_from
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context

@@ -8,34 +8,34 @@ the intent says where to go on.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Intent, Job, JobStatus, Searched, Verb, settled, with_spec
+from timeball.domain.model.job import Job, JobStatus, Verb, settled, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
-from timeball.domain.policy.overlap import holds_nothing
-from timeball.domain.policy.planner import may_start_at
-from timeball.domain.policy.search_window import Window, earliest_live, first_window, next_window, searched
+from timeball.domain.policy.reach import earliest_live
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill
 from timeball.engine.changes.close import close
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.runs.on_run_end import change_runs
-from timeball.engine.runs.overlap_lock import release
+from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
+from timeball.ports.runs import LedgerQuery
 
 log = logging.getLogger(__name__)
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
-_SEARCH_MS = 2_000
-"""How long one call begins new windows of its search for live runs."""
+_RUNS = 1_000
+"""How many live runs are brought in line at once."""
+_CALL_MS = 2_000
+"""How long one call begins to read more of its job's runs, or to stop more of its backfills."""
 
 
 class UnfinishedError(UnavailableError):
@@ -64,23 +64,19 @@ def _reconcile(context: Context, job: Job) -> Reconciled:
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
         following_at = close(context, job, intent, now)
         if following_at is not None:
-            _leave(context, job, evolve(intent, next_fire_at=following_at), now)
-    claimed, earliest = _align(context, job, now)
+            _leave(context, job, now, next_fire_at=following_at)
+    claimed = _align(context, job, now)
     if job.status is JobStatus.CANCELLED:
         claimed += _stop_backfills(context, job, now)
-    if intent is None:
-        return Reconciled(job, claimed)
-    return Reconciled(_without_intent(context, job, intent, earliest, now), claimed)
+    settled_job = job if intent is None else _without_intent(context, job, now)
+    return Reconciled(settled_job, tuple(dict.fromkeys(claimed)))
 
 
-def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | None, now: int) -> Job:
+def _without_intent(context: Context, job: Job, now: int) -> Job:
     """Drop an intent that is reconciled, whatever else of the row moves meanwhile: its lock, or its final status."""
-    begun_at = now if intent.searched is None else intent.asked_at
 
     def dropped(_: int, row: Job) -> Job | None:
-        if row.intent is None or row.version != job.version or _without_place(row.intent) != _without_place(intent):
-            return None
-        return searched(settled(row), earliest, begun_at)
+        return None if row.intent is None or row.version != job.version else settled(row)
 
     (swapped,) = compare_and_swap(context.store.jobs.swap, [job], dropped, now)
     if swapped.row is None:
@@ -90,71 +86,70 @@ def _without_intent(context: Context, job: Job, intent: Intent, earliest: int | 
     return with_spec(swapped.row, work=job.spec.work)
 
 
-def _leave(context: Context, job: Job, intent: Intent, now: int) -> NoReturn:
-    """Keep on the intent how far this call has come, and leave the rest to the next."""
-    kept = context.store.jobs.swap([Swap(job, evolve(job, intent=intent))], now)[0]
+def _leave(context: Context, job: Job, now: int, **place: Any) -> None:  # noqa: ANN401 - as `evolve`
+    """Keep on the intent how far this call has come, and leave the rest to the next. Raises UnfinishedError.
+
+    Without an intent nothing has to be found, nor can a place be kept.
+    """
+    if job.intent is None:
+        return
+    kept = context.store.jobs.swap([Swap(job, evolve(job, intent=evolve(job.intent, **place)))], now)[0]
     if not kept.done:
         raise UnavailableError(f"job {job.key.job_id} has more to reconcile, and changed meanwhile")
     raise UnfinishedError(f"job {job.key.job_id} has more to reconcile")
 
 
-def _without_place(intent: Intent) -> Intent:
-    """Return an intent as it was asked for, however far it is reconciled."""
-    return evolve(intent, searched=None, stopped_through="")
-
-
 def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
-    """Stop the backfills of a cancelled job, in the order of their names; the intent keeps how far this has come.
-
-    Without an intent no place can be kept: it ends when its time is up.
-    """
-    stop_at = context.clock.now() + _SEARCH_MS
+    """Stop the backfills of a cancelled job, in the order of their names; return their runs that are under way."""
+    stop_at = context.clock.now() + _CALL_MS
     after = job.intent.stopped_through if job.intent else ""
     stopped: tuple[RunId, ...] = ()
     while backfills := context.store.backfills.of_job(job.key, after, _BACKFILLS):
         for backfill in backfills:
             if context.clock.now() >= stop_at:
-                if job.intent is None:
-                    return stopped
-                _leave(context, job, evolve(job.intent, stopped_through=after), now)
+                _leave(context, job, now, stopped_through=after)
+                return stopped
             stopped += cancel_backfill(context, backfill)[1]
             after = backfill.key.name
     return stopped
 
 
-def _align(context: Context, job: Job, now: int) -> tuple[tuple[RunId, ...], int | None]:
+def _align(context: Context, job: Job, now: int) -> list[RunId]:
     """Bring the live runs in line, the latest first: what is about to start is taken back before what is long past.
 
-    Returns those that are under way and should not be, and the earliest fire time of all that were live. Without an
-    intent nothing has to be found, nor can a place be kept: the search ends when its time is up.
+    Returns those that are under way and should not be.
     """
-    searched_before = job.intent.searched if job.intent else None
-    earliest = searched_before.earliest if searched_before else None
+    stop_at = context.clock.now() + _CALL_MS
+    claimed = _align_named(context, job, now)
     reach_at = earliest_live(job, now, context.rules.misfire_ms)
-    window = first_window(searched_before, reach_at, now)
-    stop_at = context.clock.now() + _SEARCH_MS
-    claimed: list[RunId] = []
-    while window is not None:
-        begun_at = context.clock.now()
-        live = _align_within(context, job, window, reach_at, now)
-        claimed += [run.id for run in live if run.state is RunState.RUNNING and _has_lost_its_reason(job, run)]
-        earliest = min((run.id.fire_at for run in live), default=earliest)
-        ended_at = context.clock.now()
-        window = next_window(window, reach_at, ended_at - begun_at)
-        if window is None or ended_at < stop_at:
-            continue
-        if job.intent is None:
-            break
-        _leave(context, job, evolve(job.intent, searched=Searched(window.through_at + 1, earliest)), now)
-    _hand_over(context, job)
-    return tuple(claimed), earliest
+    searched_to = job.intent.searched_to if job.intent else None
+    while True:
+        page = context.store.runs.ledger(LedgerQuery(job.key, _RUNS, reach_at, states=LIVE, before=searched_to))
+        claimed += _align_runs(context, job, page.runs, now)
+        searched_to = page.next_before
+        if searched_to is None:
+            return claimed
+        if context.clock.now() >= stop_at:
+            _leave(context, job, now, searched_to=searched_to)
+            return claimed
 
 
-def _align_within(context: Context, job: Job, window: Window, reach_at: int, now: int) -> list[Run]:
-    """Bring the live runs of a window in line, and return them as they then stand."""
+def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
+    """Bring in line the runs that the lock names, which may be older than all others.
+
+    What their ends entail is carried out first: a call that was cut off may have told nobody.
+    """
+    named = [run for run in (job.holder, job.parked) if run is not None]
+    rows = [row for row in (context.store.runs.read(named) if named else []) if row is not None]
+    on_run_end(context, [(row, job) for row in rows])
+    return _align_runs(context, job, rows, now)
+
+
+def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> list[RunId]:
+    """Bring runs in line; return those that are under way and should not be."""
 
     def aligned(_: int, run: Run) -> Run | None:
-        return None if run.is_terminal else _aligned(context, job, run, now)
+        return None if run.is_terminal else _aligned(job, run, now)
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         swapped = change_runs(context, {job.key: job}, swaps, now)
@@ -164,23 +159,14 @@ def _align_within(context: Context, job: Job, window: Window, reach_at: int, now
         )
         return swapped
 
-    standing = compare_and_swap(swap, _live(context, job, window, reach_at), aligned, now)
+    standing = compare_and_swap(swap, runs, aligned, now)
     if not all(one.done for one in standing):
         raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
-    return [one.row for one in standing if one.row is not None]
+    rows = [one.row for one in standing if one.row is not None]
+    return [row.id for row in rows if row.state is RunState.RUNNING and _has_lost_its_reason(job, row)]
 
 
-def _live(context: Context, job: Job, window: Window, reach_at: int) -> list[Run]:
-    """Read the live runs of a window; with the last one those that the lock names, which may be older than any."""
-    live = context.store.runs.live(job.key, window.from_at, window.through_at)
-    if window.from_at > reach_at:
-        return live
-    named = [run for run in (job.holder, job.parked) if run is not None and run.fire_at < reach_at]
-    rows = context.store.runs.read(named)
-    return [row for row in rows if row is not None and not row.is_terminal] + live
-
-
-def _aligned(context: Context, job: Job, run: Run, now: int) -> Run | None:
+def _aligned(job: Job, run: Run, now: int) -> Run | None:
     """Return what becomes of a live run, or None if it may stay as it is."""
     if job.status is JobStatus.CANCELLED:
         if run.state is not RunState.RUNNING:
@@ -194,35 +180,17 @@ def _aligned(context: Context, job: Job, run: Run, now: int) -> Run | None:
         return superseded(run, job.schedule_version, now, Guarantor.OWNER)
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
-    return _let_go(context, job, run, now)
+    return None if run.state is RunState.QUEUED and run.stamp >= job.schedule_version else _let_go(job, run, now)
 
 
-def _let_go(context: Context, job: Job, run: Run, now: int) -> Run | None:
-    """Decide about a run that a pause took back, as about any other that is late; send again one that it left.
+def _let_go(job: Job, run: Run, now: int) -> Run:
+    """Return a run that a pause took back, or whose plan may have died before its send, as one that is sent again.
 
-    It stands in the due index until it is sent, as every run does that is not inserted by a plan.
+    Its claim decides about it, as about any other that is late. It stands in the due index until it is sent, as every
+    run does that is not inserted by a plan.
     """
-    if run.state is RunState.QUEUED:
-        if run.stamp >= job.schedule_version:
-            return None
-        # Its plan may have died before the send.
-        due_at = max(run.not_before, now) if run.due_at is None else run.due_at
-        return put_off(run, run.not_before, due_at, job.schedule_version)
-    start_at: int | None = run.not_before
-    if run.id not in (job.holder, job.parked):  # one that waits for an earlier run is not late by our fault
-        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, context.rules.misfire_ms)
-    if start_at is None:
-        return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, Reason.MISFIRED)
-    return put_off(run, start_at, max(start_at, now), job.schedule_version)
-
-
-def _hand_over(context: Context, job: Job) -> None:
-    """Take the lock from one that holds nothing any more: a call that was cut off may have told nobody."""
-    if job.holder is None or job.status is JobStatus.CANCELLED:
-        return
-    holder = context.store.runs.read([job.holder])[0]
-    if holds_nothing(holder):
-        release(context, [job.holder])
+    due_at = max(run.not_before, now) if run.due_at is None else run.due_at
+    return put_off(run, run.not_before, due_at, job.schedule_version)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:

@@ -15,20 +15,19 @@ from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded
+from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded, withdrawn
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing
-from timeball.domain.policy.search_window import starts_out_of_reach
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
+from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
-from timeball.engine.runs.reopen import note_reopened
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -75,7 +74,9 @@ def claim(context: Context, ids: Sequence[RunId], owner: str, last_call_at: int 
     _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
-    _note_late_starts(context, _starting(claims), now)
+    # Those of a backfill are found by that.
+    late = [(run.id, job) for _, run, job in _starting(claims) if run.id.origin is not Origin.BACKFILL]
+    note_late_starts(context, late, now)
     _write(context, claims, owner, now)
     _carry_out_ends(context, claims, now)
     return claims
@@ -161,18 +162,6 @@ def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
             one.decision = deferred_or_given_up(run, job, now, admission)
 
 
-def _note_late_starts(context: Context, starting: _Starting, now: int) -> None:
-    """Let a change of a job find a run that starts days after its fire time, as after an outage of the executors."""
-    late = [
-        run.id
-        for _, run, job in starting
-        if run.id.origin is not Origin.BACKFILL  # found by its backfill
-        and starts_out_of_reach(job, run.id.fire_at, now, context.rules.misfire_ms)
-    ]
-    if late:
-        note_reopened(context, late)
-
-
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
     lease_ms = context.rules.lease_ms
@@ -205,6 +194,8 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
     if decision.reason is Reason.SUPERSEDED and job is not None:
         return superseded(run, job.schedule_version, now, Guarantor.MESSAGE)
+    if decision.state is RunState.WITHDRAWN:
+        return withdrawn(run)
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)
     return evolve(claimed(run, owner, now, lease_ms), last=last or run.last)

@@ -15,7 +15,6 @@ from timeball.domain.model.run import Run
 from timeball.domain.model.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.runs.reopen import note_reopened
 from timeball.ports.rows import Swap
 from timeball.ports.runs import DeadQuery
 
@@ -117,7 +116,6 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
     keys = list(dict.fromkeys(run.id.job for run in page.runs))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     able = [run for run in page.runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
-    note_reopened(context, [run.id for run in able])
     first_at = max(start_at or 0, context.clock.now())
     *turns, next_start_at = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
     swaps = [Swap(run, reopened(run, turn)) for run, turn in zip(able, turns, strict=True)]

@@ -16,7 +16,6 @@ from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.on_run_end import change_run
 from timeball.engine.runs.refusal import Answered, Refusal
-from timeball.engine.runs.reopen import note_reopened
 
 _RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
 
@@ -36,13 +35,7 @@ def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
 
 
 def _retry(context: Context, run_id: RunId) -> Answered:
-    def renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
-        after = _renewed(run, job, now)
-        if isinstance(after, Run) and after != run:
-            note_reopened(context, [run_id])
-        return after
-
-    refusal, run = change_run(context, run_id, renewed)
+    refusal, run = change_run(context, run_id, _renewed)
     if refusal is None and run is not None:
         resend_if_possible(context, run)
     return refusal, run

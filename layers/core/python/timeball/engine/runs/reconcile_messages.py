@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, ended, withdrawn
+from timeball.domain.model.transitions import due_again, ended
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
@@ -48,8 +48,6 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
             return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
         case RunState.RUNNING:
             return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
-        case RunState.QUEUED if _waits_for_resume(run, job):
-            return withdrawn(run)
         case RunState.QUEUED if _waits_for_lock(run, job):
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
@@ -60,17 +58,6 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
         case _:
             return None
-
-
-def _waits_for_resume(run: Run, job: Job | None) -> bool:
-    """Say whether a run was only given back because its job is paused: inserted by a scan that did not know."""
-    return (
-        job is not None
-        and job.status is JobStatus.PAUSED
-        and run.is_unstarted
-        and run.id.origin is Origin.SCHEDULE
-        and run.stamp <= job.schedule_version
-    )
 
 
 def _waits_for_lock(run: Run, job: Job | None) -> bool:

@@ -49,9 +49,9 @@ class Reader:
         self._asker.ask(read_the_rest, until)
         return rows
 
-    def between(self, pk: str, first: str, last: str, states: Sequence[str] = ()) -> Iterator[_Row]:
+    def between(self, pk: str, first: str, last: str) -> Iterator[_Row]:
         """Return the rows of an item collection from one sort key to another, read strongly, in order."""
-        return self._rows(self._range(pk, first, last, states))
+        return self._rows(self._range(pk, first, last, ()))
 
     def page(
         self,

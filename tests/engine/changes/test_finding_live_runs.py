@@ -2,18 +2,23 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
 from tests.engine.service import KEY, locked
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Completion, JobSpec, with_spec
 from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.reach import earliest_live
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.changes.change import cancel, pause, resume, revise
+from timeball.engine.changes.change import cancel, revise
 from timeball.engine.execution.claim import claim
+from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
+from timeball.ports.errors import ContendedError
 
 WEEK_SECONDS = 7 * 24 * 3600
 NO_RETRY = RetryPolicy(max_retries=0)
@@ -86,12 +91,23 @@ def test_a_run_of_long_ago_that_is_tried_by_hand() -> None:
     _assert_delete_stops(play, _run(play, 0))
 
 
-def test_when_it_is_over_a_change_looks_no_further_back_than_the_policies_say() -> None:
+def test_when_it_must_be_over_a_change_looks_no_further_back_than_the_policies_say() -> None:
     play = _retried_after_a_month()
+    claim(play.context(), [_run(play, 0).id], "another")
     assert play.job(KEY).live_from == NOW
-    _work_until(play, 24 * 30.6)
-    assert _run(play, 0).state is RunState.SUCCEEDED
-    pause(play.context(), [(KEY, None)])
-    assert play.job(KEY).live_from is None
-    resume(play.context(), [(KEY, None)])
-    assert play.job(KEY).live_from is None
+    assert _looks_back_to(play, 0) == NOW
+    assert _looks_back_to(play, 24) > NOW + 24 * HOUR_MS
+
+
+def _looks_back_to(play: Play, hours: float) -> int:
+    now = play.clock.now() + int(hours * HOUR_MS)
+    return earliest_live(play.job(KEY), now, play.rules.misfire_ms)
+
+
+def test_a_run_of_long_ago_that_is_cancelled_with_its_job_while_it_is_claimed() -> None:
+    play = _retried_after_a_month()
+    play.scan_all()
+    stale = play.job(KEY)
+    cancel(play.context(), [(KEY, None)])
+    with pytest.raises(ContendedError):
+        note_late_starts(play.context(), [(_run(play, 0).id, stale)], play.clock.now())
