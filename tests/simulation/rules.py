@@ -183,7 +183,7 @@ def _allows(policy: RetryPolicy, run: Run, start_at: int) -> bool:
 
 
 def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
-    """The run's own payload, or that which its job had when it was claimed."""
+    """The run's own payload, or one that its job had from the claim on: it is read once more if its answer was lost."""
     history = story.store.history
     claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
     for arrival in story.receiver.arrivals:
@@ -194,7 +194,8 @@ def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
         if run.work_digest is not None:
             works: list[Work | None] = [story.store.works[key, run.work_digest]]
         else:
-            works = [job.spec.work for job in history.jobs_between(key, (run.claimed_at or 0) - MOST_SKEW_MS, write.at)]
+            since_at = (run.claimed_at or 0) - MOST_SKEW_MS
+            works = [job.spec.work for job in history.jobs_between(key, since_at, arrival.at)]
         payloads = [work.payload for work in works if work is not None]
         if arrival.payload not in payloads:
             yield f"{arrival}, asked for: {payloads}"
