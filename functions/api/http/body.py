@@ -58,7 +58,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
     with _no_collection():
         value = _parse(text)
     if not isinstance(value, dict):
-        raise _malformed(f"The body is {_kind(value)}; send a JSON object.")
+        raise _malformed(f"The body is {kind_of(value)}; send a JSON object.")
     # No half can come but as an escape: UTF-8 has none.
     halves = [*islice(_halves(value), ENOUGH_ERRORS)] if _ESCAPED_SURROGATE.search(raw) else []
     if halves:
@@ -152,7 +152,8 @@ def _is_text(value: object) -> bool:
     return True
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Return what people call the kind of a JSON value that is no object."""
     kinds = {list: "an array", str: "a string", bool: "true or false", int: "a number", float: "a number"}
     return kinds.get(type(value), "null")
 

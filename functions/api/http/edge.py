@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from functions.api.http.problems import Problem, ProblemError, not_found
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.job import Job
@@ -33,6 +33,13 @@ def job_key(request: Request) -> JobKey:
     if not JOB_ID.fullmatch(name):
         raise no_job()
     return JobKey(request.tenant, name)
+
+
+def new_job_key(request: Request) -> JobKey:
+    """Return the job that a path names, to be created if it is not there. Raises ProblemError for what is no id."""
+    if not JOB_ID.fullmatch(request.path["jobId"]):
+        raise invalid([FieldError("jobId", "Give 1 to 64 letters, digits, - or _.")])
+    return job_key(request)
 
 
 def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:

@@ -99,13 +99,17 @@ def not_found(detail: str) -> ProblemError:
 
 def problem_body(error: ProblemError, request_id: str) -> str:
     """Render a problem as JSON text. `instance` is the id under which the request stands in the logs."""
-    body: dict[str, Any] = {
+    return json.dumps({**problem_fields(error), "instance": request_id})
+
+
+def problem_fields(error: ProblemError) -> dict[str, Any]:
+    """Return what a problem says, but for the request that met it."""
+    fields: dict[str, Any] = {
         "type": error.problem.type,
         "title": error.problem.title,
         "status": error.problem.status,
         "detail": error.detail,
-        "instance": request_id,
     }
     if error.errors:
-        body["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
-    return json.dumps(body)
+        fields["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
+    return fields

@@ -46,6 +46,14 @@ def expected_version(request: Request) -> int | None:
     return int(own[1]) if own else NO_VERSION
 
 
+def expects_nothing(request: Request) -> bool:
+    """Say whether If-None-Match asks that the resource is not there yet. Raises ProblemError for all but `*`."""
+    header = request.headers.get("if-none-match")
+    if header is not None and header.strip() != "*":
+        raise invalid([FieldError("If-None-Match", "Give *, which means: only if it is not there yet.")])
+    return header is not None
+
+
 def stale(what: str, version: int, verb: str) -> ProblemError:
     """Return the problem of an If-Match that names another version than a resource has."""
     return ProblemError(

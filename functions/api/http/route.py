@@ -61,7 +61,7 @@ class Route:
     @property
     def takes_body(self) -> bool:
         """Whether a body is read at all; elsewhere it is left alone, whatever it is."""
-        return self.method in {"PATCH", "POST"}
+        return self.method in {"PATCH", "POST", "PUT"}
 
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:

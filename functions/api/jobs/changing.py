@@ -9,7 +9,7 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.patch import read_patch
-from functions.api.jobs.spec import closed_target, never_fires, spec_of
+from functions.api.jobs.spec import spec_of, unfit
 from timeball.domain.model.job import Job, JobSpec, with_spec
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
@@ -50,20 +50,19 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         if version is not None and job.version != version:
             raise stale("job", job.version, "change")
         if not job.is_open:
-            raise _ended(job, "change")
+            raise ended(job, "change")
         spec = _spec(edge, job, patch)
-        done = _revise(edge.context, job, spec)
+        done = revise_job(edge.context, job, spec)
         if done.outcome is not Outcome.STALE or version is not None:
-            changed = with_spec(_changed(done, "change"), work=spec.work)
-            return _answer(edge, changed, done)
+            return changed_answer(edge, with_spec(changed_job(done, "change"), work=spec.work), done)
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
 def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.context, [(key, version)])[0]
-    changed = _changed(done, name)
-    return _answer(edge, with_spec(changed, work=read_job_row(edge, key, with_work=True).spec.work), done)
+    changed = changed_job(done, name)
+    return changed_answer(edge, with_spec(changed, work=read_job_row(edge, key, with_work=True).spec.work), done)
 
 
 def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
@@ -73,16 +72,14 @@ def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     if errors:
         raise invalid(errors)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
-    unfit = never_fires(wanted, spec.schedule, now) if spec.schedule != job.spec.schedule else []
-    before, after = job.spec.work, spec.work
-    if before is None or after is None or before.target != after.target:
-        unfit += closed_target(wanted, edge.addresses)
-    if unfit:
-        raise invalid(unfit)
+    misfits = unfit(wanted, spec, job.spec, edge.addresses, now)
+    if misfits:
+        raise invalid(misfits)
     return spec
 
 
-def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
+def revise_job(context: Context, job: Job, spec: JobSpec) -> Changed:
+    """Make a job, as it was read, what a spec says. Raises ProblemError if that leaves it no fire."""
     try:
         return revise(context, [(job, spec)])[0]
     except InvalidSchedule as bad:
@@ -90,21 +87,23 @@ def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
 
 
-def _changed(done: Changed, verb: str) -> Job:
+def changed_job(done: Changed, verb: str) -> Job:
     """Return the job as it was changed. Raises ProblemError if it was not."""
     if done.job is None or done.outcome is Outcome.NOT_FOUND:
         raise no_job()
     if done.outcome is Outcome.STALE:
         raise stale("job", done.job.version, verb)
     if done.outcome is Outcome.ENDED:
-        raise _ended(done.job, verb)
+        raise ended(done.job, verb)
     return done.job
 
 
-def _answer(edge: Edge, job: Job, done: Changed) -> Reply:
+def changed_answer(edge: Edge, job: Job, done: Changed) -> Reply:
+    """Return the answer to a change: the job as it stands, and the runs that were under way."""
     answer = job_answer(job, edge.context.clock.now(), claimed_runs=[str(run) for run in done.claimed])
     return ok(answer, version=job.version)
 
 
-def _ended(job: Job, verb: str) -> ProblemError:
+def ended(job: Job, verb: str) -> ProblemError:
+    """Return the problem of a change that comes too late."""
     return ProblemError(Problem.JOB_ENDED, f"The job is {job.status} already; there is nothing to {verb}.")

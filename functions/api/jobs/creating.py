@@ -1,51 +1,105 @@
-"""Jobs are created, once for each Idempotency-Key."""
+"""Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from functions.api.http.body import canonical
 from functions.api.http.edge import Edge
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
-from functions.api.http.problems import invalid
+from functions.api.http.problems import FieldError, ProblemError, invalid
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import closed_target, never_fires, spec_of
+from functions.api.jobs.spec import spec_of, unfit
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.engine.scheduling.submit import Submission, submit
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A job as a body asks for it, and under which Idempotency-Key, if any; `errors` are those of its headers."""
+
+    body: Mapping[str, Any]
+    key: str | None
+    errors: Sequence[FieldError] = ()
+
+
+@dataclass(frozen=True)
+class Made:
+    """A job as it was stored at its creation; `is_repeated`: by an earlier request under the same key."""
+
+    job: Job
+    is_repeated: bool = False
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a body asks for that is faultless at any time; `errors_now` is what is wrong with it only now."""
+
+    request: JobRequest
+    spec: JobSpec
+    is_idempotent: bool
+    errors_now: Sequence[FieldError]
+
+
 def create_job(edge: Edge, request: Request) -> Reply:
     """Create a job, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
+    errors: list[FieldError] = []
+    key = idempotency_key(request, errors)
+    (made,) = create_jobs(edge, request.tenant, [Asked(body, key, errors)])
+    if isinstance(made, ProblemError):
+        raise made
+    location = f"/v1/jobs/{made.job.key.job_id}"
+    answer = job_answer(made.job, made.job.created_at)
+    return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
+
+
+def create_jobs(edge: Edge, tenant: str, asked: Sequence[Asked]) -> list[Made | ProblemError]:
+    """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored."""
     now = edge.context.clock.now()
-    wanted, errors, errors_now = read_job_request(body, now)
-    idempotent = idempotency_key(request, errors)
-    if errors:
-        raise invalid([*errors, *errors_now])
-    named = job_id(edge.random_bytes()) if idempotent is None else job_id_of_key(request.tenant, idempotent)
-    spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(body)), now)
-    errors_now = errors_now or [*closed_target(wanted, edge.addresses), *never_fires(wanted, spec.schedule, now)]
-    if errors_now:
-        # What was right when the key was first used may be wrong by now: the first answer stands.
-        standing = None if idempotent is None else edge.context.store.jobs.read([spec.key])[0]
-        if standing is None:
-            raise invalid(errors_now)
-        return _repeated(wanted, spec, standing)
-    submitted = submit(edge.context, [spec], now)[0]
-    if submitted.outcome is Submission.CREATED:
-        return _created(submitted.job)
-    return _repeated(wanted, spec, submitted.job)
+    read = [_read(edge, tenant, one, now) for one in asked]
+    wanted = [one for one in read if isinstance(one, _Wanted)]
+    made = _submitted(edge, [one for one in wanted if not one.errors_now], now)
+    made |= _standing(edge, [one for one in wanted if one.errors_now])
+    return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
 
 
-def _repeated(wanted: JobRequest, spec: JobSpec, standing: Job) -> Reply:
-    """Repeat the answer that was given at the job's creation, whatever has become of the job since."""
-    if standing.spec.fingerprint != spec.fingerprint:
-        raise key_conflict()
-    first_spec = spec_of(wanted, spec.key, spec.fingerprint, standing.created_at)
-    return _created(new_job(first_spec, standing.created_at, shards=1), is_repeated=True)
+def _read(edge: Edge, tenant: str, asked: Asked, now: int) -> _Wanted | ProblemError:
+    wanted, errors, errors_now = read_job_request(asked.body, now)
+    if asked.errors or errors:
+        return invalid([*errors, *asked.errors, *errors_now])
+    named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(tenant, asked.key)
+    spec = spec_of(wanted, JobKey(tenant, named), fingerprint(canonical(asked.body)), now)
+    errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
+    return _Wanted(wanted, spec, asked.key is not None, errors_now)
 
 
-def _created(job: Job, *, is_repeated: bool = False) -> Reply:
-    location = f"/v1/jobs/{job.key.job_id}"
-    return created(job_answer(job, job.created_at), location, version=job.version, is_repeated=is_repeated)
+def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
+    submitted = submit(edge.context, [one.spec for one in wanted], now)
+    return {
+        one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
+        for one, done in zip(wanted, submitted, strict=True)
+    }
+
+
+def _standing(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Made | ProblemError]:
+    """Refuse what may not be created now. What was right when its key was first used may be wrong by now: it stands."""
+    repeats = [one.spec.key for one in wanted if one.is_idempotent]
+    jobs = dict(zip(repeats, edge.context.store.jobs.read(repeats), strict=True)) if repeats else {}
+    return {
+        one.spec.key: invalid(one.errors_now) if (job := jobs.get(one.spec.key)) is None else _repeated(one, job)
+        for one in wanted
+    }
+
+
+def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
+    """Repeat the job as it was at its creation, whatever has become of it since."""
+    if standing.spec.fingerprint != wanted.spec.fingerprint:
+        return key_conflict()
+    spec = spec_of(wanted.request, wanted.spec.key, wanted.spec.fingerprint, standing.created_at)
+    return Made(new_job(spec, standing.created_at, shards=1), is_repeated=True)

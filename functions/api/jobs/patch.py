@@ -64,7 +64,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
-    kept = _kept_times(job, request)
+    kept = kept_times(job, request)
     return request, [*errors, *(error for error in errors_now if error.field not in kept)]
 
 
@@ -125,7 +125,8 @@ def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iter
                 )
 
 
-def _kept_times(job: Job, request: JobRequest) -> set[str]:
+def kept_times(job: Job, request: JobRequest) -> set[str]:
+    """Name the times of a request that a job has already: they may have passed since it was made."""
     kept = set()
     if request.end_at == job.spec.schedule.end_at:
         kept.add("endAt")

@@ -3,9 +3,11 @@
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.jobs.answers import JobAnswer
+from functions.api.jobs.batch import BatchAnswer, BatchRequest, create_batch
 from functions.api.jobs.changing import cancel_job, patch_job, pause_job, resume_job
 from functions.api.jobs.creating import create_job
 from functions.api.jobs.reading import read_job
+from functions.api.jobs.replacing import put_job
 from functions.api.jobs.request import JobRequest
 from functions.api.jobs.triggering import TriggerRequest, trigger_job
 from functions.api.runs.answers import RunAnswer
@@ -21,6 +23,26 @@ ROUTES: tuple[Route, ...] = (
         body=JobRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.IDEMPOTENCY_CONFLICT,),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs:batch",
+        create_batch,
+        "Create up to a hundred jobs; each item has a result of its own",
+        BatchAnswer,
+        body=BatchRequest,
+        headers=("Idempotency-Key",),
+    ),
+    Route(
+        "PUT",
+        "/v1/jobs/{jobId}",
+        put_job,
+        "Create a job under an id of your own, or replace what it is; the same request again changes nothing",
+        JobAnswer,
+        body=JobRequest,
+        also={201: JobAnswer},
+        headers=("If-Match", "If-None-Match"),
+        problems=(Problem.JOB_ENDED,),
     ),
     Route(
         "GET",

@@ -43,7 +43,19 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
     )
 
 
-def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
+def unfit(
+    request: JobRequest, spec: JobSpec, before: JobSpec | None, addresses: AddressRules, now: int
+) -> list[FieldError]:
+    """Say what is wrong with a faultless request at an instant (ms); what a job has `before` is held against nobody."""
+    misfits: list[FieldError] = []
+    if before is None or before.schedule != spec.schedule:
+        misfits += _never_fires(request, spec.schedule, now)
+    if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
+        misfits += _closed_target(request, addresses)
+    return misfits
+
+
+def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
     """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
     if first_fire(schedule, now) is not None:
         return []
@@ -53,7 +65,7 @@ def never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Field
     return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
 
 
-def closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
+def _closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
     """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach.
 
     What a name stands for is looked up, and validated, at each call.

@@ -4,11 +4,12 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from functions.api.backfills.answers import BackfillAnswer
-from functions.api.http.problems import CONTENT_TYPE, MAX_ERRORS, Problem
+from functions.api.http.problem_details import ProblemDetails
+from functions.api.http.problems import CONTENT_TYPE, Problem
 from functions.api.http.request import MERGE_PATCH
 from functions.api.http.route import Route
 from functions.api.jobs.answers import JobAnswer
@@ -23,26 +24,6 @@ _REF: Final = "#/components/schemas/{model}"
 _VERSIONED: Final = (JobAnswer, BackfillAnswer)
 """The answers that come with an ETag."""
 _PATCH_OF: Final[dict[type[BaseModel], str]] = {JobRequest: "JobPatch"}
-
-
-class FieldProblem(BaseModel):
-    """One bad field and what to do about it."""
-
-    field: str = Field(description="Its path, such as `target.headers.Host`.")
-    message: str
-
-
-class ProblemDetails(BaseModel):
-    """An RFC 9457 problem."""
-
-    type: str = Field(description="Stable; one of `urn:timeball:problem:...`.")
-    title: str
-    status: int
-    detail: str = Field(description="One sentence that a person can act on.")
-    instance: str = Field(description="The id of the request, also in `X-Request-Id`.")
-    errors: list[FieldProblem] = Field(
-        default_factory=list, description=f"Every bad field, at once; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
-    )
 
 
 def document() -> dict[str, Any]:

@@ -55,6 +55,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
+    "If-None-Match": {
+        "in": "header",
+        "description": "`*`: the request is done only if the resource is not there yet.",
+        "schema": {"type": "string", "enum": ["*"]},
+    },
     "If-Match": {
         "in": "header",
         "description": "An ETag: the request is done only if the resource still has it. `*` means any.",

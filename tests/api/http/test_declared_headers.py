@@ -9,7 +9,7 @@ from tests.api.client import Api
 from tests.api.http.test_edge import BODIES, path_of
 
 
-@pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match"])
+@pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match", "If-None-Match"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_a_header_is_listed_where_the_code_acts_on_it_and_nowhere_else(api: Api, route: Route, header: str) -> None:
     parameters = document()["paths"][route.path][route.method.lower()].get("parameters", [])

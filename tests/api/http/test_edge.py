@@ -13,6 +13,7 @@ from functions.api.backfills.request import BackfillRequest
 from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
+from functions.api.jobs.batch import BatchRequest
 from functions.api.jobs.request import JobRequest
 from functions.api.jobs.triggering import TriggerRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
@@ -140,6 +141,7 @@ STORED = [route for route in ROUTES if not route.is_public and route.path != "/v
 
 BODIES: dict[type[BaseModel], dict[str, Any]] = {
     JobRequest: {"handler": "https://example.com"},
+    BatchRequest: {"jobs": [{"handler": "https://example.com"}]},
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
     HeartbeatRequest: {"attempt": 1},

@@ -38,6 +38,40 @@ def test_random_jobs_are_created_or_refused() -> None:
     try_it()
 
 
+def test_random_jobs_are_put_once_or_refused_and_a_repeat_changes_nothing() -> None:
+    @SETTINGS
+    @given(VALID_JOBS, JOBS | GOOD_JOBS | VALID_JOBS)
+    def try_it(first: dict[str, Any], second: dict[str, Any]) -> None:
+        api = Api()
+        for body in (first, second):
+            before = dict(api.store.jobs)
+            answer = api.call("PUT", "/v1/jobs/nightly", body)
+            assert answer.status in {200, 201, 400}, answer.text
+            if answer.status == 400:
+                assert api.store.jobs == before
+                continue
+            again = api.call("PUT", "/v1/jobs/nightly", body)
+            assert (again.status, again.headers["ETag"]) == (200, answer.headers["ETag"]), again.text
+
+    try_it()
+
+
+def test_random_batches_have_a_result_for_each_item() -> None:
+    @SETTINGS
+    @given(st.lists(JOBS | GOOD_JOBS | ANYTHING, max_size=4))
+    def try_it(jobs: list[Any]) -> None:
+        api = Api()
+        answer = api.call("POST", "/v1/jobs:batch", {"jobs": jobs})
+        if "surrogate" in answer.text:
+            return  # no text at all, so nothing of the body is read
+        assert answer.status == (200 if jobs else 400), answer.text
+        statuses = [item["status"] for item in answer.body["items"]] if jobs else []
+        assert set(statuses) <= STATUSES
+        assert len(api.store.jobs) == statuses.count(201)
+
+    try_it()
+
+
 def test_random_patches_change_a_job_or_are_refused() -> None:
     @SETTINGS
     @given(VALID_JOBS, JOBS | GOOD_JOBS | VALID_JOBS)

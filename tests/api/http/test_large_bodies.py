@@ -16,7 +16,7 @@ from tests.api.client import Answer, Api, event_of
 from tests.api.http.hostile_bodies import MALFORMED, NAMED
 from tests.api.http.test_edge import broken_api, path_of
 
-WITH_A_BODY = [route for route in ROUTES if route.method in {"PATCH", "POST"}]
+WITH_A_BODY = [route for route in ROUTES if route.method in {"PATCH", "POST", "PUT"}]
 WITHOUT_A_BODY = [route for route in ROUTES if route not in WITH_A_BODY]
 OK = b'{"handler": "https://example.com"'
 CPU_SECONDS = 1.0

@@ -8,13 +8,14 @@ from hypothesis import assume, given
 
 from functions.api.jobs.patch import document_of, patched
 from functions.api.jobs.request import read_job_request
-from functions.api.jobs.spec import never_fires, spec_of
+from functions.api.jobs.spec import spec_of
 from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.domain.time.instants import DAY_MS
+from timeball.domain.time.schedule import first_fire
 
 KEY = JobKey("acme", "job")
 
@@ -23,7 +24,7 @@ def asked_for(body: dict[str, Any], now: int) -> JobSpec:
     request, errors, _ = read_job_request(body, now)
     assert errors == []
     spec = spec_of(request, KEY, "print", now)
-    assume(not never_fires(request, spec.schedule, now))
+    assume(first_fire(spec.schedule, now) is not None)
     return spec
 
 

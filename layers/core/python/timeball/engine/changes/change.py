@@ -151,9 +151,13 @@ def _change(
 
 
 def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
+    """Finish what was changed. The answer is what this change made, though somebody else may have gone on from there:
+    whoever holds that one's version would think that it is what they asked for.
+    """
     reconciled = reconcile(context, [job])[0]
     _dispatch_due(context, reconciled.job, read_at)
-    return Changed(Outcome.DONE, reconciled.job, reconciled.claimed)
+    is_overtaken = reconciled.job.version != job.version
+    return Changed(Outcome.DONE, job if is_overtaken else reconciled.job, reconciled.claimed)
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:

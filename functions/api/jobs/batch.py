@@ -1,0 +1,67 @@
+"""Up to a hundred jobs are created at once. Each has a result of its own: one bad item spoils no other."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field, WithJsonSchema
+
+from functions.api.http.body import kind_of
+from functions.api.http.edge import Edge
+from functions.api.http.problem_details import ItemProblem
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.request import Request, idempotency_key, read_body
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.jobs.answers import JobAnswer, job_answer
+from functions.api.jobs.creating import Asked, Made, create_jobs
+
+MAX_JOBS: Final = 100
+
+_Job = Annotated[Any, WithJsonSchema({"$ref": "#/components/schemas/JobRequest"})]
+
+
+class BatchRequest(Strict):
+    """Jobs that are created together."""
+
+    jobs: list[_Job] = Field([], min_length=1, max_length=MAX_JOBS, description="Each is what `POST /v1/jobs` takes.")
+
+
+class BatchItemAnswer(Answer):
+    """What became of one item: a job (201), or a problem and its status."""
+
+    index: int = Field(description="The place of the item in the request, from 0.")
+    status: int
+    job: JobAnswer | None = Field(None, description="Only where it was created.")
+    problem: ItemProblem | None = Field(None, description="Only where it was refused.")
+
+
+class BatchAnswer(Answer):
+    """A result for each item, in the order of the request."""
+
+    items: list[BatchItemAnswer]
+
+
+def create_batch(edge: Edge, request: Request) -> Reply:
+    """Create up to a hundred jobs. An Idempotency-Key covers the whole batch: each item is repeated by its place."""
+    wanted, given, errors = read_fields(BatchRequest, read_body(request))
+    key = idempotency_key(request, errors)
+    if "jobs" not in given and not errors:
+        errors.append(FieldError("jobs", f"Give 1 to {MAX_JOBS} jobs."))
+    if errors:
+        raise invalid(errors)
+    asked = [_asked(index, body, key) for index, body in enumerate(wanted.jobs)]
+    made = iter(create_jobs(edge, request.tenant, [one for one in asked if isinstance(one, Asked)]))
+    results = [next(made) if isinstance(one, Asked) else one for one in asked]
+    return ok(BatchAnswer(items=[_item(index, result) for index, result in enumerate(results)]))
+
+
+def _asked(index: int, body: object, key: str | None) -> Asked | ProblemError:
+    if not isinstance(body, dict):
+        return ProblemError(Problem.MALFORMED_BODY, f"This item is {kind_of(body)}; send a JSON object.")
+    # No Idempotency-Key has a blank, so no other request's key makes the same id.
+    return Asked(body, None if key is None else f"{key} {index}")
+
+
+def _item(index: int, result: Made | ProblemError) -> BatchItemAnswer:
+    if isinstance(result, ProblemError):
+        return BatchItemAnswer(index=index, status=result.problem.status, problem=ItemProblem(**problem_fields(result)))
+    return BatchItemAnswer(index=index, status=201, job=job_answer(result.job, result.job.created_at))

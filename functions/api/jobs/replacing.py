@@ -1,0 +1,70 @@
+"""PUT: a job under an id that its client chose is created, or made to be what the request says; or it is so already.
+
+Invariant: the same request may come again and again. What it says relatively (a delay, an interval without an anchor,
+no time at all) counts from the job's creation, and a job that is as it says gets no new version.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from functions.api.http.body import canonical
+from functions.api.http.edge import Edge, new_job_key
+from functions.api.http.identity import fingerprint
+from functions.api.http.problems import Problem, ProblemError, invalid
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
+from functions.api.jobs.answers import job_answer
+from functions.api.jobs.changing import changed_answer, changed_job, ended, revise_job
+from functions.api.jobs.patch import kept_times
+from functions.api.jobs.request import JobRequest, read_job_request
+from functions.api.jobs.spec import spec_of, unfit
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, with_spec
+from timeball.engine.scheduling.submit import Submission, submit
+
+
+def put_job(edge: Edge, request: Request) -> Reply:
+    """Create a job under the id in the path, or replace all that its user may say of it."""
+    body = read_body(request)
+    version, is_to_be_new = expected_version(request), expects_nothing(request)
+    key, now = new_job_key(request), edge.context.clock.now()
+    standing = edge.context.store.jobs.read([key], with_work=True)[0]
+    wanted, errors, errors_now = read_job_request(body, now)
+    kept = set() if standing is None else kept_times(standing, wanted)
+    errors_now = [error for error in errors_now if error.field not in kept]
+    if errors or errors_now:
+        raise invalid([*errors, *errors_now])
+    if standing is None:
+        if "if-match" in request.headers:
+            raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
+        return _create(edge, key, wanted, body, now)
+    if is_to_be_new:
+        raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
+    if version is not None and standing.version != version:
+        raise stale("job", standing.version, "replace")
+    return _replace(edge, standing, wanted, now)
+
+
+def _create(edge: Edge, key: JobKey, wanted: JobRequest, body: Mapping[str, Any], now: int) -> Reply:
+    spec = spec_of(wanted, key, fingerprint(canonical(body)), now)
+    misfits = unfit(wanted, spec, None, edge.addresses, now)
+    if misfits:
+        raise invalid(misfits)
+    done = submit(edge.context, [spec], now)[0]
+    if done.outcome is Submission.CREATED:
+        return created(job_answer(done.job, now), f"/v1/jobs/{key.job_id}", version=done.job.version)
+    raise stale("job", done.job.version, "replace")
+
+
+def _replace(edge: Edge, standing: Job, wanted: JobRequest, now: int) -> Reply:
+    """Make a job what is wanted. Whoever loses a race against another writer is told, and nothing of it is done."""
+    spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
+    if spec == standing.spec and standing.intent is None:
+        return ok(job_answer(standing, now, claimed_runs=[]), version=standing.version)
+    if not standing.is_open:
+        raise ended(standing, "replace")
+    misfits = unfit(wanted, spec, standing.spec, edge.addresses, now)
+    if misfits:
+        raise invalid(misfits)
+    done = revise_job(edge.context, standing, spec)
+    return changed_answer(edge, with_spec(changed_job(done, "replace"), work=spec.work), done)

@@ -1,0 +1,168 @@
+"""PUT: a job under an id of the client's own is created, replaced, or left as it is; of two writers one is told."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from tests.api.client import Answer, Api
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.domain.time.instants import DAY_MS
+from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_store import MemoryJobs, MemoryStore
+
+HOURLY = {"handler": "https://example.com/hook", "cronExpression": "0 * * * *"}
+SHAPES: dict[str, dict[str, Any]] = {
+    "a cron": HOURLY,
+    "an interval without an anchor": {"handler": "https://example.com/hook", "everySeconds": 60},
+    "a delay": {"handler": "https://example.com/hook", "delaySeconds": 3600},
+    "no schedule": {"handler": "https://example.com/hook"},
+    "every policy": {
+        **HOURLY,
+        "name": "n",
+        "payload": {"a": 1},
+        "tags": {"a": "b"},
+        "priority": "low",
+        "maxRetries": 1,
+        "overlapPolicy": "skip",
+        "endAt": "2026-11-22T00:00:00Z",
+    },
+}
+
+
+def put(api: Api, body: object, name: str = "nightly", **headers: str) -> Answer:
+    sent = {key.replace("_", "-"): value for key, value in headers.items()}
+    return api.call("PUT", f"/v1/jobs/{name}", body, headers=sent)
+
+
+def test_an_unknown_id_is_created(api: Api) -> None:
+    answer = put(api, HOURLY)
+    assert (answer.status, answer.headers["Location"], answer.headers["ETag"]) == (201, "/v1/jobs/nightly", '"1"')
+    assert api.call("GET", "/v1/jobs/nightly").body["cronExpression"] == "0 * * * *"
+
+
+@pytest.mark.parametrize("body", SHAPES.values(), ids=SHAPES)
+def test_the_same_request_again_changes_nothing_however_late(api: Api, body: dict[str, Any]) -> None:
+    first = put(api, body)
+    api.clock.advance(2 * DAY_MS)
+    before = dict(api.store.jobs)
+    again = put(api, body)
+    assert (again.status, again.headers["ETag"]) == (200, '"1"'), again.text
+    assert {**again.body, "nextRunAt": None, "nextRuns": None} == {
+        **first.body, "nextRunAt": None, "nextRuns": None, "claimedRuns": []
+    }  # fmt: skip
+    assert api.store.jobs == before
+
+
+def test_what_a_request_leaves_out_takes_its_default_again(api: Api) -> None:
+    put(api, SHAPES["every policy"])
+    answer = put(api, HOURLY)
+    assert (answer.status, answer.headers["ETag"]) == (200, '"2"')
+    shown = [answer.body[name] for name in ("name", "payload", "tags", "priority", "maxRetries", "overlapPolicy")]
+    assert shown == [None, None, {}, "normal", 3, "allow"]
+
+
+def test_a_patch_in_between_is_undone(api: Api) -> None:
+    put(api, SHAPES["an interval without an anchor"])
+    api.call("PATCH", "/v1/jobs/nightly", {"everySeconds": 5, "name": "patched"})
+    answer = put(api, SHAPES["an interval without an anchor"])
+    assert (answer.headers["ETag"], answer.body["everySeconds"], answer.body["name"]) == ('"3"', 60, None)
+
+
+def test_another_tenants_job_of_that_id_is_another_job(api: Api) -> None:
+    put(api, HOURLY)
+    assert api.call("PUT", "/v1/jobs/nightly", HOURLY, tenant="other").status == 201
+    assert {key.tenant for key in api.store.jobs} == {"acme", "other"}
+
+
+PRECONDITIONS: dict[str, tuple[bool, dict[str, str], int]] = {
+    "If-None-Match on none": (False, {"If_None_Match": "*"}, 201),
+    "If-None-Match on one": (True, {"If_None_Match": "*"}, 412),
+    "If-Match on none": (False, {"If_Match": '"1"'}, 412),
+    "If-Match: * on none": (False, {"If_Match": "*"}, 412),
+    "If-Match: * on one": (True, {"If_Match": "*"}, 200),
+    "the right If-Match": (True, {"If_Match": '"1"'}, 200),
+    "a stale If-Match": (True, {"If_Match": '"2"'}, 412),
+    "a foreign If-None-Match": (True, {"If_None_Match": '"1"'}, 400),
+}
+
+
+@pytest.mark.parametrize(("exists", "headers", "status"), PRECONDITIONS.values(), ids=PRECONDITIONS)
+def test_preconditions_decide_before_anything_is_written(
+    api: Api, headers: dict[str, str], status: int, *, exists: bool
+) -> None:
+    if exists:
+        put(api, HOURLY)
+    before = dict(api.store.jobs)
+    answer = put(api, {**HOURLY, "name": "another"}, **headers)
+    assert answer.status == status, answer.text
+    assert (api.store.jobs != before) is (status < 300)
+
+
+def test_a_job_that_has_ended_is_not_revived_but_may_be_as_it_was_asked_for(api: Api) -> None:
+    put(api, HOURLY)
+    api.call("DELETE", "/v1/jobs/nightly")
+    assert put(api, HOURLY).body["status"] == "cancelled"
+    answer = put(api, {**HOURLY, "name": "another"})
+    assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:job-ended")
+
+
+@pytest.mark.parametrize("name", ["a.b", "a" * 65])
+def test_an_id_that_cannot_be_one_is_refused(api: Api, name: str) -> None:
+    answer = put(api, HOURLY, name)
+    assert (answer.status, answer.bad_fields()) == (400, ["jobId"])
+
+
+def test_a_bad_request_leaves_the_job_as_it_is(api: Api) -> None:
+    put(api, HOURLY)
+    before = dict(api.store.jobs)
+    answer = put(api, {**HOURLY, "cronExpression": "61 * * * *", "unknown": 1})
+    assert (answer.status, sorted(answer.bad_fields())) == (400, ["cronExpression", "unknown"])
+    assert put(api, {**HOURLY, "handler": "http://10.0.0.1/"}).status == 400
+    assert api.store.jobs == before
+
+
+class Interrupted(MemoryJobs):
+    """The jobs, whose so-many-th read or write is preceded by what somebody else does."""
+
+    left = -1
+    other: Callable[[], object] = staticmethod(lambda: None)
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        self._pass()
+        return super().read(keys, strong=strong, with_work=with_work)
+
+    def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
+        self._pass()
+        return super().insert(rows, now)
+
+    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        self._pass()
+        return super().swap(swaps, now)
+
+    def _pass(self) -> None:
+        self.left -= 1
+        if self.left == -1:
+            self.other()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_of_two_writers_one_wins_and_the_other_is_told(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a seed, no secret
+    store = MemoryStore(jobs=Interrupted)
+    api = Api(store)
+    if chance.random() < 0.7:
+        put(api, HOURLY)
+    answers: list[Answer] = []
+    jobs = cast("Interrupted", store.jobs)
+    jobs.other = lambda: answers.append(put(api, {**HOURLY, "name": "rival", "everySeconds": None}))
+    jobs.left = chance.randrange(4)
+    answers.append(put(api, {**HOURLY, "name": "mine", "cronExpression": chance.choice(["0 * * * *", "5 * * * *"])}))
+    won = [answer for answer in answers if answer.status in (200, 201)]
+    assert {answer.status for answer in answers} <= {200, 201, 412}
+    assert len({answer.headers["ETag"] for answer in won}) == len(won), "each winner has a version of its own"
+    newest = max(won, key=lambda answer: answer.body["version"])
+    job = store.jobs[JobKey("acme", "nightly")]
+    assert (job.spec.name, job.version) == (newest.body["name"], newest.body["version"])
