@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import discarded, reopened
-from timeball.ports.runs import DeadQuery
+from timeball.ports.listing import ListQuery
 from timeball.ports.store import Store
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]
@@ -37,7 +37,7 @@ def _three_each(store: Store) -> list[Run]:
 @pytest.mark.parametrize("limit", [1, 4, 6, 18, 50])
 def test_pages_show_each_dead_letter_once_by_when_it_died(store: Store, limit: int, *, oldest_first: bool) -> None:
     dead = _three_each(store)
-    query = DeadQuery("acme", limit, oldest_first=oldest_first)
+    query = ListQuery[RunId]("acme", limit, oldest_first=oldest_first)
     found: list[tuple[int, RunId]] = []
     while page := store.runs.dead_letters(query):
         assert len(page) <= limit
@@ -62,7 +62,7 @@ BOUNDS = {
 def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> None:
     (first, last), expected = BOUNDS[case]
     _three_each(store)
-    found = store.runs.dead_letters(DeadQuery("acme", 50, NOW + first, NOW + last))
+    found = store.runs.dead_letters(ListQuery("acme", 50, NOW + first, NOW + last))
     assert {at - NOW for at, _ in found} == expected
     assert len(found) == 6 * len(expected)
 
@@ -72,6 +72,6 @@ def test_what_is_tried_again_or_discarded_is_listed_no_more_and_what_dies_again_
     store.runs.insert([first, second], NOW)
     again = swapped(store.runs, first, reopened(first, NOW + 9))
     swapped(store.runs, second, discarded(second, NOW + 9))
-    assert store.runs.dead_letters(DeadQuery("acme", 50)) == []
+    assert store.runs.dead_letters(ListQuery("acme", 50)) == []
     swapped(store.runs, again, replace(again, state=RunState.FAILED, finished_at=NOW + 20, due_at=None))
-    assert store.runs.dead_letters(DeadQuery("acme", 50)) == [(NOW + 20, first.id)]
+    assert store.runs.dead_letters(ListQuery("acme", 50)) == [(NOW + 20, first.id)]

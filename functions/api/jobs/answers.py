@@ -11,11 +11,10 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
-from functions.api.runs.answers import RunAnswer, run_answer
+from functions.api.runs.answers import RunAnswer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, Jitter, OverlapPolicy
-from timeball.domain.model.run import Run
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires
@@ -62,16 +61,14 @@ class CatchUpAnswer(Answer):
     max_age_seconds: int
 
 
-class JobAnswer(Answer):
-    """A job as it stands."""
+class JobSummaryAnswer(Answer):
+    """A job as it stands, without what it calls."""
 
     job_id: str
     name: str | None
     status: JobStatus | Literal["running"]
     next_run_at: Time | None
     next_runs: list[Time] = Field(description="The next five fire times.")
-    target: TargetAnswer | None
-    payload: Any = None
     schedule_at: Time | None
     cron_expression: str | None
     timezone: str | None
@@ -98,26 +95,44 @@ class JobAnswer(Answer):
     created_at: Time
     updated_at: Time
     version: int = Field(description="Counts the changes of users; the ETag.")
+
+
+class JobAnswer(JobSummaryAnswer):
+    """A job as it stands."""
+
+    target: TargetAnswer | None
+    payload: Any = None
     latest_run: RunAnswer | None = Field(None, description="The newest row of the ledger; only where a job is read.")
     claimed_runs: list[str] = Field(
         [], description="Runs that were under way already; only in the answer to a change of the job."
     )
 
 
-def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 - the optional fields of the model
-    """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`."""
+def job_answer(job: Job, now: int, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+    """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`.
+
+    `status` is what is shown of it, if that is not what its row says.
+    """
+    return JobAnswer(**_fields(job, now, status), **_work_fields(job), **about)
+
+
+def job_summary(job: Job, now: int, status: str) -> JobSummaryAnswer:
+    """Return the answer about a job in a list."""
+    return JobSummaryAnswer(**_fields(job, now, status))
+
+
+def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
     following = [format_instant(at) for at in upcoming(job, now)]
-    return JobAnswer(
-        job_id=job.key.job_id,
-        name=job.spec.name,
-        status=job.status,
-        next_run_at=following[0] if following else None,
-        next_runs=following,
-        **_work_fields(job),
+    return {
+        "job_id": job.key.job_id,
+        "name": job.spec.name,
+        "status": status or job.status,
+        "next_run_at": following[0] if following else None,
+        "next_runs": following,
         **_schedule_fields(job),
-        priority=job.spec.priority,
-        max_retries=job.spec.retry.max_retries,
-        retry_policy=RetryPolicyAnswer(
+        "priority": job.spec.priority,
+        "max_retries": job.spec.retry.max_retries,
+        "retry_policy": RetryPolicyAnswer(
             base_seconds=job.spec.retry.base_seconds,
             factor=job.spec.retry.factor,
             max_seconds=job.spec.retry.max_seconds,
@@ -125,33 +140,20 @@ def job_answer(job: Job, now: int, **about: Any) -> JobAnswer:  # noqa: ANN401 -
             max_age_seconds=job.spec.retry.max_age_seconds,
             retry_on=[str(cause) for cause in job.spec.retry.retry_on],
         ),
-        retry_timetable=[_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
-        timeout_seconds=job.spec.timeout_seconds,
-        completion=job.spec.completion,
-        heartbeat_seconds=job.spec.heartbeat_seconds,
-        delivery=job.spec.delivery,
+        "retry_timetable": [_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
+        "timeout_seconds": job.spec.timeout_seconds,
+        "completion": job.spec.completion,
+        "heartbeat_seconds": job.spec.heartbeat_seconds,
+        "delivery": job.spec.delivery,
         **_recurring_fields(job),
-        overlap_policy=job.spec.overlap,
-        tags=job.spec.tags,
-        schedule_rules=rules_answer(job.rules),
-        paused_at=time_of(job.paused_at),
-        created_at=format_instant(job.created_at),
-        updated_at=format_instant(job.updated_at),
-        version=job.version,
-        **about,
-    )
-
-
-def job_with_latest_run(job: Job, latest: Run | None, own: Run | None, now: int) -> JobAnswer:
-    """Return the answer about a job and its newest run. `own` is the run of a one-off that may still be completed.
-
-    While that is live, the job is `running`, or `pending` if no attempt has begun: none yet, or none since somebody
-    wanted it tried again.
-    """
-    answer = job_answer(job, now, latest_run=None if latest is None else run_answer(latest))
-    if own is None or own.is_terminal:
-        return answer
-    return answer.model_copy(update={"status": "running" if own.attempts_spent > 0 else JobStatus.PENDING})
+        "overlap_policy": job.spec.overlap,
+        "tags": job.spec.tags,
+        "schedule_rules": rules_answer(job.rules),
+        "paused_at": time_of(job.paused_at),
+        "created_at": format_instant(job.created_at),
+        "updated_at": format_instant(job.updated_at),
+        "version": job.version,
+    }
 
 
 def upcoming(job: Job, now: int, count: int = SHOWN) -> tuple[int, ...]:

@@ -30,8 +30,8 @@ class BatchItemAnswer(Answer):
 
     index: int = Field(description="The place of the item in the request, from 0.")
     status: int
-    job: JobAnswer | None = Field(None, description="Only where it was created.")
-    problem: ItemProblem | None = Field(None, description="Only where it was refused.")
+    job: JobAnswer | None = Field(default=None, description="Only where it was created.")
+    problem: ItemProblem | None = Field(default=None, description="Only where it was refused.")
 
 
 class BatchAnswer(Answer):

@@ -3,30 +3,24 @@
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from functions.api.jobs.answers import job_with_latest_run
-from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
-from timeball.domain.time.schedule import At
+from functions.api.jobs.answers import job_answer
+from functions.api.runs.answers import run_answer
+from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.runs import LedgerQuery
 
 
 def read_job(edge: Edge, request: Request) -> Reply:
-    """Read a job with its newest run."""
+    """Read a job with its newest run, and beside that the run of a one-off: newer ones may have been triggered."""
     job = read_job_row(edge, job_key(request), with_work=True)
-    newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
-    latest = newest[0] if newest else None
-    answer = job_with_latest_run(job, latest, _own_run(edge, job, latest), edge.context.clock.now())
+    runs = edge.context.store.runs
+    newest = runs.ledger(LedgerQuery(job.key, limit=1)).runs
+    latest, own = newest[0] if newest else None, own_run_of(job)
+    if own is None or (latest is not None and latest.id == own):
+        own_run = latest if own is not None else None
+    else:
+        own_run = runs.read([own])[0]
+    status = shown_status(job, own_run)
+    answer = job_answer(
+        job, edge.context.clock.now(), status, latest_run=None if latest is None else run_answer(latest)
+    )
     return ok(answer, version=job.version)
-
-
-def _own_run(edge: Edge, job: Job, latest: Run | None) -> Run | None:
-    """Return the run of a one-off that is pending, or failed and may be retried manually.
-
-    It may have newer ones beside it that were triggered.
-    """
-    timing = job.spec.schedule.timing
-    if not isinstance(timing, At) or job.status not in (JobStatus.PENDING, JobStatus.FAILED) or latest is None:
-        return None
-    own = RunId(job.key, timing.at, Origin.SCHEDULE)
-    return latest if latest.id == own else edge.context.store.runs.read([own])[0]

@@ -6,6 +6,7 @@ from functions.api.jobs.answers import JobAnswer
 from functions.api.jobs.batch import BatchAnswer, BatchRequest, create_batch
 from functions.api.jobs.changing import cancel_job, patch_job, pause_job, resume_job
 from functions.api.jobs.creating import create_job
+from functions.api.jobs.listing import JOB_PARAMETERS, JobPageAnswer, read_jobs
 from functions.api.jobs.reading import read_job
 from functions.api.jobs.replacing import put_job
 from functions.api.jobs.request import JobRequest
@@ -23,6 +24,14 @@ ROUTES: tuple[Route, ...] = (
         body=JobRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.IDEMPOTENCY_CONFLICT,),
+    ),
+    Route(
+        "GET",
+        "/v1/jobs",
+        read_jobs,
+        "List jobs, the newest first",
+        JobPageAnswer,
+        query=JOB_PARAMETERS,
     ),
     Route(
         "POST",

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from functions.api.dead_letters.request import ERROR_CHARACTERS
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
+from functions.api.jobs.listing import STATUSES
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.run import RunState
 
@@ -40,6 +41,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "Part of what the last attempt's error says, in upper or lower case.",
         "schema": {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS},
     },
+    "tag": {
+        "in": "query",
+        "description": "Only jobs with this tag: its key and its value with a colon between, such as `team:blue`.",
+        "schema": {"type": "string", "pattern": "^[^:]+:"},
+    },
     "limit": {
         "in": "query",
         "description": "Items of a page.",
@@ -70,6 +76,12 @@ _AGAINST_A_LIMIT: Final = (
     "Keeps no answer, for what was dealt with is dead no more; refused beside `limit`, whose repeat goes further."
 )
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    ("/v1/jobs", "status"): {
+        "description": "Only jobs in one of these statuses.",
+        "schema": {"type": "array", "items": {"enum": [str(status) for status in STATUSES]}},
+    },
+    ("/v1/jobs", "from"): {"description": "Not created before this."},
+    ("/v1/jobs", "to"): {"description": "Not created after this."},
     ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
     ("/v1/dead-letters", "from"): {"description": "No death before this."},
     ("/v1/dead-letters", "to"): {"description": "No death after this."},

@@ -11,7 +11,8 @@ from tests.api.runs.rows import dead
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
-from timeball.engine.runs.dead_letters import MAX_EXAMINED, DeadFilter
+from timeball.engine.listed import MAX_EXAMINED
+from timeball.engine.runs.dead_letters import DeadFilter
 
 PATH = "/v1/dead-letters"
 

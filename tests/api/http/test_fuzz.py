@@ -11,6 +11,7 @@ from functions.api.backfills.request import BackfillRequest
 from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadLetterFilter, ReplayRequest
 from functions.api.http.paging import cursor_of
 from functions.api.http.request_model import aliases
+from functions.api.jobs.listing import JOB_PARAMETERS
 from functions.api.runs.callbacks import CompleteRequest, FailRequest
 from functions.api.runs.reading import RUN_PARAMETERS
 from functions.api.schedules.preview import PreviewRequest
@@ -214,7 +215,9 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
     @SETTINGS
     @given(
         st.text(max_size=20),
-        st.dictionaries(st.sampled_from(RUN_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
+        st.dictionaries(
+            st.sampled_from([*RUN_PARAMETERS, *JOB_PARAMETERS]) | st.text(max_size=5), st.text(max_size=30)
+        ),
         st.dictionaries(st.sampled_from(["if-match", "idempotency-key", "content-type", "authorization"]), st.text()),
     )
     def try_it(name: str, query: dict[str, str], headers: dict[str, str]) -> None:
@@ -222,6 +225,7 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
         job = api.create()
         path = f"/v1/jobs/{job['jobId']}"
         assert api.call("GET", f"{path}/runs", query=query).status in {200, 400}
+        assert api.call("GET", "/v1/jobs", query=query).status in {200, 400}
         assert api.call("POST", "/v1/jobs", {"handler": "https://h"}, headers=headers).status in {
             201,
             400,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import parse_qsl
 
 import pytest
 from pydantic import BaseModel
@@ -151,11 +152,13 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
     requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
     job = api.create(everySeconds=3600)
     seen = []
-    for method, path, rest in requests:
+    for method, target, rest in requests:
+        path, _, query = target.partition("?")
         head, _, body = f"\n{rest}".partition("\n\n")
         headers = dict(line.split(": ") for line in head.splitlines() if line)
         run = dead(api, job) if path.endswith("/retry") else waiting(api)
-        answer = api.call(method, path.format(**job, runId=run.id), raw=body.strip().encode(), headers=headers)
+        where = path.format(**job, runId=run.id)
+        answer = api.call(method, where, raw=body.strip().encode(), headers=headers, query=dict(parse_qsl(query)))
         assert answer.status in {200, 201}, answer.text
         seen.append(f"{method} {path}")
     assert {route for route in seen if route.startswith(("POST", "PATCH"))} >= {

@@ -14,7 +14,6 @@ from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
-from timeball.engine.runs import dead_letters
 from timeball.engine.runs.dead_letters import (
     DeadFilter,
     DeadPage,
@@ -88,20 +87,6 @@ def test_a_filter_finds_what_it_names(case: str) -> None:
     changes, expected = FILTERS[case]
     play, _ = _dead()
     assert _ids(list_dead(play.context(), replace(ALL, **changes), 100)) == expected
-
-
-def test_a_filter_that_finds_nothing_reads_no_more_than_a_page_may_and_says_where_to_go_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(dead_letters, "MAX_EXAMINED", 4)
-    monkeypatch.setattr(dead_letters, "_READ_AT_ONCE", 2)
-    play, _ = _dead()
-    asked, after, pages = replace(ALL, error="turn 0"), None, 0
-    found: list[str] = []
-    while pages == 0 or after is not None:
-        page = list_dead(play.context(), asked, 100, after)
-        found, after, pages = found + _ids(page), page.next_after, pages + 1
-    assert (found, pages) == (["job-1@0", "job-0@0"], 3)
 
 
 def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed_no_more() -> None:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.time.instants import LATEST
+from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Rows
 
 
@@ -32,21 +32,6 @@ class LedgerPage:
     next_before: RunId | None
 
 
-@dataclass(frozen=True)
-class DeadQuery:
-    """A page of a tenant's dead letters that died from `from_at` to `to_at` (both included), newest first.
-
-    `after` is where the page before ended: when that run died, and which it was. `oldest_first` turns the order round.
-    """
-
-    tenant: str
-    limit: int
-    from_at: int = 0
-    to_at: int = LATEST
-    after: tuple[int, RunId] | None = None
-    oldest_first: bool = False
-
-
 class Runs(Rows[RunId, Run], Protocol):
     """The runs."""
 
@@ -59,5 +44,5 @@ class Runs(Rows[RunId, Run], Protocol):
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs, read strongly. Under a filter it may be short, or empty, before the end."""
 
-    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
-        """Return up to `limit` runs that the index names as dead letters, and when each died. It may lag."""
+    def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
+        """Return up to `limit` runs that the listing names as dead letters, by when each died. It may lag."""

@@ -6,12 +6,13 @@ from operator import attrgetter
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.job import Job, JobStatus, Work, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.due_index import Owned
+from timeball.ports.listing import Id, ListQuery
 from timeball.ports.rows import Swap, Swapped
-from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
+from timeball.ports.runs import LedgerPage, LedgerQuery
 from timeball.ports.store import Store
 from timeball.testing.memory_kept import (
     MemoryAttempts,
@@ -41,6 +42,12 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Replace each job that is as it was read."""
         return [Swapped(one.done, one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return the jobs of a tenant in a status, by when they were created."""
+        with self._memory.lock:
+            jobs = [(job.created_at, job.key) for job in self.values() if job.status in statuses]
+        return _page([one for one in jobs if one[1].tenant == query.tenant], query)
 
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
@@ -76,24 +83,25 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
-    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+    def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return the dead letters of a tenant, by when they died."""
         with self._memory.lock:
-            dead = sorted(
-                ((run.finished_at or 0), run.id)
-                for run in self.values()
-                if run.is_dead_letter and run.id.job.tenant == query.tenant
-            )
-        within = [one for one in dead if query.from_at <= one[0] <= query.to_at]
-        if query.oldest_first:
-            following = [one for one in within if query.after is None or one > query.after]
-        else:
-            following = [one for one in reversed(within) if query.after is None or one < query.after]
-        return following[: query.limit]
+            dead = [((run.finished_at or 0), run.id) for run in self.values() if run.is_dead_letter]
+        return _page([one for one in dead if one[1].job.tenant == query.tenant], query)
 
     def _of_job(self, job: JobKey) -> list[Run]:
         with self._memory.lock:
             return sorted((run for run in self.values() if run.id.job == job), key=lambda run: _position(run.id))
+
+
+def _page(entries: Sequence[tuple[int, Id]], query: ListQuery[Id]) -> list[tuple[int, Id]]:
+    """Return what comes behind a position, in the order that was asked for."""
+    within = sorted(one for one in entries if query.from_at <= one[0] <= query.to_at)
+    if query.oldest_first:
+        following = [one for one in within if query.after is None or one > query.after]
+    else:
+        following = [one for one in reversed(within) if query.after is None or one < query.after]
+    return following[: query.limit]
 
 
 class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):

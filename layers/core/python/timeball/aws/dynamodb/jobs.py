@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import job_key
 from timeball.aws.dynamodb.table.mapper import to_job
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, with_spec
+from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Swap, Swapped
 
 
@@ -18,6 +20,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def __init__(self, table: Table, works: DynamoWorks) -> None:
         super().__init__(table, Kind(job_key, table.mapper.of_job, _bare, frozenset({"work", "work_digest"})))
         self._works = works
+        self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that is not there; its work first, if that stands in a row of its own."""
@@ -42,6 +45,10 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         left = [swap.before for swap, answer in zip(swaps, answers, strict=True) if answer.done]
         self._works.forget(left, now)
         return [Swapped(answer.done, answer.row and _without(answer.row)) for answer in answers]
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return what the listing index names as jobs in a status."""
+        return self._listing.page(JobKey, statuses, query)
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

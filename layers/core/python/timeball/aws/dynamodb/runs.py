@@ -1,12 +1,13 @@
 """The runs over DynamoDB: a job's ledger is a range of its item collection, in the order of the fires."""
 
-from timeball.aws.dynamodb.dead_letters import DeadLetters
+from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import LAST, job_key, owner_of_row, run_bound, run_key
+from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, owner_of_row, run_bound, run_key
 from timeball.aws.dynamodb.table.mapper import to_run
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
-from timeball.ports.runs import DeadQuery, LedgerPage, LedgerQuery
+from timeball.ports.listing import ListQuery
+from timeball.ports.runs import LedgerPage, LedgerQuery
 
 _MAX_EXAMINED = 1_000
 
@@ -16,7 +17,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table, Kind(run_key, table.mapper.of_run, to_run))
-        self._dead_letters = DeadLetters(table.reader, table.mapper.list_shards)
+        self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs whose fire time lies within."""
@@ -37,6 +38,6 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
 
-    def dead_letters(self, query: DeadQuery) -> list[tuple[int, RunId]]:
+    def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return what the listing index names as dead letters."""
-        return self._dead_letters.page(query)
+        return self._listing.page(RunId, [DEAD], query)

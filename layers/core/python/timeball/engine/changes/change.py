@@ -151,8 +151,9 @@ def _change(
 
 
 def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
-    """Finish what was changed. The answer is what this change made, though somebody else may have gone on from there:
-    whoever holds that one's version would think that it is what they asked for.
+    """Finish what was changed, and answer with what this change made.
+
+    Somebody else may have gone on from there: who is told that one's version would take it for what they asked for.
     """
     reconciled = reconcile(context, [job])[0]
     _dispatch_due(context, reconciled.job, read_at)

@@ -15,13 +15,9 @@ from timeball.domain.model.run import Run
 from timeball.domain.model.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
+from timeball.engine.listed import read_page
+from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Swap
-from timeball.ports.runs import DeadQuery
-
-MAX_EXAMINED = 1_000
-"""Rows that one page reads: a filter that nothing matches costs no more than that."""
-
-_READ_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -82,23 +78,16 @@ def list_dead(
     context: Context, asked: DeadFilter, limit: int, after: Position | None = None, *, oldest_first: bool = False
 ) -> DeadPage:
     """Return a page of the dead letters that match, the newest first unless said otherwise. Raises UnavailableError."""
-    found: list[Run] = []
-    examined = 0
-    position = after
-    while examined < MAX_EXAMINED:
-        query = DeadQuery(asked.tenant, _READ_AT_ONCE, asked.from_at, asked.to_at, position, oldest_first)
-        named = context.store.runs.dead_letters(query)
-        rows = context.store.runs.read([run for _, run in named])
-        for where, row in zip(named, rows, strict=True):
-            if row is not None and asked.matches(row):
-                if len(found) == limit:
-                    return DeadPage(tuple(found), position)
-                found.append(row)
-            position = where
-        if len(named) < _READ_AT_ONCE:
-            return DeadPage(tuple(found))
-        examined += len(named)
-    return DeadPage(tuple(found), position)
+
+    def name(at_once: int, behind: Position | None) -> Sequence[Position]:
+        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind, oldest_first)
+        return context.store.runs.dead_letters(query)
+
+    def read(ids: Sequence[RunId]) -> list[Run | None]:
+        return [row if row is not None and asked.matches(row) else None for row in context.store.runs.read(ids)]
+
+    page = read_page(name, read, limit, after)
+    return DeadPage(page.items, page.next_after)
 
 
 def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:

@@ -91,12 +91,12 @@ def due_bucket(shard: int, at: int) -> str:
 
 def list_key(key: JobKey, status: str, list_shards: int) -> str:
     """Return the listing's partition of a job in a status."""
-    return f"{key.tenant}#{status}#{shard_of(key, list_shards):04d}"
+    return list_partition(key.tenant, status, shard_of(key, list_shards))
 
 
-def dead_partition(tenant: str, list_shard: int) -> str:
-    """Return the listing's partition of a tenant's dead letters in a shard."""
-    return f"{tenant}#{DEAD}#{list_shard:04d}"
+def list_partition(tenant: str, status: str, list_shard: int) -> str:
+    """Return the listing's partition of what a tenant has in a status, or DEAD, in a shard."""
+    return f"{tenant}#{status}#{list_shard:04d}"
 
 
 def job_of(pk: str) -> JobKey:

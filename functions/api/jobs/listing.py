@@ -1,0 +1,89 @@
+"""A tenant's jobs are listed, the newest first. What may be large, target and payload, is left to reading one."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from functions.api.http.edge import Edge
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import FieldError, invalid
+from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.request import Request
+from functions.api.jobs.answers import JobSummaryAnswer, job_summary
+from timeball.domain.model.ids import JOB_ID, JobKey
+from timeball.domain.model.job import JobStatus
+from timeball.domain.time.instants import LATEST
+from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs
+
+JOB_PARAMETERS: Final = ("status", "tag", "from", "to", "limit", "cursor")
+STATUSES: Final = (*JobStatus, RUNNING)
+
+_Position = tuple[int, JobKey]
+
+
+class JobPageAnswer(Answer):
+    """A page of jobs, the newest first. A filter may leave a page short, or empty, and yet not be the last."""
+
+    items: list[JobSummaryAnswer]
+    next_cursor: str | None
+
+
+def read_jobs(edge: Edge, request: Request) -> Reply:
+    """List a tenant's jobs, the newest first."""
+    reader = Reader(request.query, JOB_PARAMETERS)
+    limit = reader.limit()
+    asked = _filter(request, reader)
+    if reader.errors:
+        raise invalid(reader.errors)
+    page = list_jobs(edge.context, asked, limit, _after(asked, request.query))
+    now = edge.context.clock.now()
+    items = [job_summary(one.job, now, one.status) for one in page.items]
+    return ok(
+        JobPageAnswer(items=items, next_cursor=None if page.next_after is None else _cursor(asked, page.next_after))
+    )
+
+
+def _filter(request: Request, reader: Reader) -> JobFilter:
+    from_at, to_at = reader.instant("from"), reader.instant("to")
+    if from_at is not None and to_at is not None and to_at < from_at:
+        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+    return JobFilter(
+        request.tenant,
+        statuses=_statuses(request.query, reader.errors),
+        tag=_tag(request.query, reader.errors),
+        from_at=from_at or 0,
+        to_at=LATEST if to_at is None else to_at,
+    )
+
+
+def _statuses(query: Mapping[str, str], errors: list[FieldError]) -> frozenset[str]:
+    names = frozenset(query["status"].split(",")) if "status" in query else frozenset()
+    if not names <= frozenset(STATUSES):
+        errors.append(FieldError("status", f"Give one or more of {', '.join(STATUSES)}, with commas between."))
+    return names
+
+
+def _tag(query: Mapping[str, str], errors: list[FieldError]) -> tuple[str, str] | None:
+    """Return the key and the value of a tag. A key may hold colons: the first one that is not its beginning divides."""
+    if "tag" not in query:
+        return None
+    key, colon, value = query["tag"].partition(":")
+    if not key or not colon:
+        errors.append(FieldError("tag", "Give a key and a value with a colon between, such as team:blue."))
+    return key, value
+
+
+def _cursor(asked: JobFilter, position: _Position) -> str:
+    bound = (asked.tenant, ",".join(sorted(asked.statuses)), asked.tag, asked.from_at, asked.to_at)
+    return cursor_of(("jobs", *bound), f"{position[0]}.{position[1].job_id}")
+
+
+def _after(asked: JobFilter, query: Mapping[str, str]) -> _Position | None:
+    """Return where the page before ended. Raises ProblemError for a cursor of another query."""
+    if "cursor" not in query:
+        return None
+    created_at, _, job_id = position_in(query["cursor"]).partition(".")
+    if created_at.isascii() and created_at.isdecimal() and len(created_at) <= 14 and JOB_ID.fullmatch(job_id):
+        position = int(created_at), JobKey(asked.tenant, job_id)
+        if _cursor(asked, position) == query["cursor"]:
+            return position
+    raise invalid([FOREIGN])

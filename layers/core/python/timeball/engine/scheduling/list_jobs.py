@@ -1,0 +1,102 @@
+"""A tenant's jobs, listed by status and by filters, each with the status that the API shows.
+
+The listing knows the status that a job's row has. Whether a one-off is `running` its run alone tells: that is read for
+those that may be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context
+from timeball.engine.listed import Page, read_page
+from timeball.ports.listing import ListQuery
+
+RUNNING = "running"
+"""What is shown of a one-off whose run is under way."""
+
+_MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
+"""What the row of a one-off says whose run may be live: a failed one is tried again if its run is retried manually."""
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """Which jobs: of a tenant, in one of these statuses (none: any), created from `from_at` to `to_at` (both included).
+
+    `tag` is one that they have, its key and its value.
+    """
+
+    tenant: str
+    statuses: frozenset[str] = frozenset()
+    tag: tuple[str, str] | None = None
+    from_at: int = 0
+    to_at: int = LATEST
+
+    @property
+    def listed(self) -> list[JobStatus]:
+        """The statuses of the rows that may be meant."""
+        named = [status for status in JobStatus if not self.statuses or status in self.statuses]
+        return list(dict.fromkeys([*named, *(_MAY_RUN if RUNNING in self.statuses else ())]))
+
+    def matches(self, job: Job, shown: str) -> bool:
+        """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again."""
+        is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
+        has_tag = self.tag is None or job.spec.tags.get(self.tag[0]) == self.tag[1]
+        return has_tag and (not self.statuses or shown in self.statuses or is_failed)
+
+
+@dataclass(frozen=True)
+class ListedJob:
+    """A job without its work, and the status that is shown of it."""
+
+    job: Job
+    status: str
+
+
+def list_jobs(
+    context: Context, asked: JobFilter, limit: int, after: tuple[int, JobKey] | None = None
+) -> Page[ListedJob, JobKey]:
+    """Return a page of jobs, the newest first. Raises UnavailableError."""
+
+    def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
+        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind)
+        return context.store.jobs.listed(asked.listed, query)
+
+    def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
+        jobs = context.store.jobs.read(keys, strong=False)
+        statuses = shown_statuses(context, [job for job in jobs if job is not None])
+        return [
+            ListedJob(job, status) if job is not None and asked.matches(job, status := statuses[job.key]) else None
+            for job in jobs
+        ]
+
+    return read_page(name, read, limit, after)
+
+
+def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:
+    """Return the status that is shown of each job."""
+    own = {job.key: run for job in jobs if (run := own_run_of(job)) is not None}
+    runs = dict(zip(own, context.store.runs.read(list(own.values())), strict=True)) if own else {}
+    return {job.key: shown_status(job, runs.get(job.key)) for job in jobs}
+
+
+def own_run_of(job: Job) -> RunId | None:
+    """Return the run of a one-off that may be live: it is sent, or its job has failed and it may be retried."""
+    timing = job.spec.schedule.timing
+    if not isinstance(timing, At) or job.status not in _MAY_RUN or job.next_fire_at is not None:
+        return None
+    return RunId(job.key, timing.at, Origin.SCHEDULE)
+
+
+def shown_status(job: Job, own: Run | None) -> str:
+    """Return what is shown of a job whose own run is as it was read: while that is live, what that does.
+
+    It is `pending` until an attempt has begun: none has yet, or none since somebody wanted it tried again.
+    """
+    if own is None or own.is_terminal:
+        return job.status
+    return RUNNING if own.attempts_spent > 0 else JobStatus.PENDING
