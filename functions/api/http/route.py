@@ -38,7 +38,6 @@ class Route:
     query: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    alias_of: str | None = None
     is_public: bool = False
 
     @property

@@ -61,8 +61,6 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "responses": _responses(route),
     }
-    if route.alias_of:
-        described["description"] = f"Another name of `{route.alias_of}`."
     if route.is_public:
         described["security"] = []
     names = (*path_parameters, *route.query, *route.headers)
@@ -75,8 +73,7 @@ def _operation(route: Route) -> dict[str, Any]:
 
 def _operation_id(route: Route) -> str:
     first, *rest = route.operation.__name__.split("_")
-    name = first + "".join(word.capitalize() for word in rest)
-    return name + "Alias" if route.alias_of else name
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _responses(route: Route) -> dict[str, Any]:

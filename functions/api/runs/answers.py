@@ -54,11 +54,13 @@ class AttemptAnswer(Answer):
     """One try of a run. `outcome` is null while it is under way."""
 
     number: int
+    worker_id: str | None = Field(description="The executor that had claimed it.")
     outcome: Outcome | None
     claimed_at: Time
     started_at: Time | None = Field(description="When the call left.")
     finished_at: Time | None
     http_status: int | None
+    duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
     error: str | None
     body: str | None = Field(description="What the target answered, at most 16 KB of it.")
 
@@ -103,14 +105,19 @@ def heartbeat_answer(run: Run) -> HeartbeatAnswer:
 
 
 def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
-    """Return the answer about a run and its attempts: stored, in the run's own row, and under way."""
+    """Return the answer about a run and its attempts."""
+    attempts = attempt_answers(run, stored)
+    last = attempts[-1] if attempts and run.state is RunState.SUCCEEDED else None
+    result = ResultAnswer(http_status=last.http_status, body=last.body) if last else None
+    return RunDetailAnswer(**run_fields(run), attempts=attempts, result=result)
+
+
+def attempt_answers(run: Run, stored: Iterable[Attempt]) -> list[AttemptAnswer]:
+    """Return the answers about a run's attempts by number: stored, in the run's own row, and under way."""
     attempts = _attempts(run, stored)
     answers = [_attempt_answer(attempt) for attempt in _shown(attempts)]
-    if run.state is RunState.RUNNING and run.attempt not in attempts:
-        answers.append(_live_attempt_answer(run))
-    last = attempts.get(run.attempt) if run.state is RunState.SUCCEEDED else None
-    result = ResultAnswer(http_status=last.status, body=last.body) if last else None
-    return RunDetailAnswer(**run_fields(run), attempts=answers, result=result)
+    is_under_way = run.state is RunState.RUNNING and run.attempt not in attempts
+    return [*answers, _live_attempt_answer(run)] if is_under_way else answers
 
 
 def _shown(attempts: Mapping[int, Attempt]) -> list[Attempt]:
@@ -180,24 +187,34 @@ def _callback_answer(run: Run) -> CallbackAnswer | None:
 def _attempt_answer(attempt: Attempt) -> AttemptAnswer:
     return AttemptAnswer(
         number=attempt.number,
+        worker_id=attempt.worker,
         outcome=attempt.outcome,
         claimed_at=format_instant(attempt.claimed_at),
         started_at=time_of(attempt.started_at),
         finished_at=time_of(attempt.finished_at),
         http_status=attempt.status,
+        duration_ms=_duration_ms(attempt),
         error=attempt.error,
         body=attempt.body,
     )
 
 
+def _duration_ms(attempt: Attempt) -> int | None:
+    if attempt.started_at is None or attempt.finished_at is None:
+        return None
+    return attempt.finished_at - attempt.started_at
+
+
 def _live_attempt_answer(run: Run) -> AttemptAnswer:
     return AttemptAnswer(
         number=run.attempt,
+        worker_id=run.owner,
         outcome=None,
         claimed_at=format_instant(run.created_at if run.claimed_at is None else run.claimed_at),
         started_at=None if run.callback is None else format_instant(run.callback.called_at),
         finished_at=None,
         http_status=None,
+        duration_ms=None,
         error=None,
         body=None,
     )

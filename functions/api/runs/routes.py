@@ -11,16 +11,16 @@ from functions.api.runs.callbacks import (
     fail_run,
     heartbeat_run,
 )
+from functions.api.runs.executions import ExecutionPageAnswer, list_executions
 from functions.api.runs.manual import cancel_run, retry_run
 from functions.api.runs.reading import RUN_PARAMETERS, list_runs, read_run
 
-_LIST_RUNS = "/v1/jobs/{jobId}/runs"
 _OF_A_CALLBACK = (Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
 
 ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
-        _LIST_RUNS,
+        "/v1/jobs/{jobId}/runs",
         list_runs,
         "List a job's runs, newest first",
         RunPageAnswer,
@@ -29,11 +29,10 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/v1/jobs/{jobId}/executions",
-        list_runs,
-        "List a job's runs, newest first",
-        RunPageAnswer,
+        list_executions,
+        "List the attempts of a job's runs, newest first",
+        ExecutionPageAnswer,
         query=RUN_PARAMETERS,
-        alias_of=_LIST_RUNS,
     ),
     Route(
         "GET",

@@ -17,7 +17,8 @@ class Outcome(StrEnum):
 class Attempt:
     """One finished try of a run: its number, instants (ms), outcome, and what the target answered.
 
-    `started_at` is the moment of the call; None if the attempt was lost and nobody knows.
+    `started_at` is the moment of the call; None if the attempt was lost and nobody knows. `worker` is the executor that
+    had claimed it; None if the target itself reported how it ended.
     """
 
     number: int
@@ -28,3 +29,4 @@ class Attempt:
     status: int | None = None
     error: str | None = None
     body: str | None = None
+    worker: str | None = None

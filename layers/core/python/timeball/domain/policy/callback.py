@@ -65,6 +65,7 @@ def expired_attempt(run: Run) -> Attempt:
         run.callback.called_at,
         run.lease_until,
         error=error,
+        worker=run.owner,
     )
 
 

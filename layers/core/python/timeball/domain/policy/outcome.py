@@ -29,4 +29,5 @@ def after_attempt(
 
 def lost_attempt(run: Run) -> Attempt:
     """Return the record of an attempt whose lease ran out: nobody knows how far it came."""
-    return Attempt(run.attempt, Outcome.LOST, run.claimed_at or run.created_at, error="Its executor vanished.")
+    claimed_at = run.claimed_at or run.created_at
+    return Attempt(run.attempt, Outcome.LOST, claimed_at, error="Its executor vanished.", worker=run.owner)

@@ -93,4 +93,5 @@ def _attempt(result: Result) -> Attempt:
         status=answer.status,
         error=answer.error,
         body=answer.body or None,
+        worker=run.owner,
     )
