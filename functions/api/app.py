@@ -44,13 +44,19 @@ def _api() -> Handler:
     from timeball.runtime.wiring import engine_context, environment  # noqa: PLC0415 - AWS only where it is needed
 
     addresses = parse_rules(environment().settings.private_targets)
-    return build_api(Edge(engine_context(), lambda: secrets.token_bytes(ID_BYTES), _document, addresses))
+    return build_api(Edge(engine_context(), lambda: secrets.token_bytes(ID_BYTES), _document, _page, addresses))
 
 
 def _document() -> str:
     from functions.api.openapi.document import document_text  # noqa: PLC0415 - seldom asked for, and slow to import
 
     return document_text()
+
+
+def _page() -> str:
+    from functions.api.openapi.page import page_text  # noqa: PLC0415 - seldom asked for
+
+    return page_text()
 
 
 def build_api(edge: Edge) -> Handler:
@@ -161,4 +167,4 @@ def _no_route(path: str) -> ProblemError:
 
 
 def _response(reply: Reply) -> Response[str]:
-    return Response(reply.status, "application/json", reply.body, dict(reply.headers))
+    return Response(reply.status, reply.media_type, reply.body, dict(reply.headers))

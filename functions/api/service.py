@@ -1,11 +1,13 @@
 """What the API says about itself, to anybody."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Reply, ok
 from functions.api.http.request import Request
 from functions.api.http.route import Route
+
+HTML: Final = "text/html; charset=utf-8"
 
 
 class HealthAnswer(Answer):
@@ -24,7 +26,14 @@ def openapi(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every oper
     return Reply(200, edge.describe())
 
 
+def docs(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+    """Show the API to people: a page that loads nothing and runs nothing."""
+    policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+    return Reply(200, edge.show(), policy, media_type=HTML)
+
+
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/healthz", healthz, "Say that the API is up", HealthAnswer, is_public=True),
     Route("GET", "/openapi.json", openapi, "Describe the API", None, is_public=True),
+    Route("GET", "/docs", docs, "Show the API to people", None, is_public=True, media_type=HTML),
 )

@@ -18,12 +18,14 @@ RandomBytes = Callable[[], bytes]
 class Edge:
     """What the operations are handed: the engine's context, where fresh ids come from, what webhooks may reach.
 
-    `describe` returns the OpenAPI document, which is made from the routes, and so cannot be imported below them.
+    `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
+    imported below them.
     """
 
     context: Context
     random_bytes: RandomBytes
     describe: Callable[[], str]
+    show: Callable[[], str]
     addresses: AddressRules = PUBLIC_ONLY
 
 

@@ -22,11 +22,12 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True)
 class Reply:
-    """What an operation answers: a status, JSON text, and headers of its own."""
+    """What an operation answers: a status, text that is JSON unless said otherwise, and headers of its own."""
 
     status: int
     body: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
 
 
 def ok(answer: BaseModel, *, version: int | None = None) -> Reply:

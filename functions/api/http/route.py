@@ -23,7 +23,7 @@ class Route:
 
     A public route needs no API key. `query` and `headers` name parameters that openapi/parameters.py describes. `also`
     are answers of another status. `problems` are those that do not follow from the rest. `answer` None: the OpenAPI
-    document.
+    document, or the page of it.
     """
 
     method: str
@@ -39,6 +39,7 @@ class Route:
     headers: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     is_public: bool = False
+    media_type: str = "application/json"
 
     @property
     def answers(self) -> Mapping[int, type[BaseModel] | None]:

@@ -84,7 +84,7 @@ def _responses(route: Route) -> dict[str, Any]:
         str(status): {
             "description": "Done." if status == 200 else "Created.",
             "headers": _headers(status, answer),
-            "content": _json_content(answer) if answer else {"application/json": {"schema": {}}},
+            "content": _json_content(answer) if answer else {route.media_type: {"schema": {}}},
         }
         for status, answer in sorted(route.answers.items())
     }

@@ -61,7 +61,7 @@ def test_without_a_key_nobody_learns_which_paths_there_are(api: Api, path: str) 
 
 
 def test_what_is_public_is_just_these_two_paths() -> None:
-    assert {"/healthz", "/openapi.json"} == PUBLIC_PATHS
+    assert {"/healthz", "/openapi.json", "/docs"} == PUBLIC_PATHS
 
 
 def test_a_wrong_key_is_told_apart_from_none(api: Api) -> None:
@@ -109,7 +109,7 @@ def test_every_answer_carries_its_request_id_and_is_not_to_be_stored(api: Api, r
         answer = api.call(route.method, path_of(route), tenant=tenant)
         assert answer.headers["X-Request-Id"] == "request-1"
         assert answer.headers["Cache-Control"] == "no-store"
-        expected = "application/problem+json" if answer.status >= 400 else "application/json"
+        expected = "application/problem+json" if answer.status >= 400 else route.media_type
         assert answer.headers["Content-Type"] == expected
         assert answer.status < 400 or answer.body["instance"] == "request-1"
 
