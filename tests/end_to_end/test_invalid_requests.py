@@ -125,4 +125,4 @@ def test_another_tenants_run_is_not_there(careful: ApiClient, other: ApiClient) 
 
 def test_a_path_or_a_method_that_is_not_there_is_a_problem_too(careful: ApiClient) -> None:
     assert problem_of(careful.send("GET", "/v2/jobs")) == (404, "not-found", [])
-    assert problem_of(careful.send("PUT", "/v1/jobs/job_1", b"{}")) == (405, "method-not-allowed", [])
+    assert problem_of(careful.send("PUT", "/v1/jobs", b"{}")) == (405, "method-not-allowed", [])
