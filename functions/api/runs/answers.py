@@ -48,6 +48,8 @@ class RunAnswer(Answer):
     cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
     callback: CallbackAnswer | None = Field(description="While its target has answered 202 and is to report.")
     discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
+    retried_at: Time | None = Field(description="From when on a person last had it tried again.")
+    payload_edited_at: Time | None = Field(description="When such a retry last gave it another payload.")
 
 
 class AttemptAnswer(Answer):
@@ -164,6 +166,8 @@ def run_fields(run: Run) -> dict[str, Any]:
         "cancel_requested": run.cancel_requested,
         "callback": _callback_answer(run),
         "discarded_at": time_of(run.discarded_at),
+        "retried_at": time_of(run.budget_at),
+        "payload_edited_at": time_of(run.payload_edited_at),
     }
 
 

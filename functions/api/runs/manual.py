@@ -2,13 +2,18 @@
 
 from typing import Final
 
+from pydantic import Field
+
+from functions.api.http.body import compact
 from functions.api.http.edge import Edge, no_run, run_id_in
-from functions.api.http.problems import Problem, ProblemError
+from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
-from functions.api.http.request import Request, refuse_fields
+from functions.api.http.request import Request, read_optional_body, refuse_fields
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.jobs.fields import Payload
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.run import Run, RunState
-from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Answered, Refusal
 
 _BECAME: Final = {
@@ -19,10 +24,21 @@ _BECAME: Final = {
 }
 
 
+class RetryRequest(Strict):
+    """What is to be unlike the run's earlier attempts."""
+
+    payload: Payload = Field(
+        None, description="Any JSON, at most 256 KB: the body of this run's calls from now on, instead of what it was."
+    )
+
+
 def retry_run(edge: Edge, request: Request) -> Reply:
     """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
-    refuse_fields(request)
-    return ok(run_answer(_done(retry_runs(edge.context, [run_id_in(request)])[0], "trigger the job instead")))
+    wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    edit = Edit(compact(wanted.payload)) if "payload" in wanted.model_fields_set else None
+    return ok(run_answer(_done(retry_runs(edge.context, [run_id_in(request)], edit)[0], "trigger the job instead")))
 
 
 def cancel_run(edge: Edge, request: Request) -> Reply:
@@ -43,6 +59,8 @@ def _done(answered: Answered, otherwise: str) -> Run:
             raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
         case Refusal.WRONG_STATE if run.cancel_requested and not run.is_terminal:
             raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
+        case Refusal.WRONG_STATE if not run.is_terminal:
+            raise ProblemError(Problem.RUN_UNDER_WAY, "The run is being tried; its payload cannot be edited meanwhile.")
         case Refusal.WRONG_STATE:
             raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
         case _:

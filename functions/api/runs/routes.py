@@ -12,7 +12,7 @@ from functions.api.runs.callbacks import (
     heartbeat_run,
 )
 from functions.api.runs.executions import ExecutionPageAnswer, list_executions
-from functions.api.runs.manual import cancel_run, retry_run
+from functions.api.runs.manual import RetryRequest, cancel_run, retry_run
 from functions.api.runs.reading import RUN_PARAMETERS, list_runs, read_run
 
 _OF_A_CALLBACK = (Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
@@ -45,9 +45,11 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/runs/{runId}/retry",
         retry_run,
-        "Try a run that has failed, or waits for its retry, again now",
+        "Try a run that has failed, or waits for its retry, again now, if need be with another payload",
         RunAnswer,
-        problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED, Problem.RUN_OVER),
+        body=RetryRequest,
+        is_body_optional=True,
+        problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED, Problem.RUN_OVER, Problem.RUN_UNDER_WAY),
     ),
     Route(
         "POST",

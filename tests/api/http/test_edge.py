@@ -18,6 +18,7 @@ from functions.api.jobs.request import JobRequest
 from functions.api.jobs.triggering import TriggerRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.runs.manual import RetryRequest
 from tests.api.client import Api, event_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
@@ -145,6 +146,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
     HeartbeatRequest: {"attempt": 1},
+    RetryRequest: {"payload": 1},
     CompleteRequest: {"attempt": 1},
     FailRequest: {"attempt": 1},
     ReplayRequest: {"filter": {}},
@@ -195,6 +197,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "job-ended": 409,
         "job-paused": 409,
         "run-over": 409,
+        "run-under-way": 409,
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,

@@ -1,5 +1,6 @@
 """Retry and cancel of a single run, and what a one-off shows whose own run was tried again."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -289,3 +290,47 @@ class TestAOneOffThatFailed:
         api.clock.advance(SECOND_MS)
         api.call("POST", f"/v1/jobs/{run.id.job.job_id}/trigger")
         assert self.status(api, run) == "failed"
+
+
+class TestRetryWithAnotherPayload:
+    def retry(self, api: Api, run: Run, **body: object) -> Answer:
+        return api.call("POST", f"/v1/runs/{run.id}/retry", body)
+
+    @pytest.mark.parametrize("state", [RunState.FAILED, RunState.RETRYING])
+    @pytest.mark.parametrize("payload", [{"rows": 2}, None])
+    def test_its_calls_bring_that_from_now_on_and_it_says_so(self, api: Api, state: RunState, payload: object) -> None:
+        run = in_state(api, state)
+        answer = self.retry(api, run, payload=payload)
+        now = format_instant(NOW)
+        assert (answer.status, answer.body["payloadEditedAt"], answer.body["retriedAt"]) == (200, now, now)
+        digest = row(api, str(run.id)).work_digest
+        assert digest is not None
+        (work,) = api.store.works.read([(run.id.job, digest)])
+        assert work is not None
+        assert (work.payload, work.target) == (
+            json.dumps(payload, separators=(",", ":")),
+            api.work_of(run.id.job.job_id).target,
+        )
+
+    def test_without_one_it_keeps_what_it_had(self, api: Api) -> None:
+        run = in_state(api, RunState.FAILED)
+        assert self.retry(api, run).body["payloadEditedAt"] is None
+        assert row(api, str(run.id)).work_digest is None
+
+    def test_the_same_request_again_is_the_same_and_another_payload_comes_too_late(self, api: Api) -> None:
+        run = in_state(api, RunState.FAILED)
+        first = self.retry(api, run, payload=1)
+        assert self.retry(api, run, payload=1).body == first.body
+        answer = self.retry(api, run, payload=2)
+        assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-under-way")
+
+    @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED])
+    def test_a_run_that_is_over_in_another_way_is_refused_as_without_one(self, api: Api, state: RunState) -> None:
+        answer = self.retry(api, in_state(api, state), payload=1)
+        assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-over")
+
+    def test_what_is_no_payload_is_named_and_changes_nothing(self, api: Api) -> None:
+        run = in_state(api, RunState.FAILED)
+        answer = self.retry(api, run, payload="x" * 300_000, priority="high")
+        assert (answer.status, sorted(answer.bad_fields())) == (400, ["payload", "priority"])
+        assert row(api, str(run.id)) == run

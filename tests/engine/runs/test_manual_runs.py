@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
 from tests.engine.runs.outcomes import DONE, NOT_FOUND, outcome
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -18,7 +18,7 @@ from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.dead_letters import read_dead, replay
-from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Refusal
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.rows import Swap
@@ -267,3 +267,14 @@ def test_a_run_that_may_be_called_once_is_called_again_if_somebody_wants_it_by_h
     _retry(play, play.runs(job.key)[0].id)
     play.run_on(job.key)
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
+
+
+def test_an_edited_payload_is_what_the_next_calls_bring_and_the_jobs_own_stays() -> None:
+    play, job, run_id = _failed()
+    play.caller.statuses = [500, 200]
+    assert outcome(retry_runs(play.context(), [run_id], Edit('{"edited":1}'))[0]) == DONE
+    play.run_on(job.key, MINUTE_MS)
+    payloads = [call.work.payload for _, call in play.caller.calls if call.run == run_id]
+    assert payloads[-2:] == ['{"edited":1}'] * 2
+    assert payloads[0] == WORK.payload
+    assert _run(play, run_id).state is RunState.SUCCEEDED

@@ -70,7 +70,8 @@ class Run:
     `callback` is set while an attempt waits for its target's report. A manual retry gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
     some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
-    until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that.
+    until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that. A manual
+    retry may give it another payload: `payload_edited_at` is when the newest one did.
     """
 
     id: RunId
@@ -103,6 +104,7 @@ class Run:
     discarded_at: int | None = None
     deferred_since: int | None = None
     deferred_ms: int = 0
+    payload_edited_at: int | None = None
 
     @property
     def is_terminal(self) -> bool:

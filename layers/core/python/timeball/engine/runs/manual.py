@@ -1,11 +1,13 @@
 """Retry a run manually, and cancel one: what a person does to a single run, whatever its schedule says.
 
 A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
-seen to the effects; so a crash in between loses neither.
+seen to the effects; so a crash in between loses neither. Another payload stands beside the job before the run names it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, JobStatus
@@ -20,13 +22,20 @@ from timeball.engine.runs.refusal import Answered, Refusal
 _RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
 
 
-def retry_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
+@dataclass(frozen=True)
+class Edit:
+    """Another payload for a run that is tried again: JSON text, or None for none at all."""
+
+    payload: str | None
+
+
+def retry_runs(context: Context, ids: Sequence[RunId], edit: Edit | None = None) -> list[Answered]:
     """Try each run again now, with a fresh budget of retries: one that has failed, or waits for its next retry.
 
-    Its attempts go on counting, and its history stays. One that is queued is sent again. Raises UnavailableError; it
-    may then be repeated.
+    Its attempts go on counting, and its history stays. One that is queued is sent again; while a run is being tried
+    its payload cannot be edited. Raises UnavailableError; it may then be repeated.
     """
-    return [_retry(context, run_id) for run_id in ids]
+    return [_retry(context, run_id, edit) for run_id in ids]
 
 
 def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
@@ -34,11 +43,30 @@ def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
     return [change_run(context, run_id, _cancelled) for run_id in ids]
 
 
-def _retry(context: Context, run_id: RunId) -> Answered:
-    refusal, run = change_run(context, run_id, _renewed)
+def _retry(context: Context, run_id: RunId, edit: Edit | None) -> Answered:
+    digest = None if edit is None else _save(context, run_id, edit)
+
+    def edited(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        if digest is None or run.work_digest == digest:
+            return _renewed(run, job, now)
+        if run.state not in _RENEWABLE:
+            return Refusal.WRONG_STATE
+        after = _renewed(run, job, now)
+        return evolve(after, work_digest=digest, payload_edited_at=now) if isinstance(after, Run) else after
+
+    refusal, run = change_run(context, run_id, edited)
     if refusal is None and run is not None:
         resend_if_possible(context, run)
     return refusal, run
+
+
+def _save(context: Context, run_id: RunId, edit: Edit) -> str | None:
+    """Store a payload beside its job, if there is one; return its name."""
+    (job,) = context.store.jobs.read([run_id.job], with_work=True)
+    if job is None or job.spec.work is None:
+        return None
+    work = evolve(job.spec.work, payload=edit.payload)
+    return context.store.works.save([(job.key, work)], context.clock.now())[0]
 
 
 def _renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
