@@ -1,10 +1,13 @@
 """The fields that several rooms take: what a value must look like by itself, with the sentence that says so."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from functions.api.http.body import compact
 from timeball.domain.time.instants import parse_instant
+
+MAX_PAYLOAD_BYTES: Final = 256 * 1024
 
 
 def _instant(value: object) -> int:
@@ -13,9 +16,19 @@ def _instant(value: object) -> int:
     return parse_instant(value)
 
 
+def _payload(payload: object) -> object:
+    size = len(compact(payload).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"The payload has {size} bytes; at most {MAX_PAYLOAD_BYTES} (256 KB) are allowed.")
+    return payload
+
+
 _INSTANT_SCHEMA: Final = {"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00Z"]}
 
 Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHEMA)]
 """An ISO 8601 time with an offset; here ms."""
+
+Payload = Annotated[Any, AfterValidator(_payload)]
+"""Any JSON of at most MAX_PAYLOAD_BYTES."""
 
 OverlapPolicy = Literal["allow", "skip", "queueOne", "cancelOther"]

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Callable
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from functions.api.http.body import compact
 from timeball.domain.model.policies import Cause
 
-MAX_PAYLOAD_BYTES: Final = 256 * 1024
 MAX_TAGS: Final = 50
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -30,13 +28,6 @@ def cut_behind(limit: int) -> Callable[[object], object]:
         return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries
 
     return cut
-
-
-def _payload(payload: object) -> object:
-    size = len(compact(payload).encode())
-    if size > MAX_PAYLOAD_BYTES:
-        raise ValueError(f"The payload has {size} bytes; at most {MAX_PAYLOAD_BYTES} (256 KB) are allowed.")
-    return payload
 
 
 def _retry_cause(text: str) -> str:
@@ -60,7 +51,6 @@ Tags = Annotated[
     Field(max_length=MAX_TAGS),
     BeforeValidator(cut_behind(MAX_TAGS)),
 ]
-Payload = Annotated[Any, AfterValidator(_payload)]
 RetryCause = Annotated[
     str,
     AfterValidator(_retry_cause),

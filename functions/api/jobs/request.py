@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from functions.api.http.fields import OverlapPolicy
+from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
-from functions.api.jobs.fields import Factor, Name, Payload, RetryCauses, Tags
+from functions.api.jobs.fields import Factor, Name, RetryCauses, Tags
 from functions.api.jobs.target import Handler, Target
 from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFields, bad_window
 from timeball.domain.model.job import JobSpec

@@ -4,12 +4,12 @@ from pydantic import Field
 
 from functions.api.http.body import canonical, compact
 from functions.api.http.edge import Edge, job_cancelled, job_key, no_job
+from functions.api.http.fields import Payload
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from functions.api.http.request_model import Strict, read_fields
-from functions.api.jobs.fields import Payload
 from functions.api.runs.answers import run_answer
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 

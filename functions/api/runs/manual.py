@@ -6,11 +6,11 @@ from pydantic import Field
 
 from functions.api.http.body import compact
 from functions.api.http.edge import Edge, no_run, run_id_in
+from functions.api.http.fields import Payload
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_optional_body, refuse_fields
 from functions.api.http.request_model import Strict, read_fields
-from functions.api.jobs.fields import Payload
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.run import Run, RunState
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
