@@ -92,7 +92,7 @@ CASES = {
     "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
     "a retry is never missed": Case(CLAIM, {**STARTED, **fire(-3)}, {}),
-    "the job is paused": Case(Decision(Action.END, RunState.WITHDRAWN), {}, {"status": JobStatus.PAUSED}),
+    "the job is paused": Case(Decision(Action.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
     "a started run goes on in a paused job": Case(CLAIM, STARTED, {"status": JobStatus.PAUSED}),
     "a missed run of a paused job: what is skipped stays so": Case(
         Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {"status": JobStatus.PAUSED}

@@ -51,9 +51,13 @@ MEETINGS = {
     "a superseded one lives again": Meeting(of_version(SUPERSEDED, 2), QUEUED, RunState.QUEUED, None, 3),
     "also one of the plan's own version": Meeting(SUPERSEDED, QUEUED, RunState.QUEUED, None, 3),
     "but none that a newer version superseded": Meeting(of_version(SUPERSEDED, 4), QUEUED, RunState.SKIPPED, LATE, 4),
-    "also one that is missed: its claim decides": Meeting(SUPERSEDED, RANGE, RunState.QUEUED, None, 3),
+    "a superseded one that is missed is a range": Meeting(
+        SUPERSEDED, RANGE, RunState.SKIPPED, Reason.MISFIRED, 3, is_run=False
+    ),
     "a withdrawn one is queued": Meeting(withdrawn(of_version(QUEUED, 2)), QUEUED, RunState.QUEUED, None, 3),
-    "also a withdrawn one that is missed": Meeting(withdrawn(QUEUED), RANGE, RunState.QUEUED, None, 3),
+    "a withdrawn one that is missed is a range": Meeting(
+        withdrawn(QUEUED), RANGE, RunState.SKIPPED, Reason.MISFIRED, 3, is_run=False
+    ),
     "a withdrawn one of a newer version stays": Meeting(
         withdrawn(of_version(QUEUED, 4)), QUEUED, RunState.WITHDRAWN, None, 4
     ),
@@ -72,7 +76,7 @@ MEETINGS = {
 @pytest.mark.parametrize("name", MEETINGS)
 def test_the_row_that_stands_decides_and_a_plan_about_it_only_where_nobody_newer_has(name: str) -> None:
     case = MEETINGS[name]
-    row = met(case.standing, case.planned)
+    row = met(case.standing, case.planned, NOW)
     assert (row.state, row.reason, row.stamp, row.last_fire_at is None) == (
         case.state,
         case.reason,
@@ -82,7 +86,7 @@ def test_the_row_that_stands_decides_and_a_plan_about_it_only_where_nobody_newer
 
 
 def test_a_run_that_lives_again_is_as_it_was_planned() -> None:
-    row = met(replace(SUPERSEDED, due_at=7), QUEUED)
+    row = met(replace(SUPERSEDED, due_at=7), QUEUED, NOW)
     assert (row.not_before, row.due_at, row.finished_at) == (QUEUED.not_before, QUEUED.due_at, None)
 
 

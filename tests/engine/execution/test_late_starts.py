@@ -6,16 +6,20 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
 from tests.engine.service import KEY, locked
-from timeball.domain.model.ids import Origin
+from timeball.domain.backfills.backfill import new_backfill
+from timeball.domain.model.ids import BackfillKey, Origin
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.run import RunState
-from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.backfills.backfill import create_backfills
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.finish import finish
+from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.queue import Delivery
+from timeball.testing.memory_store import MemoryStore
 
 ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
 
@@ -75,3 +79,22 @@ def _stand_behind(play: Play, delivery: Delivery) -> None:
     """Let a run be parked behind the holder of its guard."""
     claim(play.context(), [delivery.run], "another")
     play.queue.inbox("normal").delete([delivery])
+
+
+def test_a_cancel_finds_a_run_of_a_backfill_that_was_tried_again_and_outlives_it() -> None:
+    store = MemoryStore()
+    play, backfills = Play(store), store.backfills
+    one = replace(spec(KEY.job_id, Every(3600, NOW + 500 * DAY_MS)), retry=replace(PLAIN_RETRY, max_retries=0))
+    (job,) = play.store_jobs([one])
+    key = BackfillKey(KEY, "b")
+    create_backfills(play.context(), [new_backfill(key, job, [NOW - 30 * DAY_MS], 0, OverlapPolicy.ALLOW, NOW)])
+    play.caller.statuses = [400]
+    play.run_on(KEY)
+    (run,) = play.runs(KEY)
+    assert run.state is RunState.FAILED
+    play.clock.advance(89 * DAY_MS)
+    retry_runs(play.context(), [run.id])
+    assert claim(play.context(), [run.id], "executor")[0].is_mine
+    del backfills[key]  # its time to live is over
+    (changed,) = cancel(play.context(), [(KEY, None)])
+    assert changed.claimed == (run.id,)

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.engine.play import NOW, PLAIN_RETRY, Play
+from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of
 from tests.engine.service import (
     KEY,
     Service,
@@ -16,15 +16,18 @@ from tests.engine.service import (
     ledger,
     locked,
 )
-from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Completion
+from timeball.domain.backfills.backfill import new_backfill
+from timeball.domain.model.ids import BackfillKey, Origin, RunId
+from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.job import locked as handed_to
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.backfills.backfill import create_backfills
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
+from timeball.engine.execution.finish import finish
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.rows import Swap
@@ -154,3 +157,23 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
         assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
         point, reached = point + 1, max(reached, points.reached)
     assert renewed >= 5
+
+
+def test_a_run_that_ends_together_with_a_backfills_run_of_its_job_hands_the_lock_on() -> None:
+    """Both were claimed by one executor, and only the reading for the run itself knows that it holds the lock."""
+    play = Play()
+    wanted = locked(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
+    (job,) = play.store_jobs([replace(wanted, priority=Priority.LOW)])
+    play.scan_all()
+    backfill = new_backfill(BackfillKey(KEY, "b"), job, [NOW - HOUR_MS], 0, OverlapPolicy.ALLOW, NOW)
+    create_backfills(play.context(), [backfill])
+    by_origin = {run.id.origin: run.id for run in play.runs(KEY) if run.id.fire_at <= NOW}
+    held, other = claim(play.context(), [by_origin[Origin.SCHEDULE], by_origin[Origin.BACKFILL]], "executor")
+    play.clock.advance(10 * SECOND_MS)
+    play.scan_all()
+    (second,) = [run.id for run in play.runs(KEY) if run.id.fire_at == NOW + 10 * SECOND_MS]
+    claim(play.context(), [second], "another")
+    assert play.job(KEY).parked == second
+    ended = [result_of(one.run, one.job, play.clock.now(), 200) for one in (held, other) if one.run and one.job]
+    assert finish(play.context(), ended) == [True, True]
+    assert (play.job(KEY).holder, play.job(KEY).parked) == (second, None)

@@ -35,9 +35,7 @@ def concludes(method: str, written: Any) -> bool:
 def test_whoever_ends_a_run_concludes_its_job() -> None:
     play = Play()
     run, job = queued_in(play)
-    change_runs(
-        play.context(), {job.key: job}, [Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE))], NOW
-    )
+    change_runs(play.context(), {run.id: job}, [Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE))], NOW)
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
@@ -47,7 +45,7 @@ def test_whoever_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
     play.store.runs.swap([Swap(run, over)], NOW)  # by one who died then
     late = ended(run, RunState.SKIPPED, NOW + 1, Guarantor.MESSAGE)
-    (refused,) = change_runs(play.context(), {job.key: job}, [Swap(run, late)], NOW)
+    (refused,) = change_runs(play.context(), {run.id: job}, [Swap(run, late)], NOW)
     assert (refused.done, refused.row) == (False, replace(over, revision=2))
     assert play.job(job.key).status is JobStatus.CANCELLED
 
@@ -56,7 +54,7 @@ def test_effects_that_fail_are_left_to_the_scan_that_finds_the_end_again() -> No
     play = Play()
     run, job = queued_in(play)
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.SCAN)
-    assert change_runs(without_conclusions(play), {job.key: job}, [Swap(run, over)], NOW)[0].done
+    assert change_runs(without_conclusions(play), {run.id: job}, [Swap(run, over)], NOW)[0].done
     assert play.job(job.key).status is JobStatus.PENDING
 
     play.scan()
@@ -81,7 +79,7 @@ def test_effects_that_fail_keep_the_message_that_brings_another() -> None:
     run, job = queued_in(play)
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
     with pytest.raises(UnavailableError):
-        change_runs(without_conclusions(play), {job.key: job}, [Swap(run, over)], NOW)
+        change_runs(without_conclusions(play), {run.id: job}, [Swap(run, over)], NOW)
     assert play.runs(job.key) == [replace(over, revision=2)]
 
     play.drain()

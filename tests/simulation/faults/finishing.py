@@ -8,7 +8,7 @@ from typing import Any
 import timeball.engine.runs.due_runs as resending
 from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, JobStatus, concluded, locked
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
@@ -26,11 +26,11 @@ from timeball.testing.memory_queue import MemoryQueue
 
 
 def _whatever_comes_of_it(
-    context: Context, jobs: Mapping[JobKey, Job | None], swaps: Sequence[Swap[Run]], now: int
+    context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
     answers = context.store.runs.swap(swaps, now) if swaps else []
     with suppress(UnavailableError):
-        on_run_end(context, [(one.row, jobs[one.row.id.job]) for one in answers if one.row])
+        on_run_end(context, [(one.row, jobs[one.row.id]) for one in answers if one.row])
     return answers
 
 
@@ -99,7 +99,7 @@ FAULTS = {
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 211
+        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 72
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(

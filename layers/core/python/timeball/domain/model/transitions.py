@@ -133,6 +133,17 @@ def revived(run: Run, planned: Run) -> Run:
     return evolve(put_off(run, planned.not_before, planned.due_at, planned.stamp), finished_at=None, reason=None)
 
 
+def misfired(run: Run, stamp: int, now: int) -> Run:
+    """Return a run that was withdrawn or superseded as a range of one fire: nobody counts it as a run."""
+    return evolve(
+        run if run.is_terminal else _move(run, RunState.SKIPPED),
+        stamp=stamp,
+        reason=Reason.MISFIRED,
+        last_fire_at=run.id.fire_at,
+        finished_at=now,
+    )
+
+
 def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
     """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
 

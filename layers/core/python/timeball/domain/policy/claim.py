@@ -20,8 +20,8 @@ from timeball.domain.time.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; work on what is claimed already; put off to a later start; defer in the due index; end; let it wait; drop its
-    message.
+    Claim; work on what is claimed already; put off to a later start; defer in the due index; end; take it back for the
+    resume of its job; let it wait; drop its message.
     """
 
     CLAIM = "claim"
@@ -29,6 +29,7 @@ class Action(StrEnum):
     PUT_OFF = "put_off"
     DEFER = "defer"
     END = "end"
+    WITHDRAW = "withdraw"
     WAIT = "wait"
     DROP = "drop"
 
@@ -95,9 +96,8 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision:
         if start_at is None:
             return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
         if job.status is JobStatus.PAUSED:
-            return Decision(
-                Action.END, RunState.WITHDRAWN
-            )  # a resume of the job finds it, whoever inserted it, and when
+            # A resume of the job finds it, whoever inserted it, and when.
+            return Decision(Action.WITHDRAW)
         if start_at > max(run.not_before, now):
             return Decision(Action.PUT_OFF, wait_until=start_at)
     if run.not_before > now + rules.early_ms:

@@ -11,7 +11,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import put_off, revived
+from timeball.domain.model.transitions import misfired, put_off, revived
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
 
@@ -37,17 +37,18 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     )
 
 
-def met(standing: Run, planned: Run) -> Run:
+def met(standing: Run, planned: Run, now: int) -> Run:
     """Return what a plan makes of the row that refused its own: the same row, unless it is the plan's to decide about.
 
     That is one that a slow pause withdrew, or that is superseded although the job's schedule has its fire (again); and
-    only by a plan that is no older. It is queued, also where the plan would skip it: its claim does that. A run that
+    only by a plan that is no older. A plan that skips the fire makes a range of it, which counts as no run. A run that
     waits gets the plan's stamp: whoever acts for an older version of the schedule can no longer withdraw or supersede
     it.
     """
     is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
     if is_undecided and standing.stamp <= planned.stamp:
-        return revived(standing, planned)
+        is_run = planned.state is RunState.QUEUED
+        return revived(standing, planned) if is_run else misfired(standing, planned.stamp, now)
     if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
         return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
     return standing

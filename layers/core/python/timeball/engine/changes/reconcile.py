@@ -17,6 +17,7 @@ from timeball.domain.model.job import Job, JobStatus, Verb, settled, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
+from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.reach import earliest_live
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill
@@ -149,10 +150,10 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
     """Bring runs in line; return those that are under way and should not be."""
 
     def aligned(_: int, run: Run) -> Run | None:
-        return None if run.is_terminal else _aligned(job, run, now)
+        return None if run.is_terminal else _aligned(job, run, now, context.rules.misfire_ms)
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
-        swapped = change_runs(context, {job.key: job}, swaps, now)
+        swapped = change_runs(context, {swap.before.id: job for swap in swaps}, swaps, now)
         resend(
             context,
             [one.row for one in swapped if one.done and one.row is not None and one.row.state is RunState.QUEUED],
@@ -166,7 +167,7 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
     return [row.id for row in rows if row.state is RunState.RUNNING and _has_lost_its_reason(job, row)]
 
 
-def _aligned(job: Job, run: Run, now: int) -> Run | None:
+def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     """Return what becomes of a live run, or None if it may stay as it is."""
     if job.status is JobStatus.CANCELLED:
         if run.state is not RunState.RUNNING:
@@ -180,17 +181,21 @@ def _aligned(job: Job, run: Run, now: int) -> Run | None:
         return superseded(run, job.schedule_version, now, Guarantor.OWNER)
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
-    return None if run.state is RunState.QUEUED and run.stamp >= job.schedule_version else _let_go(job, run, now)
+    is_sent = run.state is RunState.QUEUED and run.stamp >= job.schedule_version
+    return None if is_sent else _let_go(job, run, now, misfire_ms)
 
 
-def _let_go(job: Job, run: Run, now: int) -> Run:
+def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     """Return a run that a pause took back, or whose plan may have died before its send, as one that is sent again.
 
-    Its claim decides about it, as about any other that is late. It stands in the due index until it is sent, as every
-    run does that is not inserted by a plan.
+    What the pause made late is caught up from now on, however far the executors are behind; what is missed its claim
+    skips. It stands in the due index until it is sent, as every run does that is not inserted by a plan.
     """
-    due_at = max(run.not_before, now) if run.due_at is None else run.due_at
-    return put_off(run, run.not_before, due_at, job.schedule_version)
+    start_at: int | None = None
+    if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.parked):
+        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, misfire_ms)
+    not_before = run.not_before if start_at is None else start_at
+    return put_off(run, not_before, max(not_before, now) if run.due_at is None else run.due_at, job.schedule_version)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:

@@ -34,7 +34,7 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 
-_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.DEFER, Action.END})
+_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.DEFER, Action.END, Action.WITHDRAW})
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Claim:
     @property
     def is_done(self) -> bool:
         """Whether the message has done its work; one that has not, of a run that is not ours, comes again."""
-        return self.decision.action in (Action.END, Action.DROP, Action.DEFER)
+        return self.decision.action in (Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER)
 
 
 _Starting = Sequence[tuple[Claim, Run, Job]]
@@ -74,12 +74,15 @@ def claim(context: Context, ids: Sequence[RunId], owner: str, last_call_at: int 
     _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
-    # Those of a backfill are found by that.
-    late = [(run.id, job) for _, run, job in _starting(claims) if run.id.origin is not Origin.BACKFILL]
-    note_late_starts(context, late, now)
+    note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
     _write(context, claims, owner, now)
     _carry_out_ends(context, claims, now)
     return claims
+
+
+def _is_named(run: Run) -> bool:
+    """Whether a row names it that a cancel of its job reads: that of its backfill, which outlives no manual retry."""
+    return run.id.origin is Origin.BACKFILL and run.budget_at is None
 
 
 def _starting(claims: Sequence[Claim]) -> _Starting:
@@ -194,7 +197,7 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
     if decision.reason is Reason.SUPERSEDED and job is not None:
         return superseded(run, job.schedule_version, now, Guarantor.MESSAGE)
-    if decision.state is RunState.WITHDRAWN:
+    if decision.action is Action.WITHDRAW:
         return withdrawn(run)
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)

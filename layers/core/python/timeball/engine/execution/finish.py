@@ -65,7 +65,7 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
             return handed_over(run, result.job, now if called_at is None else called_at, now, context.rules.margin_ms)
         return after_attempt(run, result.job, inline(attempts[position]), verdict, now, Guarantor.MESSAGE)
 
-    jobs = {result.job.key: result.job for result in results}
+    jobs = {result.run.id: result.job for result in results}
     standing = compare_and_swap(partial(change_runs, context, jobs), [result.run for result in results], after, now)
     return [one.row for one in standing]
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, concluded
 from timeball.domain.model.run import Run
 from timeball.domain.policy.effects import final_status, releases
@@ -26,14 +26,15 @@ Refusal = TypeVar("Refusal")
 
 
 def change_runs(
-    context: Context, jobs: Mapping[JobKey, Job | None], swaps: Sequence[Swap[Run]], now: int
+    context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
     """Write changes of runs; carry out what the rows that stand then entail, whoever wrote them.
 
+    Each run's job is as it was read for that run: of two readings the older may not know yet whose the lock is.
     Raises UnavailableError if it is unknown what was written, or if effects are not carried out that no scan repeats.
     """
     swapped = context.store.runs.swap(swaps, now)
-    rows = [(row, jobs[row.id.job]) for one in swapped if (row := one.row) is not None]
+    rows = [(row, jobs[row.id]) for one in swapped if (row := one.row) is not None]
     moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     try:
         on_run_end(context, rows)
@@ -60,7 +61,7 @@ def change_run(
             return None, run
         if not isinstance(after, Run):
             return after, run
-        (swapped,) = change_runs(context, {run_id.job: job}, [Swap(run, after)], now)
+        (swapped,) = change_runs(context, {run_id: job}, [Swap(run, after)], now)
         if swapped.done:
             return None, swapped.row
     raise ContendedError(f"run {run_id} kept changing")

@@ -122,7 +122,8 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
     """Take the lock from runs that are over; who is next in line gets it, and its message first. May be repeated.
 
     A holder that a pause took back changes places with who is next in line, if that may go on: it has started before.
-    Who has had the lock, or was next in line, stays named there while its job is paused: it never misfires.
+    Who has had the lock, or was next in line, stays named there while its job is paused, and does not misfire, unless
+    a manual run takes it meanwhile.
     Raises UnavailableError.
     """
     runs = list(dict.fromkeys(runs))

@@ -30,7 +30,7 @@ def reap(context: Context, runs: Sequence[Run], now: int) -> int:
     """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
     jobs = context.store.jobs.read([run.id.job for run in runs])
     swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
-    swapped = change_runs(context, {run.id.job: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
+    swapped = change_runs(context, {run.id: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
     done = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]
     keep_attempts(context, [(run.id, run.last) for run in done if run.last is not None], now)
     return len(done)

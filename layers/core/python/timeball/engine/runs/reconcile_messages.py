@@ -28,13 +28,13 @@ MAX_CARRIER_FAILURES = 5
 def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
     """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
     rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
-    keys = list(dict.fromkeys(row.id.job for row in rows))
-    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    on_run_end(context, [(row, jobs[row.id.job]) for row in rows])
+    read = context.store.jobs.read([row.id.job for row in rows])
+    jobs = {row.id: job for row, job in zip(rows, read, strict=True)}
+    on_run_end(context, [(row, jobs[row.id]) for row in rows])
     now = context.clock.now()
 
     def without(_: int, run: Run) -> Run | None:
-        return _without_message(run, jobs[run.id.job], now, context)
+        return _without_message(run, jobs[run.id], now, context)
 
     standing = compare_and_swap(partial(change_runs, context, jobs), rows, without, now)
     contended = {row.id for row, one in zip(rows, standing, strict=True) if not one.done}

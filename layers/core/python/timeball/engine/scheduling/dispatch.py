@@ -113,7 +113,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
             one.row, one.skipped = row, 0 if row.last_fire_at is None else row.count
             continue
         one.is_older = standing.stamp < one.job.schedule_version
-        after = met(standing, row)
+        after = met(standing, row, now)
         if after.is_superseded:
             continue  # by a version of the job that is newer than this reading of it
         one.row = standing
@@ -122,6 +122,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     swapped = context.store.runs.swap([swap for _, swap in changing], now)
     for (one, _), outcome in zip(changing, swapped, strict=True):
         one.row = outcome.row if outcome.done else None
+        one.skipped = int(one.row is not None and one.row.is_terminal)
     for one, _ in planned:
         if one.skipped and one.row is not None and one.row.reason is not None:
             skipped(context, one.job.key, one.row.reason, one.skipped, one.row.id.fire_at)
