@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from functions.api.http.fields import Instant, OverlapPolicy
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed
 from timeball.domain.backfills.backfill import MAX_INSTANTS, Backfill, instants, unbounded
 from timeball.domain.model.policies import OverlapPolicy as Overlap
 from timeball.domain.time.instants import format_instant
@@ -24,7 +25,7 @@ _PACE_SECONDS: Final = 1
 class BackfillRequest(Strict):
     """A range of the past whose fires are to run again, by the job's schedule as it is now."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["from", "to"]})
+    model_config = ConfigDict(json_schema_extra=needed("from", "to"))
 
     from_at: Instant | None = Field(None, alias="from", description="No fire before this time; itself included.")
     to_at: Instant | None = Field(None, alias="to", description="No fire at or after this time, which is past.")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from functions.api.dead_letters.fields import JobId, ReasonText, RunIdText
 from functions.api.http.body import compact
@@ -18,6 +18,7 @@ from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.request import Request, idempotency_key, read_body
 from functions.api.http.request_model import Strict, aliases, misplaced, read_fields
+from functions.api.http.schema_rules import together
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import LATEST
@@ -29,6 +30,10 @@ MAX_MATCHED: Final = 1_000
 PER_SECOND: Final = 10
 ERROR_CHARACTERS: Final = INLINE_BYTES
 """Of an attempt's error, so many bytes stand in the run's row, where a filter finds them."""
+
+
+_CHOICE: Final = ("runIds", "filter")
+_OF_A_FILTER: Final = {"limit": ("filter",), "cursor": ("filter",)}
 
 
 class DeadLetterFilter(Strict):
@@ -48,6 +53,8 @@ class DeadLetterFilter(Strict):
 
 class DiscardRequest(Strict):
     """Dead letters, by name or by a filter."""
+
+    model_config = ConfigDict(json_schema_extra=together(one_of=_CHOICE, exclusive=[_CHOICE], beside=_OF_A_FILTER))
 
     run_ids: list[RunIdText] | None = Field(
         None, min_length=1, max_length=MAX_NAMED, description="Runs by name. Either this or `filter`."
@@ -156,7 +163,7 @@ def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
         yield FieldError("runIds", "Give either runIds or filter, not both.")
     if not given & {"runIds", "filter"}:
         yield FieldError("runIds", "Say which: give runIds, or filter; an empty filter, {}, means all.")
-    yield from misplaced(given, {"limit": ("filter",), "cursor": ("filter",)})
+    yield from misplaced(given, _OF_A_FILTER)
     if wanted.filter is not None:
         yield from _bad_window(wanted.filter, "filter.to")
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from functions.api.http.body import kind_of
 from functions.api.http.edge import Edge
@@ -11,6 +11,7 @@ from functions.api.http.problems import FieldError, Problem, ProblemError, inval
 from functions.api.http.reply import Answer, Reply, ok
 from functions.api.http.request import Request, idempotency_key, read_body
 from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
 
@@ -21,6 +22,8 @@ _Job = Annotated[Any, WithJsonSchema({"$ref": "#/components/schemas/JobRequest"}
 
 class BatchRequest(Strict):
     """Jobs that are created together."""
+
+    model_config = ConfigDict(json_schema_extra=needed("jobs"))
 
     jobs: list[_Job] = Field([], min_length=1, max_length=MAX_JOBS, description="Each is what `POST /v1/jobs` takes.")
 

@@ -6,11 +6,12 @@ Fields are validated one by one, then those that are good together: one mistake 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
+from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Factor, Name, RetryCauses, Tags
 from functions.api.jobs.target import Handler, Target
 from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFields, bad_window
@@ -32,6 +33,9 @@ JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     "jitterSeconds": RECURRING,
 }
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
+
+
+_TO_CALL = ("handler", "target")
 
 
 class RetryPolicy(Strict):
@@ -62,6 +66,10 @@ class CatchUp(Strict):
 
 class JobRequest(ScheduleFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
+
+    model_config = ConfigDict(
+        json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL, SCHEDULE_FORMS], beside=JOB_NEEDS)
+    )
 
     name: Name | None = Field(None, description="What people call it.")
     handler: Handler | None = Field(None, description="The URL to call: short for an `http` target with a POST.")

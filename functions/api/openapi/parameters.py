@@ -10,6 +10,8 @@ from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.run import RunState
 
 _INSTANT: Final = {"type": "string", "format": "date-time"}
+_ETAG_OR_ANY: Final = r'^(\*|(W/)?"[!#-~]*")$'
+
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jobId": {
         "in": "path",
@@ -54,7 +56,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "cursor": {
         "in": "query",
         "description": "`nextCursor` of the page before; the rest of the query must be the same.",
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{12,}$"},
     },
     "Idempotency-Key": {
         "in": "header",
@@ -69,7 +71,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "If-Match": {
         "in": "header",
         "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "pattern": _ETAG_OR_ANY, "examples": ['"3"', "*"]},
     },
 }
 _AGAINST_A_LIMIT: Final = (

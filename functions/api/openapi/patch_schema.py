@@ -13,7 +13,7 @@ def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str,
     """
     if "$ref" in schema:
         return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
-    patch = {name: part for name, part in schema.items() if name not in {"required", "default"}}
+    patch = {name: part for name, part in schema.items() if name not in {"required", "default", "allOf"}}
     if "anyOf" in schema:
         patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
     if "properties" in schema:

@@ -11,6 +11,7 @@ from functions.api.http.problems import FieldError, Problem, ProblemError, inval
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed
 from functions.api.runs.answers import heartbeat_answer, run_answer
 from timeball.domain.model.run import Run
 from timeball.engine.runs.callback import Report, heartbeat, report
@@ -31,7 +32,7 @@ def _result(result: object) -> object:
 class HeartbeatRequest(Strict):
     """An attempt whose target is still at work."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["attempt"]})
+    model_config = ConfigDict(json_schema_extra=needed("attempt"))
 
     attempt: int | None = Field(None, ge=1, description="The `Timeball-Attempt` of the call. Needed.")
 

@@ -6,7 +6,7 @@ A schedule is read as if its job were created at the instant from which on it is
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from functions.api.http.edge import Edge
 from functions.api.http.fields import Instant
@@ -14,6 +14,7 @@ from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Answer, Reply, Time, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import misplaced, read_fields
+from functions.api.http.schema_rules import together
 from functions.api.schedules.fields import NEEDS, ScheduleFields, ZoneName, bad_window, timing_of
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.job import RuleSet
@@ -30,6 +31,8 @@ _FORMS: Final = ("scheduleAt", "cronExpression", "everySeconds")
 
 class PreviewRequest(ScheduleFields):
     """A schedule, and how much of it to show. Null counts as not given."""
+
+    model_config = ConfigDict(json_schema_extra=together(one_of=_FORMS, exclusive=[_FORMS], beside=NEEDS))
 
     timezone: ZoneName | None = Field(
         None, description="The IANA zone of `cronExpression`, and of all local times; default UTC."
