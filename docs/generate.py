@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from functions import authorize
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.model.reason import Reason
@@ -41,9 +42,8 @@ def reasons() -> str:
 
 def metrics() -> str:
     """Return the metrics as a table."""
-    rows = [
-        f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in MEANINGS.items()
-    ]
+    told = [*MEANINGS.items(), (authorize.FAILED, authorize.MEANING)]
+    rows = [f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in told]
     return "\n".join(["| metric | unit | what it says | `reason` |", "|---|---|---|---|", *rows])
 
 

@@ -2,50 +2,68 @@
 
 Invariant: nobody passes as a tenant unless the row of their key was read within the last minute; if the table
 cannot be read, it raises, and API Gateway answers 500. The answer is always "authorized", so that a caller
-without a valid key gets the documented problem of the API and not the gateway's own.
+without a valid key gets the documented problem of the API and not the gateway's own. Whoever sends a key that opens
+nothing is counted, so that somebody who tries keys is seen.
 """
 
 import os
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from timeball.aws.dynamodb.tenants import DynamoTenants
+from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.model.tenant import KEY_PREFIX, KeyHolder, hash_of
+from timeball.ports.clock import Clock
+from timeball.ports.telemetry import Telemetry
 from timeball.ports.tenants import Tenants
+from timeball.runtime.clock import SystemClock
 
 CACHE_MS: Final = 60_000
 CACHE_ENTRIES: Final = 10_000
 MAX_KEY_LENGTH: Final = 256
+FAILED: Final = "AuthenticationsFailed"
+"""The metric of requests whose key opens nothing."""
+
+MEANING: Final = (
+    "count",
+    "Requests with an `Authorization` header that opens nothing; requests without one are not counted.",
+    "`malformed`, `unknown`, `expired` or `disabled`",
+)
+"""Its unit, what it says, and what its dimension `reason` holds: docs/runs.md has it from here."""
 
 
 class Authorizer:
     """Finds the holder of each request's key, and remembers it for a minute, unknown keys too."""
 
-    def __init__(self, tenants: Tenants, now: Callable[[], int]) -> None:
+    def __init__(self, tenants: Tenants, clock: Clock, telemetry: Telemetry) -> None:
         self._tenants = tenants
-        self._now = now
+        self._clock = clock
+        self._telemetry = telemetry
         self._known: OrderedDict[str, tuple[int, KeyHolder | None]] = OrderedDict()
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer an event of payload format 2.0 in the simple form."""
-        holder = self._holder(_bearer(event.get("headers") or {}))
+        authorization = _authorization(event.get("headers") or {})
+        key = _key_in(authorization)
+        holder = None if key is None else self._holder(key)
+        now = self._clock.now()
+        if authorization is not None and (holder is None or not holder.is_valid(now)):
+            self._telemetry.count(FAILED, 1, _why(key, holder))
+            holder = None
         context = {"tenant": holder.tenant, "keyId": holder.key_id} if holder else {}
         return {"isAuthorized": True, "context": context}
 
-    def _holder(self, key: str | None) -> KeyHolder | None:
-        if key is None:
-            return None
-        now = self._now()
-        hashed = hash_of(key)
+    def _holder(self, key: str) -> KeyHolder | None:
+        """Return the holder of a key, valid or not."""
+        now, hashed = self._clock.now(), hash_of(key)
         fresh_until, holder = self._known.get(hashed, (0, None))
         if now >= fresh_until:
             holder = self._tenants.find_holder(hashed)
             self._remember(hashed, now + CACHE_MS, holder)
-        return holder if holder and holder.is_valid(now) else None
+        return holder
 
     def _remember(self, hashed: str, fresh_until: int, holder: KeyHolder | None) -> None:
         self._known[hashed] = (fresh_until, holder)
@@ -54,20 +72,25 @@ class Authorizer:
             self._known.popitem(last=False)
 
 
-def _bearer(headers: Mapping[str, str]) -> str | None:
-    """Return the key that the Authorization header carries, if it looks like one."""
-    for name, value in headers.items():
-        if name.lower() == "authorization":
-            scheme, _, key = value.partition(" ")
-            key = key.strip()
-            if (
-                scheme.lower() == "bearer"
-                and key.startswith(KEY_PREFIX)
-                and key.isascii()
-                and len(key) <= MAX_KEY_LENGTH
-            ):
-                return key
-    return None
+def _authorization(headers: Mapping[str, str]) -> str | None:
+    return next((value for name, value in headers.items() if name.lower() == "authorization"), None)
+
+
+def _key_in(authorization: str | None) -> str | None:
+    """Return the key that an Authorization header carries, if it looks like one."""
+    scheme, _, key = (authorization or "").partition(" ")
+    key = key.strip()
+    is_key = scheme.lower() == "bearer" and key.startswith(KEY_PREFIX) and key.isascii() and len(key) <= MAX_KEY_LENGTH
+    return key if is_key else None
+
+
+def _why(key: str | None, holder: KeyHolder | None) -> str:
+    """Return why a key opens nothing."""
+    if key is None:
+        return "malformed"
+    if holder is None:
+        return "unknown"
+    return "disabled" if holder.disabled else "expired"
 
 
 @in_time
@@ -79,4 +102,5 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 @cache
 def _authorizer() -> Authorizer:
     tenants = DynamoTenants.open(os.environ["TIMEBALL_TENANTS_TABLE"])
-    return Authorizer(tenants, lambda: time.time_ns() // 1_000_000)
+    clock = SystemClock()
+    return Authorizer(tenants, clock, EmbeddedMetrics(clock))

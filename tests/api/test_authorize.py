@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
+from functions.authorize import CACHE_ENTRIES, CACHE_MS, FAILED, Authorizer
 from timeball.domain.model.tenant import KeyHolder, hash_of
 from timeball.ports.errors import UnavailableError
+from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -43,8 +44,13 @@ def clock() -> VirtualClock:
 
 
 @pytest.fixture
-def authorizer(keys: Keys, clock: VirtualClock) -> Authorizer:
-    return Authorizer(keys, clock.now)
+def telemetry() -> KeptTelemetry:
+    return KeptTelemetry()
+
+
+@pytest.fixture
+def authorizer(keys: Keys, clock: VirtualClock, telemetry: KeptTelemetry) -> Authorizer:
+    return Authorizer(keys, clock, telemetry)
 
 
 def event(authorization: str | None) -> dict[str, Any]:
@@ -122,6 +128,33 @@ def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorize
 def test_a_key_that_disabled_opens_nothing(authorizer: Authorizer, keys: Keys) -> None:
     keys.holders[hash_of("tb_good")] = replace(HOLDER, disabled=True)
     assert authorizer(event("Bearer tb_good")) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (None, None),
+        ("Bearer tb_good", None),
+        ("", "malformed"),
+        ("Basic tb_good", "malformed"),
+        ("Bearer tb_bad", "unknown"),
+        ("Bearer tb_short", "expired"),
+        ("Bearer tb_off", "disabled"),
+    ],
+)
+def test_a_key_that_opens_nothing_is_counted_each_time_and_no_key_at_all_is_not(
+    authorizer: Authorizer,
+    keys: Keys,
+    clock: VirtualClock,
+    telemetry: KeptTelemetry,
+    header: str | None,
+    reason: str | None,
+) -> None:
+    keys.create_key(hash_of("tb_off"), replace(HOLDER, disabled=True))
+    clock.advance(30_000)
+    for _ in range(3):
+        authorizer(event(header))
+    assert telemetry.counts == ({} if reason is None else {(FAILED, reason): 3})
 
 
 def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
