@@ -24,6 +24,7 @@ from functions.api.http.request import Request
 from functions.api.http.route import Route
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
+from timeball.domain.model.actor import Actor
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.targets.http.addresses import parse_rules
 
@@ -110,9 +111,20 @@ def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddlewar
 
 def _tenant(app: APIGatewayHttpResolver) -> str:
     """Return the tenant that the authorizer found for the caller's key, or nothing."""
+    return _authorized(app, "tenant") or ""
+
+
+def _actor(app: APIGatewayHttpResolver) -> Actor:
+    """Return who asks, as the authorizer and the gateway know them."""
+    address = app.current_event.raw_event["requestContext"].get("http", {}).get("sourceIp")
+    return Actor(_authorized(app, "keyId"), _authorized(app, "role"), address)
+
+
+def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
+    """Return what the authorizer found out about the caller's key, under a name."""
     authorizer = app.current_event.raw_event["requestContext"].get("authorizer") or {}
-    tenant = (authorizer.get("lambda") or {}).get("tenant")
-    return tenant if isinstance(tenant, str) else ""
+    found = (authorizer.get("lambda") or {}).get(name)
+    return found if isinstance(found, str) else None
 
 
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
@@ -121,6 +133,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
         route.refuse_undeclared(event.query_string_parameters)
         request = Request(
             tenant=_tenant(resolver),
+            by=_actor(resolver),
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
             query=event.query_string_parameters,

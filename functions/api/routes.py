@@ -3,6 +3,7 @@
 from functions.api import service
 from functions.api.backfills import routes as backfills
 from functions.api.dead_letters import routes as dead_letters
+from functions.api.history import routes as history
 from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
 from functions.api.runs import routes as runs
@@ -10,6 +11,7 @@ from functions.api.schedules import routes as schedules
 
 ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
+    *history.ROUTES,
     *backfills.ROUTES,
     *runs.ROUTES,
     *dead_letters.ROUTES,

@@ -68,12 +68,13 @@ class Api:
         *,
         raw: bytes | None = None,
         tenant: str | None = "acme",
+        key: str = "key_1",
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         as_base64: bool = False,
     ) -> Answer:
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-        event = event_of(method, path, tenant, headers or {}, query or {}) | _body(sent, as_base64=as_base64)
+        event = event_of(method, path, tenant, headers or {}, query or {}, key) | _body(sent, as_base64=as_base64)
         return self.answer(event)
 
     def answer(self, event: Mapping[str, Any]) -> Answer:
@@ -135,9 +136,14 @@ def check_fields(schema: Any, value: Any) -> None:
 
 
 def event_of(
-    method: str, path: str, tenant: str | None, headers: Mapping[str, str], query: Mapping[str, str]
+    method: str,
+    path: str,
+    tenant: str | None,
+    headers: Mapping[str, str],
+    query: Mapping[str, str],
+    key: str = "key_1",
 ) -> dict[str, Any]:
-    context = {} if tenant is None else {"tenant": tenant, "keyId": "key_1"}
+    context = {} if tenant is None else {"tenant": tenant, "keyId": key, "role": "editor"}
     event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": "$default",

@@ -9,7 +9,9 @@ import pytest
 from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import KEY, NOW, job, work
 from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.domain.model.job import with_spec
+from timeball.domain.model.revision import Announcement, revision_of
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.rows import Swap
@@ -84,3 +86,13 @@ def test_a_host_that_keeps_failing_is_forgotten_a_day_after_the_last_word_of_it(
     table.store.hosts.insert([host], NOW)
     table.store.hosts.swap([Swap(host, replace(host, failures=2))], NOW + DAY_MS)
     assert table.expiries("") == [days_after_now(2)]
+
+
+def test_who_changed_what_is_kept_for_so_long_and_no_payload_of_it_goes_earlier(table: Table) -> None:
+    store = dynamo_store(table.dynamodb, table.name, mapper=Mapper(retention_days=2, history_days=30))
+    before = job(characters=LARGE)
+    store.jobs.insert([before], NOW)
+    store.changes.note([revision_of(before), Announcement(NOW, KEY, 2, 0, "key_1")], NOW)
+    assert store.jobs.swap([Swap(before, with_spec(before, work=work(OTHER)))], NOW)[0].done
+    assert table.expiries("REVISION") == table.expiries("CHANGE") == [days_after_now(30)]
+    assert days_after_now(30) in table.expiries("PAYLOAD")

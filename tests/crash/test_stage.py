@@ -12,6 +12,7 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
+from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
 from timeball.ports.jobs import Jobs
 from timeball.ports.partitions import Partitions
@@ -24,12 +25,12 @@ from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
     {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "read_oldest_days"}  # a store's
-    | {"backlog"}
+    | {"listed", "announced", "backlog"}
 )
 
 
 @pytest.mark.parametrize(
-    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, DueIndex, Partitions, Queue, Inbox]
+    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, Changes, DueIndex, Partitions, Queue, Inbox]
 )
 def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
     calls = {name for one in port.__mro__ if one is not Protocol for name in vars(one) if not name.startswith("_")}

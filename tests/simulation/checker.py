@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
+from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
 from tests.simulation.story import MOST_SKEW_MS, Story
@@ -157,6 +158,7 @@ def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]
 PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
     *ANSWERS,
+    *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,
     _each_due_instant_has_one_row,
     _what_was_skipped_was_not_called,

@@ -89,7 +89,7 @@ class Story:
         self.store = LaggingStore(self.clock, self._new_random())
         self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms)
         self.receiver = Receiver(self.clock, self._new_random())
-        self.names = count(1)
+        self.names, self.requests = count(1), count(1)
         if self.is_long:
             self.storm_ends_at = START + _LONG_STORM_MS
             self.rules = replace(self.rules, host_rest_seconds=30)

@@ -7,6 +7,7 @@ from tests.simulation.client import Client
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
 from timeball.domain.backfills.backfill import instants, new_backfill
+from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
@@ -47,7 +48,12 @@ async def give_up(story: Story) -> None:
 
 
 class _User(Client):
-    """A user: it owns the jobs of a tenant, and changes those of others too."""
+    """A user: it owns the jobs of a tenant, and changes those of others too; each time with another key."""
+
+    @property
+    def by(self) -> Actor:
+        """Who asks this time."""
+        return Actor(f"{self.process.name}-{next(self.story.requests)}")
 
     async def act(self) -> None:
         story = self.story
@@ -65,11 +71,11 @@ class _User(Client):
             case "submit":
                 await self._submit()
             case "cancel" if story.random.random() < 0.5:
-                await self.ask(verb, key, cancel, [(key, None)])
+                await self.ask(verb, key, cancel, [(key, None)], self.by)
             case "pause":
-                await self.ask(verb, key, pause, [(key, None)])
+                await self.ask(verb, key, pause, [(key, None)], self.by)
             case "resume":
-                await self.ask(verb, key, resume, [(key, None)])
+                await self.ask(verb, key, resume, [(key, None)], self.by)
             case "revise":
                 await self._revise(key)
             case "trigger":
@@ -96,7 +102,7 @@ class _User(Client):
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
         spec = self._spec(key)
-        if await self.ask("submit", key, submit, [spec], self.process.now()) is not None:
+        if await self.ask("submit", key, submit, [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
     def _spec(self, key: JobKey) -> JobSpec:
@@ -128,7 +134,7 @@ class _User(Client):
         asked = Trigger(key, request=f"request-{next(self.story.names)}")
         if self.story.random.random() < 0.3:
             asked = replace(asked, payload=self._payload(), has_payload=True)
-        await self.ask("trigger", key, trigger, [asked])
+        await self.ask("trigger", key, trigger, [asked], self.by)
 
     async def _revise(self, key: JobKey) -> None:
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
@@ -144,7 +150,7 @@ class _User(Client):
                 later = At(self.process.now() + story.random.randrange(60_000))
                 spec = replace(spec, schedule=replace(job.spec.schedule, timing=later), overlap=job.spec.overlap)
             try:
-                answer = await self.request("revise", key, revise, [(job, spec)])
+                answer = await self.request("revise", key, revise, [(job, spec)], Action.PUT, self.by)
             except ValueError:
                 return
             if answer is not None and answer[0].outcome is not Outcome.STALE:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from functions.api.http.body import read_object
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from functions.api.http.reply import etag
+from timeball.domain.model.actor import NOBODY, Actor
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0
@@ -23,9 +24,10 @@ _OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
 
 @dataclass(frozen=True)
 class Request:
-    """A request of a tenant. Names of headers are in lower case; `path` holds the ids of the path by name."""
+    """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name."""
 
     tenant: str
+    by: Actor = NOBODY
     headers: Mapping[str, str] = field(default_factory=dict)
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)

@@ -12,9 +12,10 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.answers import RunAnswer
+from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
-from timeball.domain.model.policies import CatchUpPolicy, Jitter, OverlapPolicy
+from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires
@@ -33,17 +34,6 @@ class TargetAnswer(Answer):
     url: str
     method: str
     headers: Mapping[str, str]
-
-
-class RetryPolicyAnswer(Answer):
-    """How a failed attempt is tried again."""
-
-    base_seconds: int
-    factor: float
-    max_seconds: int
-    jitter: Jitter
-    max_age_seconds: int | None
-    retry_on: list[str] = Field(description="What is worth another try: causes, statuses and classes of them.")
 
 
 class DstPolicyAnswer(Answer):
@@ -69,6 +59,7 @@ class JobSummaryAnswer(Answer):
     status: JobStatus | Literal["running"]
     next_run_at: Time | None
     next_runs: list[Time] = Field(description="The next five fire times.")
+    schedule_type: Literal["once", "cron", "interval"]
     schedule_at: Time | None
     cron_expression: str | None
     timezone: str | None
@@ -93,6 +84,7 @@ class JobSummaryAnswer(Answer):
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was reckoned.")
     paused_at: Time | None
     created_at: Time
+    created_by: str | None = Field(description="The id of the API key that created it.")
     updated_at: Time
     version: int = Field(description="Counts the changes of users; the ETag.")
 
@@ -132,14 +124,7 @@ def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
         **_schedule_fields(job),
         "priority": job.spec.priority,
         "max_retries": job.spec.retry.max_retries,
-        "retry_policy": RetryPolicyAnswer(
-            base_seconds=job.spec.retry.base_seconds,
-            factor=job.spec.retry.factor,
-            max_seconds=job.spec.retry.max_seconds,
-            jitter=job.spec.retry.jitter,
-            max_age_seconds=job.spec.retry.max_age_seconds,
-            retry_on=[str(cause) for cause in job.spec.retry.retry_on],
-        ),
+        "retry_policy": retry_policy_answer(job.spec.retry),
         "retry_timetable": [_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
         "timeout_seconds": job.spec.timeout_seconds,
         "completion": job.spec.completion,
@@ -151,6 +136,7 @@ def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
         "schedule_rules": rules_answer(job.rules),
         "paused_at": time_of(job.paused_at),
         "created_at": format_instant(job.created_at),
+        "created_by": job.created_by,
         "updated_at": format_instant(job.updated_at),
         "version": job.version,
     }
@@ -194,16 +180,21 @@ def _schedule_fields(job: Job) -> dict[str, Any]:
     fields: dict[str, Any] = dict.fromkeys(_WHEN)
     match schedule.timing:
         case At(at):
-            fields["schedule_at"] = format_instant(at)
+            fields |= {"schedule_type": "once", "schedule_at": format_instant(at)}
         case Cron(expression, timezone, gap, overlap):
             gap, overlap = clock_policies(parse_cron(expression), gap, overlap)
             fields |= {
+                "schedule_type": "cron",
                 "cron_expression": expression,
                 "timezone": timezone,
                 "dst_policy": DstPolicyAnswer(gap=gap, overlap=overlap),
             }
         case Every(seconds, anchor_at):
-            fields |= {"every_seconds": seconds, "anchor_at": format_instant(anchor_at)}
+            fields |= {
+                "schedule_type": "interval",
+                "every_seconds": seconds,
+                "anchor_at": format_instant(anchor_at),
+            }
     return fields | {
         "start_at": time_of(schedule.start_at),
         "end_at": time_of(schedule.end_at),

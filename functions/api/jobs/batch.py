@@ -52,7 +52,7 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     asked = [_asked(index, body, key) for index, body in enumerate(wanted.jobs)]
-    made = iter(create_jobs(edge, request.tenant, [one for one in asked if isinstance(one, Asked)]))
+    made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
     return ok(BatchAnswer(items=[_item(index, result) for index, result in enumerate(results)]))
 

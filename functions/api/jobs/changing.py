@@ -10,7 +10,8 @@ from functions.api.http.request import MERGE_PATCH, Request, expected_version, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.spec import spec_of, unfit
-from timeball.domain.model.job import Job, JobSpec, with_spec
+from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
@@ -21,7 +22,7 @@ from timeball.ports.errors import ContendedError
 _TRIES: Final = 4
 """A patch is validated at most so often, if the job keeps changing meanwhile."""
 
-_Verb = Callable[[Context, Sequence[Change]], list[Changed]]
+_Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
 
 
 def cancel_job(edge: Edge, request: Request) -> Reply:
@@ -52,17 +53,16 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         if not job.is_open:
             raise ended(job, "change")
         spec = _spec(edge, job, patch)
-        done = revise_job(edge.context, job, spec)
+        done = revise_job(edge.context, job, spec, Action.PATCH, request.by)
         if done.outcome is not Outcome.STALE or version is not None:
-            return changed_answer(edge, with_spec(changed_job(done, "change"), work=spec.work), done)
+            return changed_answer(edge, changed_job(done, "change"), done)
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
 def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
-    done = verb(edge.context, [(key, version)])[0]
-    changed = changed_job(done, name)
-    return changed_answer(edge, with_spec(changed, work=read_job_row(edge, key, with_work=True).spec.work), done)
+    done = verb(edge.context, [(key, version)], request.by)[0]
+    return changed_answer(edge, changed_job(done, name), done)
 
 
 def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
@@ -78,10 +78,10 @@ def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     return spec
 
 
-def revise_job(context: Context, job: Job, spec: JobSpec) -> Changed:
+def revise_job(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
     """Make a job, as it was read, what a spec says. Raises ProblemError if that leaves it no fire."""
     try:
-        return revise(context, [(job, spec)])[0]
+        return revise(context, [(job, spec)], action, by)[0]
     except InvalidSchedule as bad:
         is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None

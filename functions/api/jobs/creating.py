@@ -13,6 +13,7 @@ from functions.api.http.request import Request, idempotency_key, key_conflict, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import spec_of, unfit
+from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
@@ -51,7 +52,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
     body = read_body(request)
     errors: list[FieldError] = []
     key = idempotency_key(request, errors)
-    (made,) = create_jobs(edge, request.tenant, [Asked(body, key, errors)])
+    (made,) = create_jobs(edge, request, [Asked(body, key, errors)])
     if isinstance(made, ProblemError):
         raise made
     location = f"/v1/jobs/{made.job.key.job_id}"
@@ -59,12 +60,12 @@ def create_job(edge: Edge, request: Request) -> Reply:
     return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
 
 
-def create_jobs(edge: Edge, tenant: str, asked: Sequence[Asked]) -> list[Made | ProblemError]:
+def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
     """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored."""
     now = edge.context.clock.now()
-    read = [_read(edge, tenant, one, now) for one in asked]
+    read = [_read(edge, request.tenant, one, now) for one in asked]
     wanted = [one for one in read if isinstance(one, _Wanted)]
-    made = _submitted(edge, [one for one in wanted if not one.errors_now], now)
+    made = _submitted(edge, [one for one in wanted if not one.errors_now], now, request.by)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
 
@@ -79,8 +80,8 @@ def _read(edge: Edge, tenant: str, asked: Asked, now: int) -> _Wanted | ProblemE
     return _Wanted(wanted, spec, asked.key is not None, errors_now)
 
 
-def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
-    submitted = submit(edge.context, [one.spec for one in wanted], now)
+def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int, by: Actor) -> dict[JobKey, Made | ProblemError]:
+    submitted = submit(edge.context, [one.spec for one in wanted], now, by)
     return {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
         for one, done in zip(wanted, submitted, strict=True)
@@ -102,4 +103,5 @@ def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
     if standing.spec.fingerprint != wanted.spec.fingerprint:
         return key_conflict()
     spec = spec_of(wanted.request, wanted.spec.key, wanted.spec.fingerprint, standing.created_at)
-    return Made(new_job(spec, standing.created_at, shards=1), is_repeated=True)
+    creator = Actor(standing.created_by)
+    return Made(new_job(spec, standing.created_at, shards=1, by=creator), is_repeated=True)

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
-from timeball.domain.model.job import Completion, Job, Work
+from timeball.domain.model.job import Completion, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
@@ -22,35 +22,35 @@ from timeball.domain.time.schedule import At, Cron, Every, Schedule
 _TO_CALL: Final = ("handler", "target")
 
 
-def document_of(job: Job) -> dict[str, Any]:
-    """Return a job that was read with its work as a request body. What need not be said is left out."""
-    if job.spec.work is None:
-        raise ValueError(f"job {job.key.job_id} was read without its work")
+def document_of(spec: JobSpec) -> dict[str, Any]:
+    """Return what a user asked for, read with its work, as a request body. What need not be said is left out."""
+    if spec.work is None:
+        raise ValueError(f"job {spec.key.job_id} was read without its work")
     document = {
-        "name": job.spec.name,
-        "target": _target(job.spec.work),
-        **_schedule(job.spec.schedule),
-        "priority": job.spec.priority.value,
-        "overlapPolicy": job.spec.overlap.value,
-        "maxRetries": job.spec.retry.max_retries,
+        "name": spec.name,
+        "target": _target(spec.work),
+        **_schedule(spec.schedule),
+        "priority": spec.priority.value,
+        "overlapPolicy": spec.overlap.value,
+        "maxRetries": spec.retry.max_retries,
         "retryPolicy": {
-            "baseSeconds": job.spec.retry.base_seconds,
-            "factor": job.spec.retry.factor,
-            "maxSeconds": job.spec.retry.max_seconds,
-            "jitter": job.spec.retry.jitter.value,
-            "maxAgeSeconds": job.spec.retry.max_age_seconds,
-            "retryOn": [str(cause) for cause in job.spec.retry.retry_on],
+            "baseSeconds": spec.retry.base_seconds,
+            "factor": spec.retry.factor,
+            "maxSeconds": spec.retry.max_seconds,
+            "jitter": spec.retry.jitter.value,
+            "maxAgeSeconds": spec.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in spec.retry.retry_on],
         },
-        "timeoutSeconds": job.spec.timeout_seconds,
-        "completion": job.spec.completion.value,
-        "heartbeatSeconds": job.spec.heartbeat_seconds,
-        "delivery": job.spec.delivery.value,
-        "tags": dict(job.spec.tags),
+        "timeoutSeconds": spec.timeout_seconds,
+        "completion": spec.completion.value,
+        "heartbeatSeconds": spec.heartbeat_seconds,
+        "delivery": spec.delivery.value,
+        "tags": dict(spec.tags),
     }
-    if not job.spec.schedule.is_one_off:
-        document |= {"catchUp": _catch_up(job.spec.catch_up), "jitterSeconds": job.spec.jitter_seconds}
+    if not spec.schedule.is_one_off:
+        document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
     said = {name: value for name, value in document.items() if value is not None}
-    return said if job.spec.work.payload is None else {**said, "payload": json.loads(job.spec.work.payload)}
+    return said if spec.work.payload is None else {**said, "payload": json.loads(spec.work.payload)}
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
@@ -58,7 +58,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
 
     A time that has passed since the job was made is no mistake unless the patch gives it.
     """
-    document = document_of(job)
+    document = document_of(job.spec)
     merged = patched(document, patch)
     request, errors, errors_now = read_job_request(merged, now)
     unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)

@@ -4,9 +4,6 @@ Invariant: the same request may come again and again. What it says relatively (a
 no time at all) counts from the job's creation, and a job that is as it says gets no new version.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from functions.api.http.body import canonical
 from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.identity import fingerprint
@@ -18,8 +15,8 @@ from functions.api.jobs.changing import changed_answer, changed_job, ended, revi
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import spec_of, unfit
-from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, with_spec
+from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.job import Job, JobSpec
 from timeball.engine.scheduling.submit import Submission, submit
 
 
@@ -37,34 +34,34 @@ def put_job(edge: Edge, request: Request) -> Reply:
     if standing is None:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
-        return _create(edge, key, wanted, body, now)
+        return _create(edge, wanted, spec_of(wanted, key, fingerprint(canonical(body)), now), request.by, now)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
     if version is not None and standing.version != version:
         raise stale("job", standing.version, "replace")
-    return _replace(edge, standing, wanted, now)
+    return replace_job(edge, standing, wanted, Action.PUT, request.by)
 
 
-def _create(edge: Edge, key: JobKey, wanted: JobRequest, body: Mapping[str, Any], now: int) -> Reply:
-    spec = spec_of(wanted, key, fingerprint(canonical(body)), now)
+def _create(edge: Edge, wanted: JobRequest, spec: JobSpec, by: Actor, now: int) -> Reply:
     misfits = unfit(wanted, spec, None, edge.addresses, now)
     if misfits:
         raise invalid(misfits)
-    done = submit(edge.context, [spec], now)[0]
+    done = submit(edge.context, [spec], now, by)[0]
     if done.outcome is Submission.CREATED:
-        return created(job_answer(done.job, now), f"/v1/jobs/{key.job_id}", version=done.job.version)
+        return created(job_answer(done.job, now), f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
     raise stale("job", done.job.version, "replace")
 
 
-def _replace(edge: Edge, standing: Job, wanted: JobRequest, now: int) -> Reply:
+def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, by: Actor) -> Reply:
     """Make a job what is wanted. Whoever loses a race against another writer is told, and nothing of it is done."""
+    now, verb = edge.context.clock.now(), "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     if spec == standing.spec and standing.intent is None:
         return ok(job_answer(standing, now, claimed_runs=[]), version=standing.version)
     if not standing.is_open:
-        raise ended(standing, "replace")
+        raise ended(standing, verb)
     misfits = unfit(wanted, spec, standing.spec, edge.addresses, now)
     if misfits:
         raise invalid(misfits)
-    done = revise_job(edge.context, standing, spec)
-    return changed_answer(edge, with_spec(changed_job(done, "replace"), work=spec.work), done)
+    done = revise_job(edge.context, standing, spec, action, by)
+    return changed_answer(edge, changed_job(done, verb), done)

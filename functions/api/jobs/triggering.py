@@ -37,7 +37,7 @@ def trigger_job(edge: Edge, request: Request) -> Reply:
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
     )
-    return _triggered(trigger(edge.context, [asked])[0])
+    return _triggered(trigger(edge.context, [asked], request.by)[0])
 
 
 def _triggered(done: Triggered) -> Reply:

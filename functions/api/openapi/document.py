@@ -1,6 +1,7 @@
 """The OpenAPI 3.1 document, made from the table of routes and the models; a test keeps docs/openapi.json current."""
 
 import json
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ def document_text() -> str:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    path_parameters = tuple(part[1:-1] for part in route.path.split("/") if part.startswith("{"))
+    path_parameters = re.findall(r"\{(\w+)\}", route.path)
     described: dict[str, Any] = {
         "operationId": _operation_id(route),
         "summary": route.summary,

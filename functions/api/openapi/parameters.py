@@ -18,6 +18,17 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "required": True,
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
+    "revision": {
+        "in": "path",
+        "required": True,
+        "description": "A version that the job had.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "actor": {
+        "in": "query",
+        "description": "Only what the API key of this id did.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"},
+    },
     "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
     "backfillId": {
         "in": "path",
@@ -84,6 +95,9 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     },
     ("/v1/jobs", "from"): {"description": "Not created before this."},
     ("/v1/jobs", "to"): {"description": "Not created after this."},
+    ("/v1/audit", "jobId"): {"in": "query", "required": False, "description": "Only what was done to this job."},
+    ("/v1/audit", "from"): {"description": "Nothing before this."},
+    ("/v1/audit", "to"): {"description": "Nothing after this."},
     ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
     ("/v1/dead-letters", "from"): {"description": "No death before this."},
     ("/v1/dead-letters", "to"): {"description": "No death after this."},

@@ -6,9 +6,11 @@ from typing import Any, Final
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
+from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS, format_instant
@@ -79,6 +81,10 @@ class RunDetailAnswer(RunAnswer):
 
     attempts: list[AttemptAnswer]
     result: ResultAnswer | None
+    max_retries: int | None = Field(
+        description="That of its job, as it was at the newest attempt; null if that is not kept any more."
+    )
+    retry_policy: RetryPolicyAnswer | None = Field(description="The same.")
 
 
 class RunPageAnswer(Answer):
@@ -106,12 +112,18 @@ def heartbeat_answer(run: Run) -> HeartbeatAnswer:
     return HeartbeatAnswer(**run_fields(run), lease_until=format_instant(run.lease_until))
 
 
-def run_detail_answer(run: Run, stored: Iterable[Attempt]) -> RunDetailAnswer:
-    """Return the answer about a run and its attempts."""
+def run_detail_answer(run: Run, stored: Iterable[Attempt], policy: RetryPolicy | None) -> RunDetailAnswer:
+    """Return the answer about a run, its attempts, and the policy by which these were tried again."""
     attempts = attempt_answers(run, stored)
     last = attempts[-1] if attempts and run.state is RunState.SUCCEEDED else None
     result = ResultAnswer(http_status=last.http_status, body=last.body) if last else None
-    return RunDetailAnswer(**run_fields(run), attempts=attempts, result=result)
+    return RunDetailAnswer(
+        **run_fields(run),
+        attempts=attempts,
+        result=result,
+        max_retries=None if policy is None else policy.max_retries,
+        retry_policy=None if policy is None else retry_policy_answer(policy),
+    )
 
 
 def attempt_answers(run: Run, stored: Iterable[Attempt]) -> list[AttemptAnswer]:

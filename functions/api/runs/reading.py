@@ -12,6 +12,7 @@ from functions.api.http.request import Request
 from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_answer
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.run import RunState
+from timeball.engine.changes.history import retry_policy_of
 from timeball.ports.runs import LedgerQuery
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
@@ -31,7 +32,8 @@ def read_run(edge: Edge, request: Request) -> Reply:
     run = edge.context.store.runs.read([run_id_in(request)])[0]
     if run is None:
         raise no_run()
-    return ok(run_detail_answer(run, edge.context.store.attempts.of_run(run.id)))
+    stored, policy = edge.context.store.attempts.of_run(run.id), retry_policy_of(edge.context, run)
+    return ok(run_detail_answer(run, stored, policy))
 
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:

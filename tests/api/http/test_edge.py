@@ -28,7 +28,7 @@ NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
 def path_of(route: Route) -> str:
-    return route.path.format(jobId="job_1", runId="job_1.5.s", backfillId="bf1")
+    return route.path.format(jobId="job_1", runId="job_1.5.s", backfillId="bf1", revision="1")
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)

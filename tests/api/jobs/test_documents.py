@@ -13,7 +13,6 @@ from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobSpec
-from timeball.domain.model.new_job import new_job
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import first_fire
 
@@ -33,7 +32,7 @@ def test_a_jobs_document_asks_for_that_job_whenever_it_is_read() -> None:
     @given(VALID_JOBS)
     def try_it(body: dict[str, Any]) -> None:
         spec = asked_for(body, NOW)
-        document = document_of(new_job(spec, NOW, shards=1))
+        document = document_of(spec)
         sent = json.loads(json.dumps(document))
         request, errors, _ = read_job_request(sent, NOW + DAY_MS)
         assert errors == []

@@ -197,3 +197,26 @@ class TestLedger:
         for key in list(api.store.jobs):
             api.store.jobs[replace(key, tenant="globex")] = api.store.jobs[key]
         assert status(path, tenant="globex") == 400
+
+
+def test_a_run_shows_the_retry_policy_that_its_job_had_at_its_newest_attempt(api: Api) -> None:
+    job = api.create(maxRetries=1, retryPolicy={"baseSeconds": 7})
+    path = f"/v1/jobs/{job['jobId']}"
+    run = api.only_run()
+
+    def shown() -> tuple[int, int]:
+        answer = api.call("GET", f"/v1/runs/{run.id}").body
+        return answer["maxRetries"], answer["retryPolicy"]["baseSeconds"]
+
+    assert shown() == (1, 7)
+    now = api.clock.now()
+    last = Attempt(1, Outcome.SUCCEEDED, now, now, now, 200)
+    api.put(replace(run, state=RunState.SUCCEEDED, attempt=1, last=last, finished_at=now))
+    for retries in (2, 3):
+        api.clock.advance(1_000)
+        assert api.call("PATCH", path, {"maxRetries": retries, "retryPolicy": {"baseSeconds": 9}}).status == 200
+    assert shown() == (1, 7)
+    api.store.changes.revisions.clear()
+    assert api.call("GET", f"/v1/runs/{run.id}").body["retryPolicy"] is None
+    api.put(run)
+    assert shown() == (3, 9)

@@ -6,6 +6,7 @@ from tests.simulation.faults import (
     dispatching,
     finishing,
     guarding,
+    recording,
     settling,
     sharing,
     trying,
@@ -18,6 +19,7 @@ FAULTS = (
     | trying.FAULTS
     | finishing.FAULTS
     | guarding.FAULTS
+    | recording.FAULTS
     | settling.FAULTS
     | answering.FAULTS
     | watching.FAULTS

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from timeball.ports.listing import Id
-
 MAX_EXAMINED = 1_000
 _AT_ONCE = 100
 
 Item = TypeVar("Item")
+Id = TypeVar("Id")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
+from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
 from timeball.ports.jobs import Jobs
 from timeball.ports.partitions import Partitions
@@ -30,5 +31,6 @@ class Store:
     attempts: Attempts
     works: Works
     requests: Requests
+    changes: Changes
     due: DueIndex
     partitions: Partitions

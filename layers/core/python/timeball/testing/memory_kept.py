@@ -1,12 +1,15 @@
-"""What stands beside the collections of rows, in memory: attempts, works, requests, oldest days, owners."""
+"""What stands beside the collections of rows, in memory: attempts, works, requests, history, oldest days, owners."""
 
 import hashlib
 from collections.abc import Sequence
 from functools import partial
 
 from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Work
+from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
+from timeball.ports.changes import ChangesQuery
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.partitions import Owner
 from timeball.testing.memory_rows import Memory
@@ -65,6 +68,48 @@ class MemoryRequests(dict[tuple[JobKey, str], int]):
     def remember(self, job: JobKey, request: str, at: int, now: int) -> int:  # noqa: ARG002 - kept for good
         """Note when a request took effect; the first note stands."""
         return self.setdefault((job, request), at)
+
+
+class MemoryChanges:
+    """The revisions that jobs had, whole, and what was announced."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.revisions: dict[RevisionId, Revision] = {}
+        self.announcements: set[Announcement] = set()
+        self._memory = memory
+
+    def note(self, notes: Sequence[Revision | Announcement], now: int) -> None:  # noqa: ARG002 - kept for good
+        """Keep each."""
+        with self._memory.lock:
+            for note in notes:
+                if isinstance(note, Revision):
+                    self.revisions.setdefault(note.id, note)
+                else:
+                    self.announcements.add(note)
+
+    def read(self, ids: Sequence[RevisionId], *, whole: bool = False) -> list[Revision | None]:
+        """Return each revision."""
+        with self._memory.lock:
+            kept = [self.revisions.get(one) for one in ids]
+        return kept if whole else [one and outline(one) for one in kept]
+
+    def of_job(self, newest: RevisionId, limit: int) -> list[Revision]:
+        """Return a job's revisions from one backwards."""
+        older = [evolve(newest, version=version) for version in range(newest.version, 0, -1)]
+        return [one for one in self.read(older) if one is not None][:limit]
+
+    def announced(self, query: ChangesQuery) -> list[Announcement]:
+        """Return what was announced, the newest first."""
+        with self._memory.lock:
+            found = sorted(self.announcements, reverse=True)
+        return [
+            one
+            for one in found
+            if one.job.tenant == query.tenant
+            and query.job in (None, one.job)
+            and query.from_at <= one.at <= query.to_at
+            and (query.after is None or one < query.after)
+        ][: query.limit]
 
 
 class MemoryPartitions(dict[int, Owner]):

@@ -16,6 +16,7 @@ from timeball.ports.runs import LedgerPage, LedgerQuery
 from timeball.ports.store import Store
 from timeball.testing.memory_kept import (
     MemoryAttempts,
+    MemoryChanges,
     MemoryDueIndex,
     MemoryPartitions,
     MemoryRequests,
@@ -142,6 +143,7 @@ class MemoryStore(Store):
     attempts: MemoryAttempts
     works: MemoryWorks
     requests: MemoryRequests
+    changes: MemoryChanges
     due: MemoryDueIndex
     partitions: MemoryPartitions
 
@@ -165,6 +167,7 @@ class MemoryStore(Store):
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
             requests=MemoryRequests(),
+            changes=MemoryChanges(memory),
             due=due(memory),
             partitions=partitions(memory),
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from timeball.aws.dynamodb.attempts import DynamoAttempts
 from timeball.aws.dynamodb.backfills import DynamoBackfills
+from timeball.aws.dynamodb.changes import DynamoChanges
 from timeball.aws.dynamodb.due_index import DynamoDueIndex
 from timeball.aws.dynamodb.jobs import DynamoJobs
 from timeball.aws.dynamodb.partitions import DynamoPartitions
@@ -48,6 +49,7 @@ def dynamo_store(
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),
+        changes=DynamoChanges(rows, works),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
     )

@@ -38,8 +38,8 @@ class DynamoWorks:
         self._write(_large(jobs), _NEVER)
 
     def forget(self, jobs: Sequence[Job], now: int) -> None:
-        """Let the rows of jobs' works go in time, if they have any: nothing names them any longer."""
-        expiry: Item = {"expires_at": self._mapper.expiry(now)}
+        """Let the rows of jobs' works go in time, if they have any: nothing names them any longer but revisions."""
+        expiry: Item = {"expires_at": max(self._mapper.expiry(now), self._mapper.history_expiry(now))}
         self._writer.write([Update(work_key(key, work_digest(text)), {}, expiry) for key, text in _large(jobs)])
 
     def _write(self, texts: Sequence[tuple[JobKey, str]], expires_at: int) -> None:

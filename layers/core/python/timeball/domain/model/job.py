@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
@@ -100,6 +101,21 @@ class Intent:
 
 
 @dataclass(frozen=True)
+class Change:
+    """The change that made a version of a job: when it was asked for, what, and by whom; and how it left the job.
+
+    Plans go on from `next_fire_at`, with `runs_planned` runs counted. They move the row, and a final run ends it.
+    """
+
+    at: int = 0
+    action: Action = Action.CREATE
+    by: Actor = NOBODY
+    status: JobStatus = JobStatus.PENDING
+    next_fire_at: int | None = None
+    runs_planned: int = 0
+
+
+@dataclass(frozen=True)
 class RuleSet:
     """By which rules a fire was reckoned: the version of the stepper's, and the release of the time zone data."""
 
@@ -141,8 +157,8 @@ class Job:
     schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are
     the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
     fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
-    `version` counts users' changes, `schedule_version` those that a planned fire must not survive unseen, `revision`
-    every write.
+    `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
+    not survive unseen, `revision` every write. `created_by` is the id of a key.
     """
 
     spec: JobSpec
@@ -163,6 +179,8 @@ class Job:
     live_from: int | None = None
     live_until: int | None = None
     rules: RuleSet = field(default_factory=RuleSet)
+    change: Change = field(default_factory=Change)
+    created_by: str | None = None
     version: int = 1
     schedule_version: int = 1
     revision: int = 1
@@ -181,6 +199,11 @@ class Job:
 def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
     """Return the job with other values of its spec, and nothing else changed."""
     return evolve(job, spec=evolve(job.spec, **changes))
+
+
+def changed_by(job: Job, action: Action, by: Actor, now: int) -> Job:
+    """Return a job that a change has made, with who asked for that, when, and where its plans begin."""
+    return evolve(job, change=Change(now, action, by, job.status, job.next_fire_at, job.runs_planned))
 
 
 def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:

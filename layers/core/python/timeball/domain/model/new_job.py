@@ -1,17 +1,18 @@
 """How a submitted job begins: its first fire, its place in the due index, its shard."""
 
+from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.ids import shard_of
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.job import Job, JobSpec, changed_by
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 
 
-def new_job(spec: JobSpec, now: int, shards: int) -> Job:
+def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on."""
     first_at = first_fire(spec.schedule, now)
     if first_at is None:
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
-    return Job(
+    job = Job(
         spec,
         shard=shard_of(spec.key, shards),
         created_at=now,
@@ -19,4 +20,6 @@ def new_job(spec: JobSpec, now: int, shards: int) -> Job:
         next_fire_at=first_at,
         due_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
+        created_by=by.key_id,
     )
+    return changed_by(job, Action.CREATE, by, now)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
@@ -64,8 +65,8 @@ class Run:
     A range always has a `last_fire_at`, a run never. `stamp` is the schedule version of whoever decided about it last;
     `not_before` the instant before which no call may leave; `due_at` the due key, if it stands in the due index; `last`
     the newest attempt that ended; `work_digest` names work of the run's own, such as a payload that a trigger was
-    given; `request` names the client's request that made it, and `fingerprint` what that asked for. `reason` of a
-    running run is why it is asked to stop; of one that waits, why.
+    given; `request` names the client's request that made it, `fingerprint` what that asked for, and `triggered_by` who
+    did. `reason` of a running run is why it is asked to stop; of one that waits, why.
 
     `callback` is set while an attempt waits for its target's report. A manual retry gives a fresh budget of retries:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
@@ -105,6 +106,7 @@ class Run:
     deferred_since: int | None = None
     deferred_ms: int = 0
     payload_edited_at: int | None = None
+    triggered_by: Actor = NOBODY
 
     @property
     def is_terminal(self) -> bool:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.job import Job, JobSpec, JobStatus, changed_by, with_spec
+from timeball.domain.model.revision import change_announced, revision_of
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.reach import revised_from
 from timeball.engine.changes.reconcile import reconcile
@@ -51,37 +53,39 @@ _Verb = Callable[[Job, int], Job | None]
 """From a job and an instant to the job as it is to be, the same one if it is so already; None if it has ended."""
 
 
-def cancel(context: Context, requests: Sequence[Request]) -> list[Changed]:
+def cancel(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
     """Cancel each job; its claimed runs are asked to stop. Cancelling a cancelled job repeats the answer.
 
     Raises UnavailableError if a job's row kept changing or its runs are not reconciled yet; the change may be repeated.
     """
-    return [_change(context, key, version, _cancel) for key, version in requests]
+    return [_change(context, key, version, _cancel, Action.CANCEL, by) for key, version in requests]
 
 
-def pause(context: Context, requests: Sequence[Request]) -> list[Changed]:
+def pause(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
     """Pause each job: no fire of its schedule starts, and those that were dispatched ahead are taken back.
 
     Attempts that are under way go on, and so do retries. Raises UnavailableError, as `cancel` does.
     """
-    return [_change(context, key, version, _pause) for key, version in requests]
+    return [_change(context, key, version, _pause, Action.PAUSE, by) for key, version in requests]
 
 
-def resume(context: Context, requests: Sequence[Request]) -> list[Changed]:
+def resume(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
     """Resume each job; its catch-up policy decides about what was due meanwhile. Raises UnavailableError."""
-    return [_change(context, key, version, _resume) for key, version in requests]
+    return [_change(context, key, version, _resume, Action.RESUME, by) for key, version in requests]
 
 
-def revise(context: Context, requests: Sequence[tuple[Job, JobSpec]]) -> list[Changed]:
+def revise(
+    context: Context, requests: Sequence[tuple[Job, JobSpec]], action: Action = Action.PATCH, by: Actor = NOBODY
+) -> list[Changed]:
     """Make each job, as it was read, what a new request says; STALE if it has changed since. With work read, and given.
 
-    A fire of the old schedule that the new one has not is superseded, unless it has started. Raises InvalidSchedule
-    before anything is stored, UnavailableError as `cancel` does.
+    `action` is what that is called. A fire of the old schedule that the new one has not is superseded, unless it has
+    started. Raises InvalidSchedule before anything is stored, UnavailableError as `cancel` does.
     """
-    return [_revise(context, job, spec) for job, spec in requests]
+    return [_revise(context, job, spec, action, by) for job, spec in requests]
 
 
-def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
+def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
     def verb(standing: Job, now: int) -> Job | None:
         if not standing.is_open:
             return None
@@ -93,7 +97,8 @@ def _revise(context: Context, job: Job, spec: JobSpec) -> Changed:
         job.key,
         job.version,
         verb,
-        with_work=spec.work != job.spec.work,
+        action,
+        by,
         after_due=spec.schedule != job.spec.schedule,
     )
 
@@ -121,13 +126,14 @@ def _change(
     key: JobKey,
     if_version: int | None,
     verb: _Verb,
+    action: Action,
+    by: Actor,
     *,
-    with_work: bool = False,
     after_due: bool = False,
 ) -> Changed:
     for _ in range(TRIES):
         read_at = context.clock.now()
-        job = context.store.jobs.read([key], with_work=with_work)[0]
+        job = context.store.jobs.read([key], with_work=True)[0]
         if job is None:
             return Changed(Outcome.NOT_FOUND, None)
         if if_version is not None and job.version != if_version:
@@ -144,9 +150,12 @@ def _change(
             return Changed(Outcome.ENDED, job)
         if after == job:
             return _reconciled(context, job, read_at)
+        after = changed_by(after, action, by, now)
+        # Before the row forgets it, and so that whatever the row says then was announced.
+        context.store.changes.note([revision_of(job), change_announced(after)], now)
         swapped = context.store.jobs.swap([Swap(job, after)], now)[0]
         if swapped.done and swapped.row is not None:
-            return _reconciled(context, swapped.row, read_at)
+            return _reconciled(context, with_spec(swapped.row, work=after.spec.work), read_at)
     raise ContendedError(f"job {key.job_id} kept changing; ask again")
 
 

@@ -1,15 +1,18 @@
 """Trigger jobs manually: each gets a run of its own, now, and its schedule does not move.
 
-It is inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the scan.
+It is announced, inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the
+scan.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, fraction_of
 from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.revision import trigger_announced
 from timeball.domain.model.run import Run
 from timeball.domain.policy.ledger import queued_run
 from timeball.engine.context import Context
@@ -57,15 +60,15 @@ class Triggered:
     run: Run | None
 
 
-def trigger(context: Context, triggers: Sequence[Trigger]) -> list[Triggered]:
+def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NOBODY) -> list[Triggered]:
     """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled one not.
 
     Raises UnavailableError if it is unknown whether a run was made; the same `request` may then be repeated.
     """
-    return [_trigger(context, one) for one in triggers]
+    return [_trigger(context, one, by) for one in triggers]
 
 
-def _trigger(context: Context, one: Trigger) -> Triggered:
+def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     job = context.store.jobs.read([one.job], with_work=one.has_payload)[0]
     if job is None:
         return Triggered(Triggering.NOT_FOUND, None)
@@ -75,7 +78,8 @@ def _trigger(context: Context, one: Trigger) -> Triggered:
     digest = _save_payload(context, job, one, now)
     noted_at = now if one.request is None else context.store.requests.remember(one.job, one.request, now, now)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
-        run = _manual_run(job, one, fire_at, now, digest)
+        run = _manual_run(job, one, fire_at, now, digest, by)
+        context.store.changes.note([trigger_announced(run)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
             resend_if_possible(context, run)
@@ -103,11 +107,12 @@ def _save_payload(context: Context, job: Job, one: Trigger, now: int) -> str | N
     return context.store.works.save([(job.key, evolve(job.spec.work, payload=one.payload))], now)[0]
 
 
-def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None) -> Run:
+def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None, by: Actor) -> Run:
     return evolve(
         queued_run(job, Origin.MANUAL, fire_at, now),
         due_at=max(fire_at, now),
         work_digest=digest,
         request=one.request,
         fingerprint=one.fingerprint,
+        triggered_by=by,
     )

@@ -3,6 +3,7 @@
 import hashlib
 
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, shard_of
+from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import Owned
@@ -14,6 +15,7 @@ RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 HOST = "HOST"
 SLOTS = "SLOTS"
+ANNOUNCED = "CHANGE#"
 LAST = "~"
 """Sorts after every character of a sort key."""
 DEAD = "dead"
@@ -64,6 +66,38 @@ def host_key(key: HostKey) -> Key:
 def slots_key(tenant: str) -> Key:
     """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
     return {"pk": f"{tenant}#!", "sk": SLOTS}
+
+
+def revision_key(revision: RevisionId) -> Key:
+    """Return where a revision is kept that its job no longer has."""
+    sk = f"REVISION#{revision.created_at:015d}#{revision.version:010d}"
+    return {"pk": job_key(revision.job)["pk"], "sk": sk}
+
+
+def announcement_key(announced: Announcement, list_shards: int) -> Key:
+    """Return where an announcement stands: all that it says is in the sort key, in the order of announcements."""
+    job = announced.job
+    about = f"{job.job_id}#{announced.version:010d}#{announced.fire_at:015d}#{announced.key_id}"
+    return {
+        "pk": announcements_of(job.tenant, shard_of(job, list_shards)),
+        "sk": f"{announcement_bound(announced.at)}#{about}",
+    }
+
+
+def announcements_of(tenant: str, list_shard: int) -> str:
+    """Return the partition of a tenant's announcements in a shard; no job, and no host, has a name with such a mark."""
+    return f"{tenant}#!#{list_shard:04d}"
+
+
+def announcement_bound(at: int) -> str:
+    """Return what the sort keys of all announcements of an instant (ms) begin with."""
+    return f"{ANNOUNCED}{at:015d}"
+
+
+def announcement_in(tenant: str, sk: str) -> Announcement:
+    """Return the announcement that a sort key is."""
+    _, at, job_id, version, fire_at, key_id = sk.split("#", 5)
+    return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), key_id)
 
 
 def request_key(key: JobKey, request: str) -> Key:

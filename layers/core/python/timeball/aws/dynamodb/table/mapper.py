@@ -5,6 +5,7 @@ whole row: work above 400 bytes stands in a row of its own, named by its digest 
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +13,23 @@ from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_ite
 from timeball.aws.dynamodb.table.keys import (
     DEAD,
     Key,
+    announcement_key,
     backfill_key,
     due_bucket,
     host_key,
     job_key,
     list_key,
     owner_of_row,
+    revision_key,
     run_key,
     slots_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
@@ -39,6 +44,9 @@ class Mapper:
 
     list_shards: int = whole(4, 1, 64, "Shards of the listing of one tenant's jobs in one state")
     retention_days: int = whole(90, 1, 3650, "How long finished jobs and runs are kept")
+    history_days: int = whole(
+        90, 1, 3650, "How long it is kept who changed what; what a finished job or run has of it goes with that"
+    )
 
     def of_job(self, job: Job, now: int) -> Item:
         """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""
@@ -77,9 +85,28 @@ class Mapper:
         """Return a tenant's slots as a row. It never expires: a backfill may take years."""
         return _row(slots_key(slots.tenant), slots, "tenant")
 
+    def of_revision(self, revision: Revision, now: int) -> Item:
+        """Return the row of a revision that was read with its work. A large payload has a row already, as the job's."""
+        shown, work = outline(revision), revision.spec.work
+        if work is None or shown.spec.work is None:
+            raise ValueError(f"version {revision.version} of {revision.spec.key} was read without its work")
+        bare = evolve(shown, spec=evolve(shown.spec, work=None))
+        item = {**_row(revision_key(revision.id), bare), "work": to_text(shown.spec.work)}
+        if shown.lacks_payload:
+            item["work_digest"] = work_digest(to_text(work))
+        return {**item, "expires_at": self.history_expiry(now)}
+
+    def of_announcement(self, announced: Announcement, now: int) -> Item:
+        """Return the row of an announcement."""
+        return {**announcement_key(announced, self.list_shards), "expires_at": self.history_expiry(now)}
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
+
+    def history_expiry(self, now: int) -> int:
+        """Return when it is forgotten what was noted of a change, in whole seconds."""
+        return (now + self.history_days * DAY_MS) // SECOND_MS
 
 
 def work_fields(work: Work | None) -> Item:
@@ -99,6 +126,12 @@ def to_job(row: dict[str, Any]) -> Job:
     """Return the job that a row holds, with its work if that stands in the row too."""
     job = from_item(Job, row)
     return with_spec(job, work=from_text(Work, row["work"])) if "work" in row else job
+
+
+def to_revision(row: Mapping[str, Any]) -> Revision:
+    """Return the revision that a row holds, without a large payload."""
+    revision = from_item(Revision, row)
+    return evolve(revision, spec=evolve(revision.spec, work=from_text(Work, row["work"])))
 
 
 def to_run(row: dict[str, Any]) -> Run:

@@ -53,6 +53,10 @@ class Reader:
         """Return the rows of an item collection from one sort key to another, read strongly, in order."""
         return self._rows(self._range(pk, first, last, ()))
 
+    def backwards(self, pk: str, first: str, last: str, page: int) -> Iterator[_Row]:
+        """Return the rows of a partition from the last sort key to the first, `page` in each request."""
+        return self._rows({**self._range(pk, first, last, ()), "ScanIndexForward": False, "Limit": page})
+
     def page(
         self,
         pk: str,

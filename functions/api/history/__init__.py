@@ -1,0 +1,1 @@
+"""Who changed what: a job's revisions, and the audit log of all jobs."""

@@ -1,0 +1,71 @@
+"""What the API answers about changes: who, when, what, and the job's document before and after.
+
+Invariant: what a header says is never shown, for it may be a secret; nor is a large payload.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from functions.api.http.reply import Answer, Time
+from functions.api.jobs.patch import document_of
+from timeball.domain.model.actor import NOBODY, Action, Actor
+from timeball.domain.model.revision import Entry, Revision
+from timeball.domain.time.instants import format_instant
+
+
+class ActorAnswer(Answer):
+    """Who did it."""
+
+    key_id: str | None = Field(description="The id of the API key.")
+    role: str | None = Field(description="The role of the API key.")
+    address: str | None = Field(description="The address that the request came from.")
+
+
+class ChangeAnswer(Answer):
+    """What a user did to a job."""
+
+    job_id: str
+    revision: int | None = Field(description="The version of the job that this made; of a trigger null.")
+    run_id: str | None = Field(description="Of a trigger, its run.")
+    at: Time
+    actor: ActorAnswer | None = Field(description="Null if no user did it, but Timeball.")
+    action: Action
+    before: dict[str, Any] | None = Field(
+        description="The job as a request would ask for it, as it was before. Values of headers are null, and a "
+        "payload of more than 1000 bytes is left out. Null if there was none, or it is kept no longer."
+    )
+    after: dict[str, Any] | None = Field(description="The same, as it was from then on.")
+
+
+class ChangePageAnswer(Answer):
+    """A page of changes, the newest first."""
+
+    items: list[ChangeAnswer]
+    next_cursor: str | None
+
+
+def change_answer(entry: Entry) -> ChangeAnswer:
+    """Return the answer about a change."""
+    return ChangeAnswer(
+        job_id=entry.job.job_id,
+        revision=entry.revision,
+        run_id=None if entry.run is None else str(entry.run),
+        at=format_instant(entry.at),
+        actor=_actor(entry.by),
+        action=entry.action,
+        before=_document(entry.before),
+        after=_document(entry.after),
+    )
+
+
+def _actor(by: Actor) -> ActorAnswer | None:
+    return None if by == NOBODY else ActorAnswer(key_id=by.key_id, role=by.role, address=by.address)
+
+
+def _document(revision: Revision | None) -> dict[str, Any] | None:
+    if revision is None:
+        return None
+    document = document_of(revision.spec)
+    headers = document["target"]["headers"]
+    return {**document, "target": {**document["target"], "headers": dict.fromkeys(headers)}}

@@ -1,0 +1,92 @@
+"""Changes are listed, the newest first: those that made a job, or what was done to all of a tenant's jobs."""
+
+import re
+from typing import Final
+
+from functions.api.history.answers import ChangePageAnswer, change_answer
+from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import FieldError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request
+from timeball.domain.model.ids import JOB_ID, JobKey
+from timeball.domain.model.revision import Announcement
+from timeball.domain.time.instants import LATEST
+from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
+
+REVISION_PARAMETERS: Final = ("limit", "cursor")
+AUDIT_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
+
+_KEY_ID: Final = re.compile(r"[!-~]{1,100}", re.ASCII)
+_VERSION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_POSITION: Final = re.compile(
+    rf"(\d{{1,14}})/({JOB_ID.pattern})/(\d{{1,9}})/(\d{{1,14}})/({_KEY_ID.pattern})?", re.ASCII
+)
+
+
+def read_revisions(edge: Edge, request: Request) -> Reply:
+    """List the changes that made a job what it is."""
+    reader = Reader(request.query, REVISION_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    job = read_job_row(edge, job_key(request), with_work=True)
+    bound = ("revisions", job.key.tenant, job.key.job_id, job.created_at)
+    through = None
+    if "cursor" in request.query:
+        position = position_in(request.query["cursor"])
+        if not _VERSION.fullmatch(position) or cursor_of(bound, position) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+        through = int(position)
+    entries, next_through = list_revisions(edge.context, job, limit, through)
+    cursor = None if next_through is None else cursor_of(bound, str(next_through))
+    return ok(ChangePageAnswer(items=[change_answer(one) for one in entries], next_cursor=cursor))
+
+
+def read_audit(edge: Edge, request: Request) -> Reply:
+    """List what was done to a tenant's jobs."""
+    reader = Reader(request.query, AUDIT_PARAMETERS)
+    limit = reader.limit()
+    asked = _filter(request, reader)
+    if reader.errors:
+        raise invalid(reader.errors)
+    page = list_audit(edge.context, asked, limit, _after(asked, request))
+    cursor = None if page.next_after is None else _cursor(asked, page.next_after[1])
+    return ok(ChangePageAnswer(items=[change_answer(one) for one in page.items], next_cursor=cursor))
+
+
+def _filter(request: Request, reader: Reader) -> AuditFilter:
+    from_at, to_at = reader.instant("from"), reader.instant("to")
+    job_id, key_id = request.query.get("jobId"), request.query.get("actor")
+    if from_at is not None and to_at is not None and to_at < from_at:
+        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+    if job_id is not None and not JOB_ID.fullmatch(job_id):
+        reader.errors.append(FieldError("jobId", "Give the id of a job: 1 to 64 letters, digits, - or _."))
+    if key_id is not None and not _KEY_ID.fullmatch(key_id):
+        reader.errors.append(FieldError("actor", "Give the id of an API key, such as key_0123456789abcdef."))
+    return AuditFilter(
+        request.tenant,
+        from_at=from_at or 0,
+        to_at=LATEST if to_at is None else to_at,
+        job=None if job_id is None else JobKey(request.tenant, job_id),
+        key_id=key_id,
+    )
+
+
+def _cursor(asked: AuditFilter, last: Announcement) -> str:
+    bound = (asked.tenant, asked.job and asked.job.job_id, asked.key_id, asked.from_at, asked.to_at)
+    position = f"{last.at}/{last.job.job_id}/{last.version}/{last.fire_at}/{last.key_id}"
+    return cursor_of(("audit", *bound), position)
+
+
+def _after(asked: AuditFilter, request: Request) -> tuple[int, Announcement] | None:
+    """Return where the page before ended. Raises ProblemError for a cursor of another query."""
+    if "cursor" not in request.query:
+        return None
+    match = _POSITION.fullmatch(position_in(request.query["cursor"]))
+    if match is not None:
+        job = JobKey(asked.tenant, match[2])
+        last = Announcement(int(match[1]), job, int(match[3]), int(match[4]), match[5] or "")
+        if _cursor(asked, last) == request.query["cursor"]:
+            return last.at, last
+    raise invalid([FOREIGN])

@@ -1,0 +1,36 @@
+"""The routes of who changed what."""
+
+from functions.api.history.answers import ChangePageAnswer
+from functions.api.history.reading import AUDIT_PARAMETERS, REVISION_PARAMETERS, read_audit, read_revisions
+from functions.api.history.restoring import restore_job
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.jobs.answers import JobAnswer
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}/revisions",
+        read_revisions,
+        "List the changes that made a job, the newest first",
+        ChangePageAnswer,
+        query=REVISION_PARAMETERS,
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/revisions/{revision}:restore",
+        restore_job,
+        "Make a job what one of its revisions was",
+        JobAnswer,
+        headers=("If-Match",),
+        problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "GET",
+        "/v1/audit",
+        read_audit,
+        "List what was done to your jobs, and by whom, the newest first",
+        ChangePageAnswer,
+        query=AUDIT_PARAMETERS,
+    ),
+)

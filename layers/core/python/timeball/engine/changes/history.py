@@ -1,0 +1,151 @@
+"""Who changed what: a job's revisions, and what was done to all of a tenant's jobs, the newest first.
+
+What was announced only names; the revision decides, or the run that was triggered. A creation needs no announcement:
+the listing names each job by it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.actor import Action
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.revision import (
+    Announcement,
+    Entry,
+    Revision,
+    RevisionId,
+    entry_of,
+    outline,
+    revision_of,
+    was_made,
+    was_triggered,
+)
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST
+from timeball.engine.context import Context
+from timeball.engine.listed import Page, read_page
+from timeball.ports.changes import ChangesQuery
+from timeball.ports.listing import ListQuery
+
+_MOST_PASSED = 200
+"""So many newer revisions are passed over at most, to find the one of a run."""
+
+
+@dataclass(frozen=True)
+class AuditFilter:
+    """Which changes: of a tenant, from `from_at` to `to_at` (ms, both included), of one job, by the key of one id."""
+
+    tenant: str
+    from_at: int = 0
+    to_at: int = LATEST
+    job: JobKey | None = None
+    key_id: str | None = None
+
+    def may_mean(self, announced: Announcement) -> bool:
+        """Say whether what is announced may be meant: who created a job, its row tells."""
+        by_whom = self.key_id in (None, announced.key_id) or announced.version == 1
+        return by_whom and self.job in (None, announced.job)
+
+
+def list_revisions(
+    context: Context, job: Job, limit: int, through: int | None = None
+) -> tuple[list[Entry], int | None]:
+    """Return the changes that made a job, read with its work, from version `through` backwards; and where to go on."""
+    newest = outline(revision_of(job))
+    through = newest.version if through is None else through
+    behind = min(through, newest.version - 1)
+    found = [newest] if through >= newest.version else []
+    if behind > 0:
+        found += context.store.changes.of_job(evolve(newest.id, version=behind), limit + 1)
+    entries = [entry_of(one, before) for one, before in zip(found, [*found[1:], None], strict=True)][:limit]
+    return entries, found[limit].version if len(found) > limit else None
+
+
+def list_audit(
+    context: Context, asked: AuditFilter, limit: int, after: tuple[int, Announcement] | None = None
+) -> Page[Entry, Announcement]:
+    """Return a page of what was done to jobs. Raises UnavailableError."""
+
+    def name(at_once: int, behind: tuple[int, Announcement] | None) -> list[tuple[int, Announcement]]:
+        last = None if behind is None else behind[1]
+        query = ChangesQuery(asked.tenant, at_once, asked.from_at, asked.to_at, asked.job, last)
+        named = [*context.store.changes.announced(query), *_created(context, asked, at_once, last)]
+        return [(one.at, one) for one in sorted(named, reverse=True)[:at_once]]
+
+    def read(named: Sequence[Announcement]) -> list[Entry | None]:
+        meant = [one for one in named if asked.may_mean(one)]
+        entries = dict(zip(meant, _entries(context, meant), strict=True))
+        # Once each: where an index lags, a job may be listed under two statuses.
+        found = [entries.pop(one, None) for one in named]
+        return [one if one is not None and asked.key_id in (None, one.by.key_id) else None for one in found]
+
+    return read_page(name, read, limit, after)
+
+
+def retry_policy_of(context: Context, run: Run) -> RetryPolicy | None:
+    """Return the retry policy that a run's job had at its newest attempt; None if no revision of that time is kept."""
+    job = context.store.jobs.read([run.id.job])[0]
+    if job is None:
+        return None
+    at = LATEST if not run.is_terminal else run.last.claimed_at if run.last else run.finished_at or run.created_at
+    if job.change.at <= at:
+        return job.spec.retry
+    kept = context.store.changes.of_job(evolve(revision_of(job).id, version=job.version - 1), _MOST_PASSED)
+    return next((one.spec.retry for one in kept if one.change.at <= at), None)
+
+
+def _created(context: Context, asked: AuditFilter, limit: int, last: Announcement | None) -> list[Announcement]:
+    """Return when jobs were created, as if that had been announced."""
+    if asked.job is not None:
+        listed = [(job.created_at, job.key) for job in context.store.jobs.read([asked.job]) if job is not None]
+    else:
+        # From the job of the last one on, one more: it may have been created in the very instant of that change.
+        after = None if last is None else (last.at, JobKey(asked.tenant, last.job.job_id + "\x00"))
+        query = ListQuery(asked.tenant, limit + 1, asked.from_at, asked.to_at, after)
+        listed = list(context.store.jobs.listed(list(JobStatus), query))
+    created = [Announcement(at, key, 1, 0, "") for at, key in listed]
+    return [one for one in created if asked.from_at <= one.at <= asked.to_at and (last is None or one < last)]
+
+
+def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | None]:
+    """Return the entry of each announcement, None for one that came to nothing, or of which nothing is kept."""
+    keys = list(dict.fromkeys(one.job for one in named if one.version))
+    jobs = {job.key: job for job in context.store.jobs.read(keys) if job is not None}
+    revisions = _revisions(context, jobs, named)
+    run_ids = [one.run for one in named if one.run is not None]
+    runs = dict(zip(run_ids, context.store.runs.read(run_ids), strict=True))
+
+    def entry(one: Announcement) -> Entry | None:
+        if one.run is not None:
+            run = runs[one.run]
+            if run is None or not was_triggered(one, run):
+                return None
+            return Entry(one.job, one.at, Action.TRIGGER, run.triggered_by, run=run.id)
+        job = jobs.get(one.job)
+        if job is None:
+            return None
+        revision = revisions.get(RevisionId(one.job, job.created_at, one.version))
+        if revision is None or not was_made(one, revision):
+            return None
+        return entry_of(revision, revisions.get(RevisionId(one.job, job.created_at, one.version - 1)))
+
+    return [entry(one) for one in named]
+
+
+def _revisions(context: Context, jobs: dict[JobKey, Job], named: Sequence[Announcement]) -> dict[RevisionId, Revision]:
+    """Return the revisions that are named, and those before them, where they are found."""
+    wanted = {
+        RevisionId(one.job, jobs[one.job].created_at, version)
+        for one in named
+        if one.job in jobs
+        for version in range(max(one.version - 1, 1), one.version + 1)
+    }
+    # The newest ones first: one that is replaced meanwhile is kept by then.
+    newest = list(dict.fromkeys(one.job for one in wanted if one.version >= jobs[one.job].version))
+    rows = context.store.jobs.read(newest, with_work=True)
+    found = {one.id: one for one in (outline(revision_of(row)) for row in rows if row is not None)}
+    kept = context.store.changes.read(list(wanted - found.keys()))
+    return {**found, **{one.id: one for one in kept if one is not None}}

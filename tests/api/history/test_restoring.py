@@ -1,0 +1,100 @@
+"""A job is made what one of its revisions was."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import Api
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
+
+URL = "https://example.com/hook"
+TARGET = {"type": "http", "url": URL, "method": "PUT", "headers": {"X-Key": "secret"}}
+
+
+def restore(api: Api, job_id: str, revision: object, **headers: str) -> Any:
+    return api.call("POST", f"/v1/jobs/{job_id}/revisions/{revision}:restore", headers=headers)
+
+
+@pytest.mark.parametrize("payload", [{"n": 1}, "p" * 5_000])
+def test_a_restored_job_is_all_that_the_revision_was(api: Api, payload: object) -> None:
+    wanted = {"cronExpression": "0 9 * * *", "target": TARGET, "payload": payload, "tags": {"a": "b"}, "maxRetries": 7}
+    job = api.create(handler=None, **wanted)
+    path = f"/v1/jobs/{job['jobId']}"
+    assert api.call("PUT", path, {"handler": "https://example.com/other", "everySeconds": 60}).status == 200
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, answer.body["version"], answer.headers["ETag"]) == (200, 3, '"3"')
+    moving = {"version", "latestRun", "claimedRuns", "updatedAt"}
+    assert {name: answer.body[name] for name in {*job} - moving} == {name: job[name] for name in {*job} - moving}
+    assert answer.body["target"] == TARGET
+    newest = api.call("GET", f"{path}/revisions").body["items"][0]
+    assert (newest["action"], newest["revision"]) == ("restore", 3)
+
+
+def test_restoring_the_newest_revision_changes_nothing(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    assert restore(api, job["jobId"], 1).body["version"] == 1
+
+
+def test_a_paused_job_stays_paused(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "other"})
+    api.call("POST", f"/v1/jobs/{job['jobId']}/pause")
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, answer.body["status"], answer.body["name"]) == (200, "paused", None)
+
+
+def test_a_job_that_has_ended_is_not_restored(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    api.call("DELETE", f"/v1/jobs/{job['jobId']}")
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:job-ended")
+
+
+def test_only_the_version_that_is_asked_for_is_restored_over(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "other"})
+    assert restore(api, job["jobId"], 1, **{"If-Match": '"1"'}).status == 412
+    assert restore(api, job["jobId"], 1, **{"If-Match": '"2"'}).status == 200
+
+
+@pytest.mark.parametrize("revision", [0, 2, 99, "01", "x", "-1", 10**12])
+def test_what_is_no_revision_is_not_found(api: Api, revision: object) -> None:
+    job = api.create(everySeconds=60)
+    answer = restore(api, job["jobId"], revision)
+    assert (answer.status, answer.body["type"]) == (404, "urn:timeball:problem:not-found")
+
+
+def test_no_field_is_taken(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    path = f"/v1/jobs/{job['jobId']}/revisions/1:restore"
+    assert api.call("POST", path, {"name": "x"}).bad_fields() == ["name"]
+
+
+def test_a_window_that_is_over_by_now_is_no_fault_of_the_job_as_it_was_but_of_the_request(api: Api) -> None:
+    end_at = format_instant(api.clock.now() + HOUR_MS)
+    job = api.create(everySeconds=60, endAt=end_at)
+    api.call("PUT", f"/v1/jobs/{job['jobId']}", {"handler": URL, "everySeconds": 60})
+    api.clock.advance(2 * HOUR_MS)
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, answer.bad_fields()) == (400, ["endAt"])
+    assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["version"] == 2
+
+
+def test_an_instant_that_has_passed_runs_at_once_as_in_any_request(api: Api) -> None:
+    job = api.create(scheduleAt=format_instant(api.clock.now() + MINUTE_MS))
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"delaySeconds": 7200})
+    api.clock.advance(HOUR_MS)
+    assert restore(api, job["jobId"], 1).body["scheduleAt"] == job["scheduleAt"]
+    assert api.only_run().id.fire_at
+
+
+def test_a_revision_whose_payload_is_gone_is_not_restored_without_it(api: Api) -> None:
+    job = api.create(everySeconds=60, payload="p" * 5_000)
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"payload": None})
+    kept = api.store.changes.revisions
+    (first,) = (one for one in kept if one.job == JobKey("acme", job["jobId"]))
+    kept[first] = evolve(kept[first], lacks_payload=True)
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, "payload" in answer.body["detail"]) == (404, True)

@@ -1,0 +1,253 @@
+"""Each change that a user makes of a job is told: by whom, when, what, and what was before and after."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import NOW, Api
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
+
+URL = "https://example.com/hook"
+ACTOR = {"keyId": "key_1", "role": "editor", "address": "192.0.2.1"}
+
+CHANGES: dict[str, tuple[str, str, object]] = {
+    "patch": ("PATCH", "", {"name": "other"}),
+    "put": ("PUT", "", {"handler": URL, "everySeconds": 90}),
+    "pause": ("POST", "/pause", None),
+    "resume": ("POST", "/resume", None),
+    "cancel": ("DELETE", "", None),
+    "restore": ("POST", "/revisions/1:restore", None),
+}
+
+
+def change(api: Api, job_id: str, action: str, key: str = "key_2", **headers: str) -> Any:
+    """Change a job, a second after whatever was before."""
+    api.clock.advance(SECOND_MS)
+    method, path, body = CHANGES[action]
+    return api.call(method, f"/v1/jobs/{job_id}{path}", body, key=key, headers=headers)
+
+
+def revisions(api: Api, job_id: str, **query: str) -> list[Any]:
+    answer = api.call("GET", f"/v1/jobs/{job_id}/revisions", query=query)
+    assert answer.status == 200, answer.text
+    items: list[Any] = answer.body["items"]
+    return items
+
+
+def audit(api: Api, **query: str) -> list[Any]:
+    answer = api.call("GET", "/v1/audit", query=query)
+    assert answer.status == 200, answer.text
+    items: list[Any] = answer.body["items"]
+    return items
+
+
+def paged(api: Api, path: str, limit: int, **query: str) -> list[Any]:
+    """Return all items of a list, page by page."""
+    items: list[Any] = []
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        answer = api.call("GET", path, query={"limit": str(limit), **query, **cursor})
+        assert answer.status == 200, answer.text
+        assert len(answer.body["items"]) <= limit
+        items += answer.body["items"]
+        if answer.body["nextCursor"] is None:
+            return items
+        cursor = {"cursor": answer.body["nextCursor"]}
+    raise AssertionError("the list has no end")
+
+
+def test_a_job_says_who_created_it_and_what_kind_of_schedule_it_has(api: Api) -> None:
+    once, cron, interval = api.create(), api.create(cronExpression="0 9 * * *"), api.create(everySeconds=60)
+    assert [one["createdBy"] for one in (once, cron, interval)] == ["key_1"] * 3
+    assert [one["scheduleType"] for one in (once, cron, interval)] == ["once", "cron", "interval"]
+    change(api, cron["jobId"], "patch")
+    assert api.call("GET", f"/v1/jobs/{cron['jobId']}").body["createdBy"] == "key_1"
+    assert {one["createdBy"] for one in api.call("GET", "/v1/jobs").body["items"]} == {"key_1"}
+
+
+def test_a_new_job_has_one_revision(api: Api) -> None:
+    job = api.create(everySeconds=60, payload={"n": 1}, name="first")
+    (only,) = revisions(api, job["jobId"])
+    assert only | {"after": None} == {
+        "jobId": job["jobId"],
+        "revision": 1,
+        "runId": None,
+        "at": format_instant(NOW),
+        "actor": ACTOR,
+        "action": "create",
+        "before": None,
+        "after": None,
+    }
+    assert (only["after"]["name"], only["after"]["payload"]) == ("first", {"n": 1})
+
+
+@pytest.mark.parametrize("action", ["patch", "put", "pause", "cancel"])
+def test_a_change_is_a_revision_by_whoever_made_it(api: Api, action: str) -> None:
+    job = api.create(everySeconds=60)
+    answer = change(api, job["jobId"], action)
+    assert answer.status == 200
+    newest, first = revisions(api, job["jobId"])
+    assert newest["revision"] == answer.body["version"] == 2
+    assert (newest["action"], newest["at"]) == (action, format_instant(NOW + SECOND_MS))
+    assert newest["actor"] == {**ACTOR, "keyId": "key_2"}
+    assert newest["before"] == first["after"]
+    assert (first["action"], first["actor"]) == ("create", ACTOR)
+
+
+def test_a_change_that_changes_nothing_leaves_no_entry(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    for action in ("patch", "patch", "pause", "pause", "resume", "resume", "cancel", "cancel"):
+        assert change(api, job["jobId"], action).status == 200
+    assert [one["action"] for one in revisions(api, job["jobId"])] == ["cancel", "resume", "pause", "patch", "create"]
+
+
+def test_each_document_before_is_the_one_after_the_revision_before(api: Api) -> None:
+    job = api.create(everySeconds=60)
+    for name in ("a", "b", "c"):
+        api.clock.advance(SECOND_MS)
+        assert api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": name}).status == 200
+    items = paged(api, f"/v1/jobs/{job['jobId']}/revisions", limit=2)
+    assert [one["revision"] for one in items] == [4, 3, 2, 1]
+    assert [one["after"].get("name") for one in items] == ["c", "b", "a", None]
+    assert [one["before"] for one in items] == [one["after"] for one in items[1:]] + [None]
+
+
+def test_what_was_after_is_a_body_that_makes_the_job_so_again(api: Api) -> None:
+    job = api.create(everySeconds=60, payload=[1], tags={"a": "b"}, catchUp={"policy": "all"})
+    change(api, job["jobId"], "patch")
+    document = revisions(api, job["jobId"])[1]["after"]
+    answer = api.call("PUT", f"/v1/jobs/{job['jobId']}", document)
+    assert answer.status == 200
+    assert revisions(api, job["jobId"])[0]["after"] == document
+
+
+def test_no_header_is_shown_and_a_large_payload_is_left_out(api: Api) -> None:
+    target = {"type": "http", "url": URL, "headers": {"X-Key": "secret-word"}}
+    job = api.create(handler=None, target=target, everySeconds=60, payload="p" * 2_000)
+    change(api, job["jobId"], "pause")
+    for items in (revisions(api, job["jobId"]), audit(api)):
+        assert "secret-word" not in str(items)
+        assert [one["after"]["target"]["headers"] for one in items] == [{"X-Key": None}] * 2
+        assert ["payload" in one["after"] for one in items] == [False, False]
+
+
+def test_the_audit_log_tells_of_all_jobs_the_newest_first_and_of_triggers_too(api: Api) -> None:
+    one = api.create(everySeconds=60)["jobId"]
+    api.clock.advance(SECOND_MS)
+    other = api.create(everySeconds=60)["jobId"]
+    change(api, one, "pause")
+    api.clock.advance(SECOND_MS)
+    run = api.call("POST", f"/v1/jobs/{other}/trigger", key="key_3").body["runId"]
+    change(api, other, "cancel")
+    expected = [
+        (other, "cancel", 2, None, "key_2"),
+        (other, "trigger", None, run, "key_3"),
+        (one, "pause", 2, None, "key_2"),
+        (other, "create", 1, None, "key_1"),
+        (one, "create", 1, None, "key_1"),
+    ]
+    for items in (audit(api), paged(api, "/v1/audit", limit=1), paged(api, "/v1/audit", limit=2)):
+        told = [(i["jobId"], i["action"], i["revision"], i["runId"], i["actor"]["keyId"]) for i in items]
+        assert told == expected
+    assert audit(api)[2]["before"] == audit(api)[4]["after"]
+    assert audit(api)[1]["before"] is None
+
+
+def test_the_audit_log_is_filtered_by_job_by_actor_and_by_time(api: Api) -> None:
+    one, other = api.create(everySeconds=60)["jobId"], api.create(everySeconds=60)["jobId"]
+    change(api, one, "pause")
+    change(api, other, "pause", key="key_3")
+    change(api, one, "resume", key="key_3")
+
+    def actions(**query: str) -> list[str]:
+        return [item["action"] for item in paged(api, "/v1/audit", limit=1, **query)]
+
+    assert actions(jobId=one) == ["resume", "pause", "create"]
+    assert actions(actor="key_3") == ["resume", "pause"]
+    assert actions(actor="key_1") == ["create", "create"]
+    assert actions(jobId=other, actor="key_3") == ["pause"]
+    assert actions(**{"from": format_instant(NOW + 2 * SECOND_MS)}) == ["resume", "pause"]
+    assert actions(to=format_instant(NOW + SECOND_MS)) == ["pause", "create", "create"]
+    assert actions(jobId="another") == actions(actor="key_9") == []
+
+
+def test_many_jobs_of_one_instant_are_all_told_whatever_the_page(api: Api) -> None:
+    body = {"jobs": [{"handler": URL, "everySeconds": 60} for _ in range(7)]}
+    created = [item["job"]["jobId"] for item in api.call("POST", "/v1/jobs:batch", body).body["items"]]
+    assert sorted(item["jobId"] for item in paged(api, "/v1/audit", limit=2)) == sorted(created)
+
+
+def test_nobody_sees_what_another_tenant_did(api: Api) -> None:
+    job = api.create(everySeconds=60)["jobId"]
+    change(api, job, "pause")
+    assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []
+    assert api.call("GET", "/v1/audit", tenant="other", query={"jobId": job}).body["items"] == []
+    assert api.call("GET", f"/v1/jobs/{job}/revisions", tenant="other").status == 404
+    assert api.call("POST", f"/v1/jobs/{job}/revisions/1:restore", tenant="other").status == 404
+
+
+def test_what_was_announced_and_not_done_is_not_told(api: Api) -> None:
+    """As when a process dies between the two, and somebody else makes the version."""
+    job = api.create(everySeconds=60)["jobId"]
+    swap = api.store.jobs.swap
+    api.store.jobs.swap = lambda *_: 1 / 0  # type: ignore[method-assign, assignment]
+    assert change(api, job, "cancel").status == 500
+    api.store.jobs.swap = swap  # type: ignore[method-assign]
+    assert [item["action"] for item in audit(api)] == ["create"]
+    assert [item["action"] for item in revisions(api, job)] == ["create"]
+    change(api, job, "pause", key="key_3")
+    assert [item["action"] for item in audit(api)] == ["pause", "create"]
+    assert [item["action"] for item in revisions(api, job)] == ["pause", "create"]
+    assert len(api.store.changes.announcements) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"jobId": "a b"}, "jobId"),
+        ({"actor": ""}, "actor"),
+        ({"actor": "ü"}, "actor"),
+        ({"from": "yesterday"}, "from"),
+        ({"from": "2026-11-22T00:00:00Z", "to": "2026-11-21T00:00:00Z"}, "to"),
+        ({"limit": "0"}, "limit"),
+        ({"cursor": "abc"}, "cursor"),
+        ({"status": "pending"}, "status"),
+    ],
+)
+def test_a_bad_parameter_is_named(api: Api, query: dict[str, str], field: str) -> None:
+    assert api.call("GET", "/v1/audit", query=query).bad_fields() == [field]
+
+
+def test_a_cursor_of_another_query_is_refused(api: Api) -> None:
+    one, other = api.create(everySeconds=60)["jobId"], api.create(everySeconds=60)["jobId"]
+    cursor = api.call("GET", "/v1/audit", query={"limit": "1"}).body["nextCursor"]
+    assert api.call("GET", "/v1/audit", query={"jobId": one, "cursor": cursor}).bad_fields() == ["cursor"]
+    assert api.call("GET", "/v1/audit", tenant="other", query={"cursor": cursor}).bad_fields() == ["cursor"]
+    change(api, one, "pause")
+    cursor = api.call("GET", f"/v1/jobs/{one}/revisions", query={"limit": "1"}).body["nextCursor"]
+    assert api.call("GET", f"/v1/jobs/{other}/revisions", query={"cursor": cursor}).bad_fields() == ["cursor"]
+
+
+def test_a_job_of_the_same_id_long_after_has_its_own_revisions(api: Api) -> None:
+    path, body = "/v1/jobs/mine", {"handler": URL, "everySeconds": 60}
+    for _ in range(2):
+        assert api.call("PUT", path, body).status == 201
+        assert change(api, "mine", "pause").status == 200
+        assert change(api, "mine", "cancel").status == 200
+        items = revisions(api, "mine")
+        assert [one["revision"] for one in items] == [3, 2, 1]
+        assert {one["at"][:10] for one in items} == {format_instant(api.clock.now())[:10]}
+        del api.store.jobs[JobKey("acme", "mine")]  # its row expires before what is kept beside it
+        api.clock.advance(DAY_MS)
+
+
+def test_a_job_that_an_index_names_twice_is_told_once_and_ends_no_list(api: Api) -> None:
+    """As while its status changes: the listing index follows by and by."""
+    for _ in range(4):
+        api.create(everySeconds=60)
+        api.clock.advance(SECOND_MS)
+    listed = api.store.jobs.listed
+    api.store.jobs.listed = lambda *query: [one for one in listed(*query) for _ in (1, 2)]  # type: ignore[method-assign]
+    assert len({item["jobId"] for item in paged(api, "/v1/audit", limit=1)}) == 4
+    assert len(paged(api, "/v1/audit", limit=2)) == 4

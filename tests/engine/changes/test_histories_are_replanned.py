@@ -1,0 +1,210 @@
+"""The must-hold: what the ledger says of a thousand random histories follows from the jobs' revisions alone.
+
+A history is what users did to a job, drawn from its number. Its revisions are read as the API reads them, and planned
+anew in two ways: by a Timeball that knows nothing else, row by row; and each revision by itself, by the planner alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from tests.engine.play import NOW, WORK, Play, spec
+from tests.engine.service import KEY, Service
+from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Job, JobSpec, JobStatus, advanced, with_spec
+from timeball.domain.model.new_job import new_job
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.revision import Revision
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.ledger import planned_row
+from timeball.domain.policy.planner import Wait, plan
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.history import list_revisions
+
+HISTORIES = 1_000
+AT_ONCE = 50
+
+_DONE = {Action.CANCEL: cancel, Action.PAUSE: pause, Action.RESUME: resume}
+
+
+@dataclass
+class History:
+    """What was done to a job, and where it all came to rest."""
+
+    play: Play
+    actors: dict[int, Actor]
+
+    def revisions(self) -> list[Revision]:
+        """Return all that there is of the job but its ledger, the oldest first."""
+        job = self.play.store.jobs.read([KEY], with_work=True)[0]
+        assert job is not None
+        entries, more = list_revisions(self.play.context(), job, 200)
+        assert more is None
+        found = [entry.after for entry in reversed(entries) if entry.after is not None]
+        assert [one.version for one in found] == list(range(1, job.version + 1))
+        return found
+
+
+Told = tuple[int, int | None, int, str, str | None, int]
+"""What a row of the ledger says, whenever it was written: its fires, what became of them, and by which schedule."""
+
+
+def told(play: Play) -> list[Told]:
+    """Return the ledger of the job's schedule. What is withdrawn is as good as not written: a resume decides."""
+    return [
+        (run.id.fire_at, run.last_fire_at, run.count, run.state, run.reason, run.stamp)
+        for run in scheduled(play)
+        if run.state is not RunState.WITHDRAWN
+    ]
+
+
+def scheduled(play: Play) -> list[Run]:
+    """Return the rows of the job's schedule."""
+    return [run for run in play.runs(KEY) if run.id.origin is Origin.SCHEDULE]
+
+
+def history(number: int) -> History:
+    """Let users do what the number says, until some time after the last change."""
+    draw = Random(f"history {number}")  # noqa: S311 - a history must be replayable
+    with Service(Play(at=NOW + draw.randrange(MINUTE_MS))) as service:
+        play, clock = service.play, service.play.clock
+        actors = {1: Actor("key_0")}
+        play.store.jobs.insert([new_job(_spec(draw, clock.now()), clock.now(), 1, actors[1])], clock.now())
+        former: list[Schedule] = []
+        for number_of_change in range(draw.randrange(1, 9)):
+            service.until(clock.now() + draw.choice((1, 400, 4_000, 20_000, 90_000, 200_000)) + draw.randrange(1_000))
+            job = play.store.jobs.read([KEY], with_work=True)[0]
+            assert job is not None
+            by = Actor(f"key_{number_of_change + 1}", "editor", "192.0.2.1")
+            match draw.randrange(8):
+                case 0 | 1:
+                    done = pause(play.context(), [(KEY, None)], by)[0]
+                case 2 | 3 | 4:
+                    done = resume(play.context(), [(KEY, None)], by)[0]
+                case 5 | 6:
+                    wanted = replace(_spec(draw, clock.now()), fingerprint=job.spec.fingerprint)
+                    schedule = draw.choice((wanted.schedule, wanted.schedule, job.spec.schedule, *former[-1:]))
+                    former.append(job.spec.schedule)
+                    try:
+                        done = revise(play.context(), [(job, replace(wanted, schedule=schedule))], Action.PUT, by)[0]
+                    except InvalidSchedule:
+                        continue
+                case _:
+                    done = cancel(play.context(), [(KEY, None)], by)[0]
+            assert done.job is not None
+            if done.outcome is Outcome.DONE and done.job.version > max(actors):
+                actors[done.job.version] = by
+        service.until(clock.now() + 2 * MINUTE_MS)
+        return History(play, actors)
+
+
+def _spec(draw: Random, now: int) -> JobSpec:
+    """Return what a user may want; most of it soon."""
+    anchor_at = now - draw.randrange(MINUTE_MS)
+    every = Every(draw.choice((7, 15, 20, 40, 60)), anchor_at)
+    cron = Cron(draw.choice(("* * * * *", "*/2 * * * *", "31-33 9 * * *")), "Europe/Berlin")
+    timing = draw.choice((every, every, cron, At(now + draw.randrange(-5_000, 60_000))))
+    max_runs = draw.choice((None, None, 3)) if not isinstance(timing, At) else None
+    return replace(
+        spec("job", Schedule(timing, max_runs=max_runs)),
+        catch_up=CatchUp(draw.choice(tuple(CatchUpPolicy)), draw.choice((1, 3)), draw.choice((60, 3600))),
+        jitter_seconds=draw.choice((0, 0, 3)) if not isinstance(timing, At) else 0,
+        tags={"n": str(draw.randrange(3))},
+    )
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, AT_ONCE))
+def test_what_the_ledger_says_follows_from_the_revisions_alone(first: int) -> None:
+    for number in range(first, first + AT_ONCE):
+        past = history(number)
+        revisions = past.revisions()
+        _assert_each_says_who_made_it(past, revisions, number)
+        assert replayed(revisions, past.play.clock.now()) == told(past.play), number
+        _assert_each_plans_by_itself(past, revisions, number)
+
+
+def _assert_each_says_who_made_it(past: History, revisions: list[Revision], number: int) -> None:
+    assert {one.version: one.change.by for one in revisions} == past.actors, number
+    assert all(earlier.change.at <= later.change.at for earlier, later in pairwise(revisions))
+
+
+def replayed(revisions: list[Revision], until: int) -> list[Told]:
+    """Return the ledger of a Timeball that is told of the revisions, each at its instant."""
+    first, *others = revisions
+    with Service(Play(at=first.change.at)) as service:
+        play = service.play
+        play.store_jobs([first.spec])
+        for one in others:
+            service.until(one.change.at)
+            if one.change.action in _DONE:
+                done = _DONE[one.change.action](play.context(), [(KEY, None)])[0]
+            else:
+                job = play.store.jobs.read([KEY], with_work=True)[0]
+                assert job is not None
+                done = revise(play.context(), [(job, one.spec)])[0]
+            assert done.job is not None
+            assert (done.outcome, done.job.version, done.job.status) == (Outcome.DONE, one.version, one.change.status)
+        service.until(until)
+        return told(play)
+
+
+def _assert_each_plans_by_itself(past: History, revisions: list[Revision], number: int) -> None:
+    """Before it was replaced, a revision planned what stands in the ledger: a run for a run, a range for a range.
+
+    But where a row of an earlier schedule stood ahead of it, for that row decides.
+    """
+    rows = scheduled(past.play)
+    ends = [*(one.change.at for one in revisions[1:]), past.play.clock.now()]
+    for one, end_at in zip(revisions, ends, strict=True):
+        first_at, begun_at = one.change.next_fire_at or 0, one.change.at
+        if any(row.created_at < begun_at and row.id.fire_at >= first_at for row in rows):
+            continue
+        plans = list(planned_by(one, end_at, past.play))
+        for planned in plans:
+            (row,) = (row for row in rows if row.covers(planned.id.fire_at))
+            assert (row.last_fire_at is None) == (planned.last_fire_at is None), (number, planned)
+            assert (row.state is RunState.SKIPPED) == (planned.state is RunState.SKIPPED), (number, planned, row)
+        # What a change itself writes may be the old plan's.
+        of_its_time = [row for row in rows if begun_at < row.created_at < end_at and row.not_before < end_at]
+        ran = {row.id for row in of_its_time if row.attempt}
+        assert ran <= {planned.id for planned in plans}, (number, one.version)
+
+
+def planned_by(revision: Revision, end_at: int, play: Play) -> Iterator[Run]:
+    """Yield what a revision plans in its time, by itself alone; what starts after its end the next one decides."""
+    job, now = _as_it_began(revision), revision.change.at
+    misfire_ms = play.rules.misfire_ms
+    while revision.change.status is JobStatus.PENDING and job.next_fire_at is not None:
+        now = max(now, -(-(job.next_fire_at - play.rules.lookahead_ms) // SECOND_MS) * SECOND_MS)
+        if now >= end_at:
+            return
+        horizon_at = now + play.rules.lookahead_ms
+        found = plan(job, now, horizon_at, misfire_ms)
+        if isinstance(found, Wait):
+            now += SECOND_MS
+            continue
+        row = planned_row(job, found, now, horizon_at)
+        if row.not_before < end_at:
+            yield row
+        job = advanced(job, row, now)
+
+
+def _as_it_began(revision: Revision) -> Job:
+    change = revision.change
+    job = with_spec(new_job(replace(revision.spec, schedule=Schedule(Every(1, 0))), change.at, 1), work=WORK)
+    return replace(
+        job,
+        spec=revision.spec,
+        status=revision.change.status,
+        next_fire_at=change.next_fire_at,
+        runs_planned=change.runs_planned,
+        schedule_version=revision.schedule_version,
+        rules=revision.rules,
+    )

@@ -1,0 +1,53 @@
+"""Faults of the record of users' changes: something of it is not written, or only after the change."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.simulation.faults.hands import Apply, Fault, handed, through
+from timeball.domain.model.job import Job
+from timeball.domain.model.revision import Announcement, Revision
+from timeball.engine.context import Context
+from timeball.ports.rows import Swap, Swapped
+
+_FOUND_BY = "it is known who changed what"
+
+
+def _without(kind: type[Any]) -> Apply:
+    return handed(lambda context: _noting(context, kind, []))
+
+
+def _afterwards(kind: type[Any]) -> Apply:
+    """Note it after the next write of a job, if the process lives so long."""
+
+    def hand(context: Context) -> Context:
+        waiting: list[Any] = []
+
+        def swap(swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+            answers = context.store.jobs.swap(swaps, now)
+            missing = [*waiting]
+            waiting.clear()
+            if missing:
+                context.store.changes.note(missing, now)
+            return answers
+
+        return through(_noting(context, kind, waiting), "jobs.swap", swap)
+
+    return handed(hand)
+
+
+def _noting(context: Context, kind: type[Any], others: list[Any]) -> Context:
+    """Return a context that notes all but those of a kind, which are only put to the others."""
+
+    def note(notes: Sequence[Revision | Announcement], now: int) -> None:
+        others.extend(one for one in notes if isinstance(one, kind))
+        context.store.changes.note([one for one in notes if not isinstance(one, kind)], now)
+
+    return through(context, "changes.note", note)
+
+
+FAULTS = {
+    "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
+    "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
+    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY),
+    "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
+}

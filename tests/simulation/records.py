@@ -1,0 +1,57 @@
+"""What is told of users' changes must be what was written, no more and no less, whoever died in between."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from tests.simulation.story import Story
+from timeball.domain.model.actor import NOBODY, Action
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.revision import Entry, outline, revision_of
+from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
+from timeball.engine.context import Context
+from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
+
+_ALL = 10_000
+
+
+def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
+    """Each version of a job was made by one user, and each trigger: the log has them all, as they were written."""
+    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
+    made = Counter([*_made(story)])
+    tenants = {key.tenant for key in story.store.jobs}
+    logged = [one for name in tenants for one in list_audit(context, AuditFilter(name), _ALL).items]
+    told = Counter(_told(entry) for entry in logged)
+    for one in made.keys() | told.keys():
+        if made[one] == told[one]:
+            continue
+        yield f"{one} was done {made[one]} times, and told {told[one]} times"
+    of_jobs = [one for job in story.store.jobs.values() for one in list_revisions(context, job, _ALL)[0]]
+    if Counter(_told(one) for one in of_jobs) != Counter(_told(one) for one in logged if one.run is None):
+        yield "the jobs' revisions are not those of the log"
+    for entry in of_jobs:
+        if entry.by == NOBODY and story.users:  # those of a meeting have no keys
+            yield f"nobody made version {entry.revision} of {entry.job.job_id}"
+
+
+def _made(story: Story) -> Iterator[tuple[Any, ...]]:
+    for key in story.store.jobs:
+        before = None
+        for write in story.store.history.of_job(key):
+            job = write.after
+            if write.before is None or write.before.version != job.version:
+                spec = repr(outline(revision_of(job)).spec)
+                yield key, job.change.at, job.change.action, job.change.by, job.version, before, spec
+                before = spec
+    for run in story.store.runs.values():
+        if run.id.origin is Origin.MANUAL:
+            yield run.id.job, run.created_at, Action.TRIGGER, run.triggered_by, run.id, None, None
+
+
+def _told(entry: Entry) -> tuple[Any, ...]:
+    specs = [None if one is None else repr(one.spec) for one in (entry.before, entry.after)]
+    return entry.job, entry.at, entry.action, entry.by, entry.revision or entry.run, *specs
+
+
+RECORDS = (_it_is_known_who_changed_what,)
