@@ -51,7 +51,7 @@ class Api(Construct):
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_TASK))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
 
         keys = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}

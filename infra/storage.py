@@ -36,12 +36,13 @@ _PER_RUN = {
     schema.JOBS.name: _Units(writes=4, reads=4),
     schema.DUE.name: _Units(writes=2),
     schema.LISTING.name: _Units(writes=2),
+    schema.BY_TASK.name: _Units(writes=2),
 }
 """What a run takes of the jobs table and of each index in the second in which it is due.
 
 Of a recurring job: its row is inserted, claimed and ended, and its job moves on, with the due entry at two units; two
 reads of the job, one of the run, one look for runs that stand already. A one-off ends its job, which moves in the
-listing, too.
+listing, too, and among its task's.
 """
 
 _NEW = _Units(writes=4_000, reads=12_000)
@@ -59,9 +60,9 @@ class Storage(Construct):
         self.jobs = self._table("Jobs", schema.JOBS, settings, settings.jobs_table)
         self.tenants = self._table("Tenants", schema.TENANTS, settings, settings.tenants_table)
 
-    def jobs_by(self, index: schema.Index) -> list[str]:
-        """Return the ARNs of the jobs table and of one of its indexes, for a policy without wildcards."""
-        return [self.jobs.table_arn, f"{self.jobs.table_arn}/index/{index.name}"]
+    def jobs_by(self, *indexes: schema.Index) -> list[str]:
+        """Return the ARNs of the jobs table and of some of its indexes, for a policy without wildcards."""
+        return [self.jobs.table_arn, *(f"{self.jobs.table_arn}/index/{index.name}" for index in indexes)]
 
     def _table(self, construct_id: str, table: schema.Table, settings: Settings, existing: str) -> dynamodb.ITableV2:
         if existing:

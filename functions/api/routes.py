@@ -8,6 +8,7 @@ from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
 from functions.api.runs import routes as runs
 from functions.api.schedules import routes as schedules
+from functions.api.tasks import routes as tasks
 
 ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
@@ -15,6 +16,7 @@ ROUTES: tuple[Route, ...] = (
     *backfills.ROUTES,
     *runs.ROUTES,
     *dead_letters.ROUTES,
+    *tasks.ROUTES,
     *schedules.ROUTES,
     *service.ROUTES,
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.contract.rows import KEY, NOW, backfill, job, other_spec, run, run_id
+from tests.contract.rows import KEY, NOW, backfill, job, other_spec, run, run_id, task_spec
 from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
@@ -35,6 +35,7 @@ from timeball.domain.model.job import (
 )
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.task import Task
 from timeball.domain.model.transitions import (
     asked_to_stop,
     claimed,
@@ -53,6 +54,7 @@ from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.reach import noted
+from timeball.domain.policy.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
@@ -121,6 +123,14 @@ HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
 RESTS = replace(HOST, failures=5, openings=1, open_until=NOW + 30_000, is_half_open=True)
 HOST_MOVES = {"rests": (HOST, RESTS), "works again": (RESTS, replace(HOST, failures=0))}
 
+TASK = Task(task_spec(), NOW, NOW)
+TASK_MOVES = {
+    "revised": revised_task(TASK, replace(task_spec(), timeout_seconds=9, payload_schema=None), NOW + 9),
+    "deleted": deleted_task(TASK, NOW + 9),
+    "deleted, and there again": revised_task(deleted_task(TASK, NOW + 9), task_spec(), NOW + 19),
+}
+KEPT = replaced_task(TASK, NOW + 9)
+
 A, B, C = (BackfillKey(KEY, "a1"), BackfillKey(KEY, "b2"), BackfillKey(JobKey(KEY.tenant, "A_job-2"), "a1"))
 ONE, TWO = Slots("acme", (A,)), Slots("acme", (A, C), (B,))
 SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, Slots("acme"))}
@@ -147,7 +157,9 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return what a row is read by."""
-    return row.tenant if isinstance(row, Slots) else row.id if isinstance(row, Run) else row.key
+    if isinstance(row, Slots | Run):
+        return row.tenant if isinstance(row, Slots) else row.id
+    return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
 
 def _bare(row: Job) -> Job:
@@ -165,6 +177,11 @@ MOVES = {
         f"hosts: {name}": Move("hosts", *pair, Host(HostKey("other", HOST.key.host)))
         for name, pair in HOST_MOVES.items()
     },
+    **{
+        f"tasks: {name}": Move("tasks", TASK, after, Task(task_spec("other"), NOW, NOW))
+        for name, after in TASK_MOVES.items()
+    },
+    "task_versions: kept longer": Move("task_versions", KEPT, replaced_task(TASK, NOW + 99), replace(KEPT, version=2)),
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
 }
 """Every move of every kind of row."""

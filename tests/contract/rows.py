@@ -3,10 +3,11 @@
 from typing import Any
 
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Priority, RuleSet, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.task import TaskSpec
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.domain.time.stepper import Gap, Overlap
@@ -68,6 +69,22 @@ def backfill(name: str = "bf1") -> Backfill:
         next_fire_at=NOW - 600_000,
         due_at=NOW,
         rules=RuleSet(3, "2027z"),
+    )
+
+
+def task_spec(name: str = "send_mail") -> TaskSpec:
+    return TaskSpec(
+        TaskKey("acme", name),
+        HttpTarget("https://target.example/hook", "PUT", {"x-für": "✓"}),
+        name="Zürich 🕰",
+        tags={"città": "Forlì"},
+        priority=Priority.HIGH,
+        retry=RetryPolicy(2, 7, 1.5, 100, Jitter.NONE, 3600, ("5xx", "409", "timeout")),
+        timeout_seconds=60,
+        completion=Completion.CALLBACK,
+        heartbeat_seconds=30,
+        payload_schema='{"type":"object"}',
+        fingerprint="print",
     )
 
 

@@ -20,17 +20,18 @@ from timeball.ports.queue import Inbox, Queue
 from timeball.ports.requests import Requests
 from timeball.ports.rows import Rows
 from timeball.ports.runs import Runs
+from timeball.ports.tasks import Tasks
 from timeball.ports.works import Works
 from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
     {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "read_oldest_days"}  # a store's
-    | {"listed", "announced", "backlog"}
+    | {"listed", "announced", "of_task", "read_with_tasks", "backlog"}
 )
 
 
 @pytest.mark.parametrize(
-    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, Changes, DueIndex, Partitions, Queue, Inbox]
+    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, Changes, DueIndex, Partitions, Queue, Inbox, Tasks]
 )
 def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
     calls = {name for one in port.__mro__ if one is not Protocol for name in vars(one) if not name.startswith("_")}

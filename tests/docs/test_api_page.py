@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.jobs.request import CatchUp, JobRequest, RetryPolicy
+from functions.api.jobs.policies import RetryPolicy
+from functions.api.jobs.request import CatchUp, JobRequest
 from functions.api.jobs.target import Target
 from tests.api.client import Api
 from tests.docs.readme import ROOT, read

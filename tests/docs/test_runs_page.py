@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.jobs.request import RetryPolicy
+from functions.api.jobs.policies import RetryPolicy
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
 from timeball.domain.model.policies import RetryPolicy as Policy

@@ -17,6 +17,8 @@ from timeball.aws.dynamodb.table import schema
 ASKED = {
     "due.query": "due",
     "runs.dead_letters": "listing",
+    "jobs.of_task": "by_task",
+    "tasks.listed": "listing",
     **dict.fromkeys(("backfills.of_job", "runs.ledger", "attempts.of_run", "runs.between"), "table"),
 }
 """What each question of the store that is a query asks: the table or one of its indexes."""
@@ -142,7 +144,7 @@ def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attach
         assert [(key[9:-6], value) for key, value in told.items() if key.endswith("_TABLE")] == [asked]
     for name, action, tables in (
         ("scan", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/due"]),
-        ("api", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/listing"]),
+        ("api", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/by_task", "jobs-of-may/index/listing"]),
         ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
         ("authorize", "dynamodb:GetItem", ["tenants-of-may"]),
     ):

@@ -17,6 +17,12 @@ def _job_id(text: str) -> str:
     return text
 
 
+def _task_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("No task can have this id; give the taskId of an answer.")
+    return text
+
+
 def _run_id(text: str) -> str:
     if RunId.parse("", text) is None:
         raise ValueError("No run can have this id; give the runId of an answer.")
@@ -30,5 +36,6 @@ def _reason(text: str) -> str:
 
 
 JobId = Annotated[str, AfterValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
 RunIdText = Annotated[str, AfterValidator(_run_id), WithJsonSchema({"type": "string", "pattern": _RUN_ID})]
 ReasonText = Annotated[str, AfterValidator(_reason), WithJsonSchema({"type": "string", "enum": _REASONS})]

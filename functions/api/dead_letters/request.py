@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import ConfigDict, Field
 
-from functions.api.dead_letters.fields import JobId, ReasonText, RunIdText
+from functions.api.dead_letters.fields import JobId, ReasonText, RunIdText, TaskId
 from functions.api.http.body import compact
 from functions.api.http.fields import Instant
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
@@ -40,6 +40,7 @@ class DeadLetterFilter(Strict):
     """Which dead letters; what is not given does not matter."""
 
     job_id: JobId | None = Field(None, description="Only runs of this job.")
+    task_id: TaskId | None = Field(None, description="Only runs of jobs that named this task.")
     reason: ReasonText | None = Field(None, description="Only runs with this reason.")
     error: str | None = Field(
         None,
@@ -177,6 +178,7 @@ def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:
     return DeadFilter(
         tenant,
         job=None if wanted.job_id is None else JobKey(tenant, wanted.job_id),
+        task_id=wanted.task_id,
         reason=None if wanted.reason is None else Reason(wanted.reason),
         error=wanted.error,
         from_at=0 if wanted.from_at is None else wanted.from_at,
@@ -206,7 +208,19 @@ def _choice_from(chosen: Choice, cursor: str) -> Choice:
 
 def _bound(verb: str, asked: DeadFilter) -> str:
     job_id = None if asked.job is None else asked.job.job_id
-    return compact(["dead letters", verb, asked.tenant, job_id, asked.reason, asked.error, asked.from_at, asked.to_at])
+    return compact(
+        [
+            "dead letters",
+            verb,
+            asked.tenant,
+            job_id,
+            asked.task_id,
+            asked.reason,
+            asked.error,
+            asked.from_at,
+            asked.to_at,
+        ]
+    )
 
 
 def _is_instant(text: str) -> bool:

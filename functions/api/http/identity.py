@@ -1,4 +1,4 @@
-"""Ids of jobs and backfills: random, or the hash of an Idempotency-Key: the same request names the same thing."""
+"""Ids of what is created: random, or the hash of an Idempotency-Key: the same request names the same thing."""
 
 import hashlib
 from typing import Final
@@ -13,6 +13,18 @@ _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 def job_id(bits: bytes) -> str:
     """Return the id of 16 bytes: `job_` and 26 characters of Crockford's base 32: no look-alikes."""
     return f"job_{_letters(bits)}"
+
+
+def task_id(bits: bytes) -> str:
+    """Return the id of 16 bytes, as a job's."""
+    return f"task_{_letters(bits)}"
+
+
+def task_id_of_key(tenant: str, idempotency_key: str) -> str:
+    """Return the id of the task that a tenant creates under an Idempotency-Key."""
+    parts = f"{tenant}\x1f{idempotency_key}"
+    digest = hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-task-id")
+    return task_id(digest.digest())
 
 
 def backfill_name(bits: bytes) -> str:

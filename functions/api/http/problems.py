@@ -31,6 +31,7 @@ class Problem(Enum):
     JOB_PAUSED = ("job-paused", 409, "The job is paused")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")
+    TASK_IN_USE = ("task-in-use", 409, "Jobs name the task")
     STALE_ATTEMPT = ("stale-attempt", 409, "The attempt is not under way")
     LEASE_EXPIRED = ("lease-expired", 409, "The lease is out")
     NO_CALLBACK_EXPECTED = ("no-callback-expected", 409, "The run takes no callback")

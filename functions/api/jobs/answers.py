@@ -14,7 +14,16 @@ from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.model.job import (
+    TASKS_TARGET,
+    Completion,
+    Guarantee,
+    HttpTarget,
+    Job,
+    JobStatus,
+    Override,
+    Priority,
+)
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
@@ -76,6 +85,8 @@ class JobSummaryAnswer(Answer):
     timeout_seconds: int
     completion: Completion
     heartbeat_seconds: int | None = Field(description="Of a job with completion `callback`.")
+    task_id: str | None = Field(description="The task that says what the job does not say itself, as it is now.")
+    overrides: list[Override] = Field(description="Of a job with a task, what it says itself.")
     delivery: Guarantee
     catch_up: CatchUpAnswer | None = Field(description="Of a recurring job.")
     overlap_policy: OverlapPolicy
@@ -129,6 +140,8 @@ def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
         "timeout_seconds": job.spec.timeout_seconds,
         "completion": job.spec.completion,
         "heartbeat_seconds": job.spec.heartbeat_seconds,
+        "task_id": job.task_id,
+        "overrides": [] if job.spec.task is None else list(job.spec.task.own),
         "delivery": job.spec.delivery,
         **_recurring_fields(job),
         "overlap_policy": job.spec.overlap,
@@ -170,9 +183,14 @@ def _work_fields(job: Job) -> dict[str, Any]:
         return {"target": None, "payload": None}
     target = job.spec.work.target
     return {
-        "target": TargetAnswer(type="http", url=target.url, method=target.method, headers=target.headers),
+        "target": None if target == TASKS_TARGET else target_answer(target),
         "payload": None if job.spec.work.payload is None else json.loads(job.spec.work.payload),
     }
+
+
+def target_answer(target: HttpTarget) -> TargetAnswer:
+    """Return the answer about what is called."""
+    return TargetAnswer(type="http", url=target.url, method=target.method, headers=target.headers)
 
 
 def _schedule_fields(job: Job) -> dict[str, Any]:

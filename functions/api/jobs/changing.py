@@ -8,8 +8,11 @@ from functions.api.http.problems import FieldError, Problem, ProblemError, inval
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
 from functions.api.jobs.answers import job_answer
+from functions.api.jobs.of_tasks import shown, tasks_of, unfit_for_task
 from functions.api.jobs.patch import read_patch
+from functions.api.jobs.request import JobRequest
 from functions.api.jobs.spec import spec_of, unfit
+from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.time.errors import InvalidSchedule
@@ -72,10 +75,30 @@ def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     if errors:
         raise invalid(errors)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
-    misfits = unfit(wanted, spec, job.spec, edge.addresses, now)
+    misfits = misfits_of(edge, wanted, spec, job.spec, now)
     if misfits:
         raise invalid(misfits)
     return spec
+
+
+def misfits_of(edge: Edge, wanted: JobRequest, spec: JobSpec, before: JobSpec, now: int) -> list[FieldError]:
+    """Say what is wrong at an instant (ms) with what a faultless request makes of a job.
+
+    A task is read if the request changes anything between the job and that.
+    """
+    misfits = unfit(wanted, spec, before, edge.addresses, now)
+    if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
+        return misfits
+    return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]
+
+
+def _policies(spec: JobSpec, before: JobSpec) -> bool:
+    """Say whether what goes together with a task's callbacks is as it was."""
+    return (spec.timeout_seconds, spec.completion, spec.heartbeat_seconds) == (
+        before.timeout_seconds,
+        before.completion,
+        before.heartbeat_seconds,
+    )
 
 
 def revise_job(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
@@ -100,7 +123,9 @@ def changed_job(done: Changed, verb: str) -> Job:
 
 def changed_answer(edge: Edge, job: Job, done: Changed) -> Reply:
     """Return the answer to a change: the job as it stands, and the runs that were under way."""
-    answer = job_answer(job, edge.context.clock.now(), claimed_runs=[str(run) for run in done.claimed])
+    answer = job_answer(
+        shown(edge, [job])[0], edge.context.clock.now(), claimed_runs=[str(run) for run in done.claimed]
+    )
     return ok(answer, version=job.version)
 
 

@@ -1,7 +1,7 @@
 """Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from functions.api.http.body import canonical
@@ -11,8 +11,10 @@ from functions.api.http.problems import FieldError, ProblemError, invalid
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
+from functions.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import spec_of, unfit
+from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
@@ -31,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Made:
-    """A job as it was stored at its creation; `is_repeated`: by an earlier request under the same key."""
+    """A job as it was stored at its creation, resolved; `is_repeated`: by an earlier request under the same key."""
 
     job: Job
     is_repeated: bool = False
@@ -64,9 +66,13 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored."""
     now = edge.context.clock.now()
     read = [_read(edge, request.tenant, one, now) for one in asked]
+    tasks = tasks_of(edge, request.tenant, [one.request for one in read if isinstance(one, _Wanted)])
+    allowance = Allowance()
+    read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
     wanted = [one for one in read if isinstance(one, _Wanted)]
     made = _submitted(edge, [one for one in wanted if not one.errors_now], now, request.by)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
+    made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
 
 
@@ -78,6 +84,11 @@ def _read(edge: Edge, tenant: str, asked: Asked, now: int) -> _Wanted | ProblemE
     spec = spec_of(wanted, JobKey(tenant, named), fingerprint(canonical(asked.body)), now)
     errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
     return _Wanted(wanted, spec, asked.key is not None, errors_now)
+
+
+def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
+    errors = unfit_for_task(wanted.request, wanted.spec, tasks, allowance)
+    return replace(wanted, errors_now=[*wanted.errors_now, *errors]) if errors else wanted
 
 
 def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int, by: Actor) -> dict[JobKey, Made | ProblemError]:

@@ -9,12 +9,13 @@ from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Answer, Reply, ok
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobSummaryAnswer, job_summary
+from functions.api.jobs.of_tasks import shown
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.time.instants import LATEST
 from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs
 
-JOB_PARAMETERS: Final = ("status", "tag", "from", "to", "limit", "cursor")
+JOB_PARAMETERS: Final = ("status", "taskId", "tag", "from", "to", "limit", "cursor")
 STATUSES: Final = (*JobStatus, RUNNING)
 
 _Position = tuple[int, JobKey]
@@ -36,7 +37,8 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
         raise invalid(reader.errors)
     page = list_jobs(edge.context, asked, limit, _after(asked, request.query))
     now = edge.context.clock.now()
-    items = [job_summary(one.job, now, one.status) for one in page.items]
+    jobs = shown(edge, [one.job for one in page.items])
+    items = [job_summary(job, now, one.status) for job, one in zip(jobs, page.items, strict=True)]
     return ok(
         JobPageAnswer(items=items, next_cursor=None if page.next_after is None else _cursor(asked, page.next_after))
     )
@@ -50,6 +52,7 @@ def _filter(request: Request, reader: Reader) -> JobFilter:
         request.tenant,
         statuses=_statuses(request.query, reader.errors),
         tag=_tag(request.query, reader.errors),
+        task_id=_task_id(request.query, reader.errors),
         from_at=from_at or 0,
         to_at=LATEST if to_at is None else to_at,
     )
@@ -60,6 +63,12 @@ def _statuses(query: Mapping[str, str], errors: list[FieldError]) -> frozenset[s
     if not names <= frozenset(STATUSES):
         errors.append(FieldError("status", f"Give one or more of {', '.join(STATUSES)}, with commas between."))
     return names
+
+
+def _task_id(query: Mapping[str, str], errors: list[FieldError]) -> str | None:
+    if "taskId" in query and not JOB_ID.fullmatch(query["taskId"]):
+        errors.append(FieldError("taskId", "No task can have this id; give the taskId of an answer."))
+    return query.get("taskId")
 
 
 def _tag(query: Mapping[str, str], errors: list[FieldError]) -> tuple[str, str] | None:
@@ -73,7 +82,7 @@ def _tag(query: Mapping[str, str], errors: list[FieldError]) -> tuple[str, str] 
 
 
 def _cursor(asked: JobFilter, position: _Position) -> str:
-    bound = (asked.tenant, ",".join(sorted(asked.statuses)), asked.tag, asked.from_at, asked.to_at)
+    bound = (asked.tenant, ",".join(sorted(asked.statuses)), asked.tag, asked.task_id, asked.from_at, asked.to_at)
     return cursor_of(("jobs", *bound), f"{position[0]}.{position[1].job_id}")
 
 

@@ -4,7 +4,7 @@ Invariant: a job's document, read as any request is, asks for just what the job 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -14,12 +14,13 @@ from pydantic_core import ErrorDetails
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
-from timeball.domain.model.job import Completion, Job, JobSpec, Work
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Completion, Job, JobSpec, Override, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 
-_TO_CALL: Final = ("handler", "target")
+_TO_CALL: Final = ("handler", "target", "taskId")
 
 
 def document_of(spec: JobSpec) -> dict[str, Any]:
@@ -28,22 +29,10 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         raise ValueError(f"job {spec.key.job_id} was read without its work")
     document = {
         "name": spec.name,
-        "target": _target(spec.work),
+        **({"target": _target(spec.work)} if spec.task is None else {"taskId": spec.task.task_id}),
         **_schedule(spec.schedule),
-        "priority": spec.priority.value,
+        **_policies(spec, Override if spec.task is None else spec.task.own),
         "overlapPolicy": spec.overlap.value,
-        "maxRetries": spec.retry.max_retries,
-        "retryPolicy": {
-            "baseSeconds": spec.retry.base_seconds,
-            "factor": spec.retry.factor,
-            "maxSeconds": spec.retry.max_seconds,
-            "jitter": spec.retry.jitter.value,
-            "maxAgeSeconds": spec.retry.max_age_seconds,
-            "retryOn": [str(cause) for cause in spec.retry.retry_on],
-        },
-        "timeoutSeconds": spec.timeout_seconds,
-        "completion": spec.completion.value,
-        "heartbeatSeconds": spec.heartbeat_seconds,
         "delivery": spec.delivery.value,
         "tags": dict(spec.tags),
     }
@@ -71,23 +60,36 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
 def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document that a patch makes of a job's, without what the patch leaves meaningless.
 
-    A new schedule takes the place of the old one, whatever its form, and a new `handler` that of the target. What went
-    with these alone goes with them, unless the patch itself gives it: then it is validated as in any request.
+    A new schedule takes the place of the old one, whatever its form, and a new `handler` or `taskId` that of the
+    target; with a task, what the job had by default is the task's to say. What went with these alone goes with them,
+    unless the patch itself gives it: then it is validated as in any request.
     """
     merged = _merged(document, patch)
     given = {name for name, value in patch.items() if value is not None}
     for alternatives in (SCHEDULE_FORMS, _TO_CALL):
         if given & set(alternatives):
             merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
+    if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):
+        merged = {name: merged[name] for name in merged if name in given or not _is_default(name, merged[name])}
     for name, partners in JOB_NEEDS.items():
         if name not in given and not merged.keys() & set(partners):
             merged.pop(name, None)
-    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK:
+    of_task = "taskId" in merged or _names_a_task(merged.get("handler"))
+    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK and not of_task:
         merged.pop("heartbeatSeconds", None)
     catch_up, asked = merged.get("catchUp"), patch.get("catchUp")
     if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
         catch_up["maxRuns"] = asked.get("maxRuns")
     return merged
+
+
+def _names_a_task(handler: object) -> bool:
+    return isinstance(handler, str) and "://" not in handler
+
+
+def _is_default(name: str, value: object) -> bool:
+    """Say whether nobody said this of a job without a task: with one it is the task's to say."""
+    return name in _DEFAULTS and value == _DEFAULTS[name]
 
 
 def _merged(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,6 +135,29 @@ def kept_times(job: Job, request: JobRequest) -> set[str]:
     if request.schedule_at is not None and job.spec.schedule.timing == At(request.schedule_at):
         kept.add("scheduleAt")
     return kept
+
+
+def _policies(spec: JobSpec, said: Iterable[Override]) -> dict[str, Any]:
+    """Return what a spec says of its runs; of a job with a task, what it says itself."""
+    policies = {
+        Override.PRIORITY: spec.priority.value,
+        Override.MAX_RETRIES: spec.retry.max_retries,
+        Override.RETRY_POLICY: {
+            "baseSeconds": spec.retry.base_seconds,
+            "factor": spec.retry.factor,
+            "maxSeconds": spec.retry.max_seconds,
+            "jitter": spec.retry.jitter.value,
+            "maxAgeSeconds": spec.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in spec.retry.retry_on],
+        },
+        Override.TIMEOUT: spec.timeout_seconds,
+        Override.COMPLETION: spec.completion.value,
+        Override.HEARTBEAT: spec.heartbeat_seconds,
+    }
+    return {name.value: policies[name] for name in said}
+
+
+_DEFAULTS: Final = _policies(JobSpec(JobKey("", ""), Schedule(At(0)), None), Override)
 
 
 def _target(work: Work) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.jobs.answers import job_answer
+from functions.api.jobs.of_tasks import shown
 from functions.api.runs.answers import run_answer
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.runs import LedgerQuery
@@ -21,6 +22,9 @@ def read_job(edge: Edge, request: Request) -> Reply:
         own_run = runs.read([own])[0]
     status = shown_status(job, own_run)
     answer = job_answer(
-        job, edge.context.clock.now(), status, latest_run=None if latest is None else run_answer(latest)
+        shown(edge, [job])[0],
+        edge.context.clock.now(),
+        status,
+        latest_run=None if latest is None else run_answer(latest),
     )
     return ok(answer, version=job.version)

@@ -12,14 +12,12 @@ from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
 from functions.api.http.schema_rules import together
-from functions.api.jobs.fields import Factor, Name, RetryCauses, Tags
-from functions.api.jobs.target import Handler, Target
+from functions.api.jobs.fields import Name, Tags
+from functions.api.jobs.policies import PolicyFields, beyond_an_answer
+from functions.api.jobs.target import Handler, Target, TaskId
 from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFields, bad_window
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import MAX_CAUGHT_UP, RETRIED_BY_DEFAULT
-from timeball.domain.policy.callback import LONGEST_SECONDS
+from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
 """Of these a job has at most one; with none it runs now."""
@@ -35,23 +33,7 @@ JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
 
 
-_TO_CALL = ("handler", "target")
-
-
-class RetryPolicy(Strict):
-    """How a failed attempt is tried again: exponential backoff, whichever limit comes first."""
-
-    base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry.")
-    factor: Factor = Field(2.0, description="What each wait grows by.")
-    max_seconds: int = Field(3600, ge=0, le=86_400, description="No wait is longer.")
-    jitter: Literal["full", "none"] = Field("full", description="`full` spreads a wait over all of its length.")
-    max_age_seconds: int | None = Field(
-        None, ge=1, le=2_592_000, description="No retry begins longer after the fire time."
-    )
-    retry_on: RetryCauses = Field(
-        [str(cause) for cause in RETRIED_BY_DEFAULT],
-        description="What is worth another try: `timeout`, `connection`, `reported`, a status, a class of them.",
-    )
+_TO_CALL = ("handler", "target", "taskId")
 
 
 class CatchUp(Strict):
@@ -64,7 +46,7 @@ class CatchUp(Strict):
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
 
 
-class JobRequest(ScheduleFields):
+class JobRequest(ScheduleFields, PolicyFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
@@ -72,8 +54,13 @@ class JobRequest(ScheduleFields):
     )
 
     name: Name | None = Field(None, description="What people call it.")
-    handler: Handler | None = Field(None, description="The URL to call: short for an `http` target with a POST.")
-    target: Target | None = Field(None, description="What to call. Either this or `handler`.")
+    handler: Handler | None = Field(
+        None, description="The URL to call: short for an `http` target with a POST. Or a `taskId`."
+    )
+    target: Target | None = Field(None, description="What to call. Either this, `handler` or `taskId`.")
+    task_id: TaskId | None = Field(
+        None, description="The task whose target is called, and whose policies hold where the job has none of its own."
+    )
     payload: Payload = Field(None, description="Any JSON, at most 256 KB: the body of the call.")
     past_schedule: Literal["run", "reject"] | None = Field(
         None,
@@ -81,7 +68,6 @@ class JobRequest(ScheduleFields):
     )
     delay_seconds: Delay | None = Field(None, description="Run once, so much later: seconds or `PT15M`.")
     max_runs: int | None = Field(None, ge=1, le=1_000_000_000, description="So many runs, then the job is completed.")
-    priority: Literal["high", "normal", "low"] | None = Field(None, description="Default `normal`.")
     catch_up: CatchUp | None = Field(None, description="What becomes of missed fires; default: the latest runs.")
     overlap_policy: OverlapPolicy | None = Field(
         None, description="What happens when a fire comes while an earlier run is under way; default `allow`."
@@ -89,26 +75,16 @@ class JobRequest(ScheduleFields):
     jitter_seconds: int | None = Field(
         None, ge=0, le=86_400, description="Each fire starts up to so much later, always the same; default 0."
     )
-    max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
-    retry_policy: RetryPolicy | None = Field(None, description="How a failed attempt is tried again.")
-    timeout_seconds: int | None = Field(
-        None,
-        ge=1,
-        le=LONGEST_SECONDS,
-        description=f"How long one attempt may take; default 300. More than {LONGEST_CALL_SECONDS} only with "
-        "completion `callback` and `heartbeatSeconds`.",
-    )
-    completion: Literal["answer", "callback"] | None = Field(
-        None,
-        description="What ends an attempt: the answer to its call (default), or, after a 202, the target's own word.",
-    )
-    heartbeat_seconds: int | None = Field(
-        None, ge=1, le=3600, description="After a 202 the target must be heard of so often. With completion `callback`."
-    )
     delivery: Literal["at_least_once", "at_most_once"] | None = Field(
         None, description="`at_most_once`: no second call once one may have left. Default `at_least_once`."
     )
     tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
+
+
+def named_task(request: JobRequest) -> str | None:
+    """Return the id of the task that a request names: in a field of its own, or as a handler that is no URL."""
+    is_url = request.handler is None or "://" in request.handler
+    return request.task_id or (None if is_url else request.handler)
 
 
 def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError], list[FieldError]]:
@@ -124,8 +100,10 @@ def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, lis
 def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if "handler" in given and "target" in given:
         yield FieldError("handler", "Give either handler or target, not both.")
-    if not given & {"handler", "target"}:
-        yield FieldError("handler", "Say what to call: give handler, an https:// URL, or target.")
+    if "taskId" in given and given & {"handler", "target"}:
+        yield FieldError("taskId", "The task says what to call; leave out handler and target, or this.")
+    if not given & {"handler", "target", "taskId"}:
+        yield FieldError("handler", "Say what to call: give handler, an https:// URL, or target, or a taskId.")
     forms = [form for form in SCHEDULE_FORMS if form in given]
     if len(forms) > 1:
         for form in forms:
@@ -134,25 +112,8 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
-    yield from _beyond_an_answer(request, given)
-
-
-def _beyond_an_answer(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
-    """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest."""
-    reports = request.completion == "callback" or ("completion" in given and request.completion is None)
-    if "heartbeatSeconds" in given and not reports:
-        yield FieldError(
-            "heartbeatSeconds", "This goes with completion callback only; give that too, or leave this out."
-        )
-    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in given else JobSpec.timeout_seconds)
-    if seconds > LONGEST_CALL_SECONDS and not (reports and "heartbeatSeconds" in given):
-        yield FieldError(
-            "timeoutSeconds",
-            f"This must be at most {LONGEST_CALL_SECONDS}; more, up to {LONGEST_SECONDS}, goes with completion "
-            "callback and heartbeatSeconds only.",
-        )
-    if reports and 0 < seconds < (request.heartbeat_seconds or 0):
-        yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")
+    if named_task(request) is None:  # with a task that depends on what that says
+        yield from beyond_an_answer(request, given)
 
 
 def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:

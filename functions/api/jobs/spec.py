@@ -5,11 +5,12 @@ from urllib.parse import urlsplit
 
 from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
-from functions.api.jobs.request import CatchUp, JobRequest, RetryPolicy
+from functions.api.jobs.policies import retry_of
+from functions.api.jobs.request import CatchUp, JobRequest, named_task
 from functions.api.schedules.fields import timing_of
 from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
+from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Override, Priority, TaskUse, Work
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, first_fire
@@ -32,7 +33,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         name=request.name,
         tags=request.tags or {},
         priority=Priority(request.priority or Priority.NORMAL),
-        retry=_retry(request),
+        retry=retry_of(request),
         timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
         completion=Completion(request.completion or Completion.ANSWER),
         heartbeat_seconds=request.heartbeat_seconds,
@@ -40,6 +41,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         catch_up=_catch_up(request),
         overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
         jitter_seconds=request.jitter_seconds or 0,
+        task=_task(request),
     )
 
 
@@ -66,12 +68,19 @@ def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Fiel
 
 
 def _closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
-    """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach.
+    """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach."""
+    if named_task(request) is not None:
+        return []
+    field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
+    return closed_target(field, url or "", addresses)
+
+
+def closed_target(field: str, url: str, addresses: AddressRules) -> list[FieldError]:
+    """Say what is wrong with the URL in a field if it is an address that webhooks may not reach.
 
     What a name stands for is looked up, and validated, at each call.
     """
-    field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
-    parts = urlsplit(url or "")
+    parts = urlsplit(url)
     try:
         address = ip_address((parts.hostname or "").removesuffix("."))
     except ValueError:
@@ -85,33 +94,30 @@ def _work(request: JobRequest) -> Work:
     payload = compact(request.payload) if "payload" in request.model_fields_set else None
     if request.target is not None:
         return Work(HttpTarget(request.target.url, request.target.method, request.target.headers), payload)
+    if named_task(request) is not None:
+        return Work(payload=payload)
     if request.handler is None:
         raise ValueError("a faultless request names a handler or a target")
     return Work(HttpTarget(request.handler), payload)
+
+
+def _task(request: JobRequest) -> TaskUse | None:
+    """Return the task that a request names, with what it says itself of what that says too."""
+    task_id = named_task(request)
+    said = {
+        Override.PRIORITY: request.priority,
+        Override.MAX_RETRIES: request.max_retries,
+        Override.RETRY_POLICY: request.retry_policy,
+        Override.TIMEOUT: request.timeout_seconds,
+        Override.COMPLETION: request.completion,
+        Override.HEARTBEAT: request.heartbeat_seconds,
+    }
+    if task_id is None:
+        return None
+    return TaskUse(task_id, tuple(name for name, value in said.items() if value is not None))
 
 
 def _catch_up(request: JobRequest) -> policies.CatchUp:
     asked = request.catch_up or CatchUp.model_validate({})
     max_runs = policies.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
     return policies.CatchUp(policies.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
-
-
-def _retry(request: JobRequest) -> policies.RetryPolicy:
-    asked = request.retry_policy or RetryPolicy.model_validate({})
-    return policies.RetryPolicy(
-        max_retries=policies.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
-        base_seconds=asked.base_seconds,
-        factor=asked.factor,
-        max_seconds=asked.max_seconds,
-        jitter=policies.Jitter(asked.jitter),
-        max_age_seconds=asked.max_age_seconds,
-        retry_on=tuple(sorted(asked.retry_on, key=_place)),
-    )
-
-
-def _place(cause: str) -> tuple[int, str]:
-    """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
-    named = [*policies.Cause]
-    if cause in named:
-        return named.index(policies.Cause(cause)), ""
-    return len(named) + (not cause.isdigit()), cause

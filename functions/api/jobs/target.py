@@ -5,10 +5,11 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import cut_behind
+from timeball.domain.model.ids import JOB_ID
 
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
@@ -79,9 +80,17 @@ def _is_odd_address(host: str) -> bool:
 
 
 def _handler(text: str) -> str:
-    if "://" not in text:
-        raise ValueError("Give an https:// or http:// URL; ids of tasks are not available yet.")
-    return _url(text)
+    if "://" in text:
+        return _url(text)
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("Give an https:// or http:// URL, or the id of a task: 1 to 64 letters, digits, - or _.")
+    return text
+
+
+def _task_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("No task can have this id; give 1 to 64 letters, digits, - or _.")
+    return text
 
 
 def _header_name(name: str) -> str:
@@ -107,6 +116,7 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 Handler = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_handler)]
+TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
 Url = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_url)]
 Headers = Annotated[
     dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]],

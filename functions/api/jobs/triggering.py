@@ -11,6 +11,7 @@ from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
+from functions.api.schemas.given import refuse_misfit
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 
 
@@ -30,8 +31,11 @@ def trigger_job(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     has_payload = "payload" in wanted.model_fields_set
+    key = job_key(request)
+    if has_payload:
+        refuse_misfit(edge, key, wanted.payload)
     asked = Trigger(
-        job_key(request),
+        key,
         payload=compact(wanted.payload) if has_payload else None,
         has_payload=has_payload,
         request=None if idempotent is None else fingerprint(idempotent.encode()),

@@ -41,6 +41,8 @@ class RunAnswer(Answer):
     status: RunState
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = Field(description="The reason as a sentence.")
+    task_id: str | None = Field(description="The task of its job.")
+    task_version: int | None = Field(description="The version of that which its attempts use, once it was claimed.")
     attempt: int = Field(description="Attempts so far; the newest one's number.")
     next_attempt_at: Time | None = Field(description="Before this no call leaves, while the run waits for one.")
     created_at: Time
@@ -169,6 +171,8 @@ def run_fields(run: Run) -> dict[str, Any]:
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else run.reason.sentence,
+        "task_id": run.task_id,
+        "task_version": run.task_version,
         "attempt": run.attempt,
         "next_attempt_at": next_attempt_at(run),
         "created_at": format_instant(run.created_at),

@@ -12,6 +12,7 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_optional_body, refuse_fields
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
+from functions.api.schemas.given import refuse_misfit
 from timeball.domain.model.run import Run, RunState
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Answered, Refusal
@@ -37,8 +38,11 @@ def retry_run(edge: Edge, request: Request) -> Reply:
     wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
     if errors:
         raise invalid(errors)
-    edit = Edit(compact(wanted.payload)) if "payload" in wanted.model_fields_set else None
-    return ok(run_answer(_done(retry_runs(edge.context, [run_id_in(request)], edit)[0], "trigger the job instead")))
+    run_id, edit = run_id_in(request), None
+    if "payload" in wanted.model_fields_set:
+        refuse_misfit(edge, run_id.job, wanted.payload)
+        edit = Edit(compact(wanted.payload))
+    return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
 
 
 def cancel_run(edge: Edge, request: Request) -> Reply:

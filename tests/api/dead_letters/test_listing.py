@@ -133,7 +133,7 @@ class TestFilters:
             ({"error": "\ud800"}, ["error"]),
             ({"from": "yesterday"}, ["from"]),
             ({"from": at(1), "to": at(0)}, ["to"]),
-            ({"taskId": "t"}, ["taskId"]),
+            ({"taskId": "t t"}, ["taskId"]),
             ({"status": "failed", "JobId": "x"}, ["status", "JobId"]),
             (
                 {"x": "", "limit": "x", "jobId": "ä", "reason": "x", "error": "", "from": "x", "to": "x"},
@@ -158,7 +158,7 @@ class TestFilters:
         assert error == {"field": "job_id", "message": "There is no such parameter; did you mean jobId?"}
 
     def test_its_parameters_are_those_of_the_filter(self) -> None:
-        assert DEAD_LETTER_PARAMETERS == ("jobId", "reason", "error", "from", "to", "limit", "cursor")
+        assert DEAD_LETTER_PARAMETERS == ("jobId", "taskId", "reason", "error", "from", "to", "limit", "cursor")
 
 
 class TestPages:
@@ -220,7 +220,7 @@ class TestPages:
         own = DeadList(DeadFilter("acme"), 50).next_cursor((NOW, run))
         assert own is not None
         assert api.call("GET", PATH, query={"cursor": own}).status == 200
-        bound = '["dead letters","list","acme",null,null,null,0,13569465600000]'
+        bound = '["dead letters","list","acme",null,null,null,null,0,13569465600000]'
         assert cursor_of([bound], f"{NOW}.{run}") == own
         if died_at.isascii():
             forged = cursor_of([bound], f"{died_at}.{run}")

@@ -114,7 +114,7 @@ class TestCursors:
     )
     def test_one_that_was_made_up_does_no_harm(self, api: Api, job: dict[str, Any], position: str, status: int) -> None:
         run = dead(api, job, -1)
-        bound = '["dead letters","replay 10","acme",null,null,null,0,13569465600000]'
+        bound = '["dead letters","replay 10","acme",null,null,null,null,0,13569465600000]'
         forged = cursor_of([bound], position.format(run=run.id, latest=LATEST))
         answer = deal(api, "replay", filter={}, cursor=forged)
         assert answer.status == status, answer.text

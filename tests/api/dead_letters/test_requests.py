@@ -27,7 +27,7 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("a cursor of names", {"runIds": ["job_1.5.s"], "cursor": "x"}, ["cursor"], "goes with filter"),
     ("a filter that is a word", {"filter": "all"}, ["filter"], "object"),
     ("an unknown filter", {"filter": {"job": "x"}}, ["filter.job"], "did you mean jobId"),
-    ("tasks", {"filter": {"taskId": "x"}}, ["filter.taskId"], "leave it out"),
+    ("no task's id", {"filter": {"taskId": "x y"}}, ["filter.taskId"], "No task can have this id"),
     ("a job that none is called", {"filter": {"jobId": "a.b"}}, ["filter.jobId"], "No job"),
     ("an unknown reason", {"filter": {"reason": "bad luck"}}, ["filter.reason"], "Give one of not_retriable"),
     ("an empty error", {"filter": {"error": ""}}, ["filter.error"], "at least 1"),

@@ -19,6 +19,7 @@ from functions.api.jobs.triggering import TriggerRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.runs.manual import RetryRequest
+from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
@@ -28,7 +29,7 @@ NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
 def path_of(route: Route) -> str:
-    return route.path.format(jobId="job_1", runId="job_1.5.s", backfillId="bf1", revision="1")
+    return route.path.format(jobId="job_1", taskId="task_1", runId="job_1.5.s", backfillId="bf1", revision="1")
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -143,6 +144,7 @@ STORED = [route for route in ROUTES if not route.is_public and route.path != "/v
 BODIES: dict[type[BaseModel], dict[str, Any]] = {
     JobRequest: {"handler": "https://example.com"},
     BatchRequest: {"jobs": [{"handler": "https://example.com"}]},
+    TaskRequest: {"handler": "https://example.com"},
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
     HeartbeatRequest: {"attempt": 1},
@@ -198,6 +200,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "job-paused": 409,
         "run-over": 409,
         "run-under-way": 409,
+        "task-in-use": 409,
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,

@@ -10,7 +10,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("nothing to call", {}, ["handler"], "give handler"),
     ("null to call", {"handler": None}, ["handler"], "give handler"),
     ("two targets", {**OK, "target": {"type": "http", "url": URL}}, ["handler"], "not both"),
-    ("a task's id", {"handler": "send-mail"}, ["handler"], "not available yet"),
+    ("no URL and no task's id", {"handler": "send mail"}, ["handler"], "1 to 64 letters"),
     ("no web address", {"handler": "ftp://example.com"}, ["handler"], "https://"),
     ("a number to call", {"handler": 7}, ["handler"], "string"),
     ("a URL without a host", {"handler": "https:///hook"}, ["handler"], "host"),
@@ -232,7 +232,6 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             ("max_retries", 5, "did you mean maxRetries"),
             ("Payload", 1, "did you mean payload"),
             ("zzz", 1, "leave it out"),
-            ("taskId", "t", "leave it out"),
             ("dependsOn", [], "leave it out"),
             ("jobId", "x", "leave it out"),
         ]
@@ -241,7 +240,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
     (
         "many mistakes",
         {
-            "handler": "nope",
+            "handler": "no pe",
             "scheduleAt": "tomorrow",
             "delaySeconds": -5,
             "endAt": "2020-01-01T00:00:00Z",
@@ -261,6 +260,6 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             "colour",
             "timezone",
         ],
-        "not available yet",
+        "1 to 64 letters",
     ),
 ]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.task import Task, TaskRef
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Rows
 
@@ -12,14 +13,26 @@ from timeball.ports.rows import Rows
 class Jobs(Rows[JobKey, Job], Protocol):
     """The jobs. What is inserted has its work. A swap leaves it as it is, unless both its rows have one, and differ.
 
-    What an insert or a swap answers comes without it.
+    What an insert or a swap answers comes without it. A swap whose rows have the same spec leaves the stored one as it
+    is: a job that is resolved for a run may be swapped.
     """
 
     def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
         """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
+
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs, and versions of tasks beside them in no more requests; None for a version that is not found.
+
+        They are not read at one instant: a version that has just been replaced may be missed.
+        """
 
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return up to `limit` jobs that the listing names in one of these statuses, by when each was created.
 
         It may lag.
         """
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return up to `limit` jobs that are listed as open, or as ended, under a task. It may lag."""

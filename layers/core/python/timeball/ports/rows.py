@@ -14,9 +14,10 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task
 from timeball.domain.policy.circuit_breaker import Host
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
@@ -13,6 +14,7 @@ from timeball.ports.partitions import Partitions
 from timeball.ports.requests import Requests
 from timeball.ports.rows import Rows
 from timeball.ports.runs import Runs
+from timeball.ports.tasks import Tasks
 from timeball.ports.works import Works
 
 
@@ -20,7 +22,8 @@ from timeball.ports.works import Works
 class Store:
     """The collections of rows, those of tenants' slots by the tenant; and what stands beside them.
 
-    An empty list costs nothing: it is answered by an empty one, without a request.
+    `task_versions` holds the versions of tasks that others have replaced. An empty list costs nothing: it is answered
+    by an empty one, without a request.
     """
 
     jobs: Jobs
@@ -28,6 +31,8 @@ class Store:
     backfills: Backfills
     hosts: Rows[HostKey, Host]
     slots: Rows[str, Slots]
+    tasks: Tasks
+    task_versions: Rows[TaskRef, Task]
     attempts: Attempts
     works: Works
     requests: Requests

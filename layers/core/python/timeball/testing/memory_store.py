@@ -5,9 +5,11 @@ from operator import attrgetter
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus, Work, with_spec
 from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.due_index import Owned
 from timeball.ports.listing import Id, ListQuery
@@ -27,6 +29,9 @@ from timeball.testing.memory_rows import Memory, MemoryRows
 
 class MemoryJobs(MemoryRows[JobKey, Job]):
     """The jobs. Work comes only with a reading that asks for it, so that nobody relies on it by chance."""
+
+    tasks: "MemoryTasks"
+    """Those that are read beside them."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("key"))
@@ -50,10 +55,25 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
             jobs = [(job.created_at, job.key) for job in self.values() if job.status in statuses]
         return _page([one for one in jobs if one[1].tenant == query.tenant], query)
 
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs, and versions of tasks."""
+        with self._memory.lock:
+            return self.read(keys, with_work=with_work), [self.tasks.version(ref) for ref in refs]
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return a task's jobs, open or ended, by when they were created."""
+        with self._memory.lock:
+            own = [job for job in self.values() if job.key.tenant == task.tenant and job.task_id == task.task_id]
+            return _page([(job.created_at, job.key) for job in own if job.is_open is is_open], query)
+
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
         if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
             swap = Swap(swap.before, _with_work(swap.after, standing.spec.work if standing else None))
+        if standing is not None and _with_work(swap.before, None).spec == _with_work(swap.after, None).spec:
+            swap = Swap(swap.before, with_spec(evolve(swap.after, spec=standing.spec), work=swap.after.spec.work))
         return super()._swap(swap, now)
 
 
@@ -118,6 +138,25 @@ class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):
             return own[:limit]
 
 
+class MemoryTasks(MemoryRows[TaskKey, Task]):
+    """The tasks, and beside them the versions that were replaced."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+        self.replaced: MemoryRows[TaskRef, Task] = MemoryRows(memory, attrgetter("ref"))
+
+    def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
+        """Return the tasks of a tenant that are not deleted, by when they were created."""
+        with self._memory.lock:
+            there = [(task.created_at, task.key) for task in self.values() if not task.is_deleted]
+        return _page([one for one in there if one[1].tenant == query.tenant], query)
+
+    def version(self, ref: TaskRef) -> Task | None:
+        """Return a version of a task."""
+        task = self.get(ref.key)
+        return task if task is not None and ref.version in (None, task.version) else self.replaced.get(ref)
+
+
 class MemoryHosts(MemoryRows[HostKey, Host]):
     """The hosts."""
 
@@ -137,6 +176,7 @@ class MemoryStore(Store):
 
     jobs: MemoryJobs
     runs: MemoryRuns
+    tasks: MemoryTasks
     backfills: MemoryBackfills
     hosts: MemoryHosts
     slots: MemorySlots
@@ -158,12 +198,15 @@ class MemoryStore(Store):
         partitions: Callable[[Memory], MemoryPartitions] = MemoryPartitions,
     ) -> None:
         memory = memory or Memory()
+        tasks = MemoryTasks(memory)
         super().__init__(
             jobs=jobs(memory),
             runs=runs(memory),
             backfills=MemoryBackfills(memory),
             hosts=hosts(memory),
             slots=MemorySlots(memory),
+            tasks=tasks,
+            task_versions=tasks.replaced,
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
             requests=MemoryRequests(),
@@ -171,6 +214,7 @@ class MemoryStore(Store):
             due=due(memory),
             partitions=partitions(memory),
         )
+        self.jobs.tasks = tasks
         self._memory = memory
 
     def waiting(self) -> dict[Owned, tuple[int, int, int]]:

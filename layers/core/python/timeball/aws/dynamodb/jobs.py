@@ -5,11 +5,12 @@ from typing import Any
 
 from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import job_key
-from timeball.aws.dynamodb.table.mapper import to_job
+from timeball.aws.dynamodb.table.keys import job_key, task_key, task_version_key
+from timeball.aws.dynamodb.table.mapper import to_job, to_task
 from timeball.aws.dynamodb.works import DynamoWorks
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.task import Task, TaskRef
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Swap, Swapped
 
@@ -31,7 +32,24 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         """Return each job, with its work if that was asked for."""
         if not with_work:
             return super().read(keys, strong=strong)
-        found = self._table.reader.get([job_key(key) for key in keys], strong=strong)
+        return self._with_works(keys, self._table.reader.get([job_key(key) for key in keys], strong=strong))
+
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs and versions of tasks: of a version both the row that it has while it is current, and after."""
+        current, replaced = [task_key(ref.key) for ref in refs], [task_version_key(ref) for ref in refs if ref.version]
+        found = self._table.reader.get([*(job_key(key) for key in keys), *current, *replaced])
+        rows, heads = found[: len(keys)], found[len(keys) : len(keys) + len(refs)]
+        kept = {task.ref: task for task in (to_task(row) for row in found[len(keys) + len(refs) :] if row)}
+        tasks = [to_task(row) if row else None for row in heads]
+        of_refs = [
+            task if task is not None and ref.version in (None, task.version) else kept.get(ref)
+            for ref, task in zip(refs, tasks, strict=True)
+        ]
+        return self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows], of_refs
+
+    def _with_works(self, keys: Sequence[JobKey], found: Sequence[dict[str, Any] | None]) -> list[Job | None]:
         named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
         works = dict(zip(named, self._works.read(list(named.items())), strict=True))
         jobs = [to_job(row) if row else None for row in found]
@@ -49,6 +67,10 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return what the listing index names as jobs in a status."""
         return self._listing.page(JobKey, statuses, query)
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return what the index of tasks names as its open, or ended, jobs."""
+        return self._listing.page_of_task(task, query, is_open=is_open)
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

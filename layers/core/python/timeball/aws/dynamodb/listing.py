@@ -9,9 +9,10 @@ from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
 
-from timeball.aws.dynamodb.table.keys import list_partition, owner_of_row
+from timeball.aws.dynamodb.table.keys import by_task_partition, list_partition, listed_of_row
 from timeball.aws.dynamodb.table.queries import Reader
-from timeball.aws.dynamodb.table.schema import LISTING
+from timeball.aws.dynamodb.table.schema import BY_TASK, LISTING, Index
+from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.ports.listing import Id, ListQuery
 
 _FEWEST = 4
@@ -24,16 +25,27 @@ class Listing:
         self._reader, self._list_shards = reader, list_shards
 
     def page(self, kind: type[Id], states: Sequence[str], query: ListQuery[Id]) -> list[tuple[int, Id]]:
-        """Return a page. Of each partition little more is read than its part of that."""
+        """Return a page of what is in some states."""
         partitions = [
             list_partition(query.tenant, state, shard) for state in states for shard in range(self._list_shards)
         ]
+        return self._page(kind, LISTING, partitions, query)
+
+    def page_of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return a page of a task's jobs, those that are open or those that have ended."""
+        partitions = [by_task_partition(task, shard, is_open=is_open) for shard in range(self._list_shards)]
+        return self._page(JobKey, BY_TASK, partitions, query)
+
+    def _page(
+        self, kind: type[Id], index: Index, partitions: Sequence[str], query: ListQuery[Id]
+    ) -> list[tuple[int, Id]]:
+        """Return a page. Of each partition little more is read than its part of that."""
         at_once = query.limit // len(partitions) + _FEWEST
-        entries = [self._from_position(kind, partition, query, at_once) for partition in partitions]
+        entries = [self._from_position(kind, index, partition, query, at_once) for partition in partitions]
         return list(islice(merge(*entries, reverse=not query.oldest_first), query.limit))
 
     def _from_position(
-        self, kind: type[Id], partition: str, query: ListQuery[Id], at_once: int
+        self, kind: type[Id], index: Index, partition: str, query: ListQuery[Id], at_once: int
     ) -> Iterator[tuple[int, Id]]:
         """Yield what a partition names behind a position, in the order that was asked for."""
         first_at, last_at, after = query.from_at, query.to_at, query.after
@@ -43,9 +55,9 @@ class Listing:
             last_at = min(last_at, after[0])
         if first_at > last_at:
             return
-        rows = self._reader.listed(LISTING, partition, first_at, last_at, at_once, forward=query.oldest_first)
+        rows = self._reader.listed(index, partition, first_at, last_at, at_once, forward=query.oldest_first)
         for at, same in groupby(rows, itemgetter("listed_at")):
-            named = [owner for row in same if isinstance(owner := owner_of_row(row["pk"], row["sk"]), kind)]
+            named = [owner for row in same if isinstance(owner := listed_of_row(row["pk"], row["sk"]), kind)]
             for one in sorted(((at, owner) for owner in named), reverse=not query.oldest_first):
                 if after is None or (one > after if query.oldest_first else one < after):
                     yield one

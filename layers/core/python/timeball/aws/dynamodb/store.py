@@ -12,10 +12,11 @@ from timeball.aws.dynamodb.partitions import DynamoPartitions
 from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import host_key, slots_key
-from timeball.aws.dynamodb.table.mapper import Mapper, to_host, to_slots
+from timeball.aws.dynamodb.table.keys import host_key, slots_key, task_version_key
+from timeball.aws.dynamodb.table.mapper import Mapper, to_host, to_slots, to_task
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
+from timeball.aws.dynamodb.tasks import DynamoTasks
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.ports.store import Store
@@ -46,6 +47,8 @@ def dynamo_store(
         backfills=DynamoBackfills(rows),
         hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
         slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
+        tasks=DynamoTasks(rows),
+        task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),

@@ -40,6 +40,14 @@ class JobKey:
 
 
 @dataclass(frozen=True, order=True)
+class TaskKey:
+    """A task within its tenant. Its id looks like a job's."""
+
+    tenant: str
+    task_id: str
+
+
+@dataclass(frozen=True, order=True)
 class BackfillKey:
     """A backfill of a job; its name is part of the identity of its runs."""
 

@@ -67,12 +67,41 @@ class HttpTarget:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+TASKS_TARGET = HttpTarget("")
+"""The target of a job that names a task, until it is resolved."""
+
+
 @dataclass(frozen=True)
 class Work:
     """What a run does: a target, and the payload (JSON text, or None) that it is handed."""
 
-    target: HttpTarget
+    target: HttpTarget = TASKS_TARGET
     payload: str | None = None
+
+
+class Override(StrEnum):
+    """What a job may say itself of what its task says too."""
+
+    PRIORITY = "priority"
+    MAX_RETRIES = "maxRetries"
+    RETRY_POLICY = "retryPolicy"
+    TIMEOUT = "timeoutSeconds"
+    COMPLETION = "completion"
+    HEARTBEAT = "heartbeatSeconds"
+
+
+@dataclass(frozen=True)
+class TaskUse:
+    """The task that a job names, and what the job says itself; the rest of an `Override` its row does not decide.
+
+    In a job that is resolved (resolve.py) `version` is the task's, and `life_ms` how long a run of any version so far
+    may live. Its row has neither.
+    """
+
+    task_id: str
+    own: tuple[Override, ...] = ()
+    version: int | None = None
+    life_ms: int = 0
 
 
 class Verb(StrEnum):
@@ -129,7 +158,7 @@ class JobSpec:
 
     `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
     the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
-    heard of.
+    heard of. With a `task` the target is the task's, and so is what the job does not say itself.
     """
 
     key: JobKey
@@ -147,6 +176,7 @@ class JobSpec:
     catch_up: CatchUp = field(default_factory=CatchUp)
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     jitter_seconds: int = 0
+    task: TaskUse | None = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +219,11 @@ class Job:
     def key(self) -> JobKey:
         """Which job this is."""
         return self.spec.key
+
+    @property
+    def task_id(self) -> str | None:
+        """The task that it names."""
+        return None if self.spec.task is None else self.spec.task.task_id
 
     @property
     def is_open(self) -> bool:

@@ -72,7 +72,8 @@ class Run:
     attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
     some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
     until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that. A manual
-    retry may give it another payload: `payload_edited_at` is when the newest one did.
+    retry may give it another payload: `payload_edited_at` is when the newest one did. `task_id` is the task of its job,
+    `task_version` the version that its first claim has fixed; a manual retry lets go of that.
     """
 
     id: RunId
@@ -107,6 +108,8 @@ class Run:
     deferred_ms: int = 0
     payload_edited_at: int | None = None
     triggered_by: Actor = NOBODY
+    task_id: str | None = None
+    task_version: int | None = None
 
     @property
     def is_terminal(self) -> bool:

@@ -3,6 +3,7 @@
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import TaskUse
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, Run, RunState
 
@@ -37,6 +38,13 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         deferred_since=None,
         deferred_ms=run.waited_for_host_ms,
     )
+
+
+def using(run: Run, task: TaskUse | None) -> Run:
+    """Return a run whose attempts use a version of its job's task, or (None) none."""
+    if task is None:
+        return evolve(run, task_id=None, task_version=None)
+    return evolve(run, task_id=task.task_id, task_version=task.version)
 
 
 def renewed(run: Run, now: int, lease_ms: int) -> Run:
@@ -160,7 +168,10 @@ def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
 
 
 def reopened(run: Run, not_before: int) -> Run:
-    """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept."""
+    """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept.
+
+    Of its task it takes the version that is current then: whoever asks for it may have mended that.
+    """
     moved = run if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
     return evolve(
         moved,
@@ -174,6 +185,7 @@ def reopened(run: Run, not_before: int) -> Run:
         discarded_at=None,
         deferred_since=None,
         deferred_ms=0,
+        task_version=None,
     )
 
 

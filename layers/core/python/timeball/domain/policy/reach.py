@@ -65,7 +65,8 @@ def _begun_at(job: Job, now: int) -> int:
 
 
 def _life_ms(job: Job) -> int:
-    return longest_life_ms(job.spec.retry, job.spec.timeout_seconds)
+    life_ms = longest_life_ms(job.spec.retry, job.spec.timeout_seconds)
+    return life_ms if job.spec.task is None else max(life_ms, job.spec.task.life_ms)
 
 
 def _latest_start_ms(job: Job, misfire_ms: int) -> int:

@@ -26,6 +26,7 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.engine.tasks.resolving import resolved
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import LedgerQuery
@@ -122,7 +123,7 @@ def _align(context: Context, job: Job, now: int) -> list[RunId]:
     """
     stop_at = context.clock.now() + _CALL_MS
     claimed = _align_named(context, job, now)
-    reach_at = earliest_live(job, now, context.rules.misfire_ms)
+    reach_at = earliest_live(resolved(context, [job])[0], now, context.rules.misfire_ms)
     searched_to = job.intent.searched_to if job.intent else None
     while True:
         page = context.store.runs.ledger(LedgerQuery(job.key, _RUNS, reach_at, states=LIVE, before=searched_to))

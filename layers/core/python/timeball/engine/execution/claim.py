@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.job import Job
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded, withdrawn
+from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded, using, withdrawn
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing
@@ -28,6 +28,7 @@ from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
+from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -90,26 +91,10 @@ def _starting(claims: Sequence[Claim]) -> _Starting:
 
 
 def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: int) -> list[Claim]:
-    """Read runs and jobs strongly; a run that has a payload of its own brings that instead of its job's."""
-    jobs = list(dict.fromkeys(run_id.job for run_id in ids))
+    """Read runs strongly, and the job of each as that sees it: with its task, and a payload of the run's own."""
     rows = context.store.runs.read(ids)
-    found = dict(zip(jobs, context.store.jobs.read(jobs, with_work=True), strict=True))
-    own = {row.id: (row.id.job, row.work_digest) for row in rows if row is not None and row.work_digest is not None}
-    works = dict(zip(own, context.store.works.read(list(own.values())), strict=True))
-    claims: list[Claim] = []
-    for run_id, run in zip(ids, rows, strict=True):
-        job = found[run_id.job]
-        if job is not None and run_id in works:
-            job = _with_payload_of(job, works[run_id])
-        claims.append(Claim(run, job, _decide(context, run, job, owner, now)))
-    return claims
-
-
-def _with_payload_of(job: Job, work: Work | None) -> Job:
-    """Return a job with another payload. Its target stays its own: it may have been changed since, for good reason."""
-    if job.spec.work is None or work is None:
-        return with_spec(job, work=None)
-    return with_spec(job, work=evolve(job.spec.work, payload=work.payload))
+    jobs = read_jobs_of(context, rows, with_work=True)
+    return [Claim(run, job, _decide(context, run, job, owner, now)) for run, job in zip(rows, jobs, strict=True)]
 
 
 def _decide(context: Context, run: Run | None, job: Job | None, owner: str, now: int) -> Decision:
@@ -201,7 +186,8 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         return withdrawn(run)
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)
-    return evolve(claimed(run, owner, now, lease_ms), last=last or run.last)
+    begun = using(claimed(run, owner, now, lease_ms), None if job is None else job.spec.task)
+    return evolve(begun, last=last or run.last)
 
 
 def _carry_out_ends(context: Context, claims: Sequence[Claim], now: int) -> None:

@@ -29,6 +29,7 @@ class DeadFilter:
 
     tenant: str
     job: JobKey | None = None
+    task_id: str | None = None
     reason: Reason | None = None
     error: str | None = None
     from_at: int = 0
@@ -41,6 +42,7 @@ class DeadFilter:
             run.is_dead_letter
             and self.from_at <= (run.finished_at or 0) <= self.to_at
             and (self.job is None or run.id.job == self.job)
+            and (self.task_id is None or run.task_id == self.task_id)
             and (self.reason is None or run.reason is self.reason)
             and (self.error is None or self.error.lower() in error.lower())
         )

@@ -17,6 +17,7 @@ from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.overlap_lock import release
+from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
@@ -54,7 +55,8 @@ def change_run(
     run kept changing, and what `change_runs` does.
     """
     for _ in range(TRIES):
-        (run,), (job,) = context.store.runs.read([run_id]), context.store.jobs.read([run_id.job])
+        (run,) = context.store.runs.read([run_id])
+        (job,) = read_jobs_of(context, [run])
         now = context.clock.now()
         after = None if run is None else change(run, job, now)
         if run is None or after is None or after == run:

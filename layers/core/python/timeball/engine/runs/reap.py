@@ -18,6 +18,7 @@ from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import keep_attempts
 from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.rows import Swap
 
 
@@ -28,7 +29,7 @@ def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
 
 def reap(context: Context, runs: Sequence[Run], now: int) -> int:
     """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
-    jobs = context.store.jobs.read([run.id.job for run in runs])
+    jobs = read_jobs_of(context, runs)
     swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
     swapped = change_runs(context, {run.id: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
     done = [outcome.row for outcome in swapped if outcome.done and outcome.row is not None]

@@ -17,6 +17,7 @@ from timeball.domain.model.run import Run
 from timeball.domain.policy.ledger import queued_run
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
+from timeball.engine.tasks.resolving import resolved
 from timeball.ports.errors import ContendedError
 
 _TRIES = 10
@@ -74,11 +75,12 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
         return Triggered(Triggering.NOT_FOUND, None)
     if job.status is JobStatus.CANCELLED:
         return Triggered(Triggering.CANCELLED, None)
+    (seen,) = resolved(context, [job])
     now = context.clock.now()
     digest = _save_payload(context, job, one, now)
     noted_at = now if one.request is None else context.store.requests.remember(one.job, one.request, now, now)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
-        run = _manual_run(job, one, fire_at, now, digest, by)
+        run = _manual_run(seen, one, fire_at, now, digest, by)
         context.store.changes.note([trigger_announced(run)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:

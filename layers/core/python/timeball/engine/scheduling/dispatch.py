@@ -21,6 +21,7 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
+from timeball.engine.tasks.resolving import resolved
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,8 @@ def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now
 
 def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | SkippedRange]], now: int) -> None:
     """Insert the row of each plan; where one stands already, that one decides, and the plan about it where it may."""
-    rows = [_row(context, one.job, plan, now) for one, plan in planned]
+    jobs = resolved(context, [one.job for one, _ in planned])
+    rows = [_row(context, job, plan, now) for job, (_, plan) in zip(jobs, planned, strict=True)]
     inserted = context.store.runs.insert(rows, now)
     changing: list[tuple[Dispatched, Swap[Run]]] = []
     for (one, _), row, standing in zip(planned, rows, inserted, strict=True):

@@ -7,8 +7,8 @@ those that may be.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
+from timeball.domain.model.job import OPEN, Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
@@ -27,12 +27,13 @@ _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 class JobFilter:
     """Which jobs: of a tenant, in one of these statuses (none: any), created from `from_at` to `to_at` (both included).
 
-    `tag` is one that they have, its key and its value.
+    `tag` is one that they have, its key and its value; `task_id` the task that they name.
     """
 
     tenant: str
     statuses: frozenset[str] = frozenset()
     tag: tuple[str, str] | None = None
+    task_id: str | None = None
     from_at: int = 0
     to_at: int = LATEST
 
@@ -46,6 +47,8 @@ class JobFilter:
         """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again."""
         is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
         has_tag = self.tag is None or job.spec.tags.get(self.tag[0]) == self.tag[1]
+        if self.task_id is not None and job.task_id != self.task_id:
+            return False
         return has_tag and (not self.statuses or shown in self.statuses or is_failed)
 
 
@@ -64,7 +67,9 @@ def list_jobs(
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
         query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind)
-        return context.store.jobs.listed(asked.listed, query)
+        return (
+            context.store.jobs.listed(asked.listed, query) if asked.task_id is None else _of_task(context, asked, query)
+        )
 
     def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
         jobs = context.store.jobs.read(keys, strong=False)
@@ -75,6 +80,14 @@ def list_jobs(
         ]
 
     return read_page(name, read, limit, after)
+
+
+def _of_task(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+    """Return what the listing names as jobs of the task, the open ones and those that have ended as far as is asked."""
+    task = TaskKey(asked.tenant, asked.task_id or "")
+    sides = {status in OPEN for status in asked.listed}
+    named = [one for is_open in sides for one in context.store.jobs.of_task(task, query, is_open=is_open)]
+    return sorted(dict.fromkeys(named), reverse=True)[: query.limit]
 
 
 def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:

@@ -13,7 +13,7 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
-from timeball.domain.model.ids import BackfillKey, JobKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.job import RuleSet
 from timeball.domain.time.schedule import At, Cron, Every
 
@@ -29,6 +29,7 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
         lambda key: f"{key.job.tenant}#{key.job.job_id}.{key.name}",
         lambda text: BackfillKey(JobKey(*text.split(".", 1)[0].split("#", 1)), text.split(".", 1)[1]),
     ),
+    TaskKey: (lambda key: f"{key.tenant}#{key.task_id}", lambda text: TaskKey(*text.split("#", 1))),
     RunId: (lambda run: f"{run.job.tenant}#{run}", lambda text: RunId.parse(*text.split("#", 1))),
     RuleSet: (
         lambda rules: f"{rules.version} {rules.tzdata}",

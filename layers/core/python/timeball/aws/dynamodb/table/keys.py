@@ -2,8 +2,9 @@
 
 import hashlib
 
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, shard_of
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
+from timeball.domain.model.task import TaskRef
 from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import Owned
@@ -16,10 +17,13 @@ BACKFILL = "BACKFILL#"
 HOST = "HOST"
 SLOTS = "SLOTS"
 ANNOUNCED = "CHANGE#"
+TASK = "TASK"
 LAST = "~"
 """Sorts after every character of a sort key."""
 DEAD = "dead"
 """What stands for the status in the listing's partition of dead letters."""
+REGISTERED = "task"
+"""What stands for the status in the listing's partition of tasks."""
 
 
 def job_key(key: JobKey) -> Key:
@@ -100,6 +104,16 @@ def announcement_in(tenant: str, sk: str) -> Announcement:
     return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), key_id)
 
 
+def task_key(key: TaskKey) -> Key:
+    """Return where a task's row stands; no job and no host has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!!{key.task_id}", "sk": TASK}
+
+
+def task_version_key(ref: TaskRef) -> Key:
+    """Return where a version of a task stands that another has replaced."""
+    return {"pk": task_key(ref.key)["pk"], "sk": f"VERSION#{ref.version or 0:012d}"}
+
+
 def request_key(key: JobKey, request: str) -> Key:
     """Return where it is noted when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
@@ -118,6 +132,11 @@ def owner_of_row(pk: str, sk: str) -> Owned:
     return RunId(job, int(fire_at), Origin(origin), *series)
 
 
+def listed_of_row(pk: str, sk: str) -> Owned | TaskKey:
+    """Return what the listing names by these keys."""
+    return TaskKey(*pk.split("#!!", 1)) if sk == TASK else owner_of_row(pk, sk)
+
+
 def due_bucket(shard: int, at: int) -> str:
     """Return the due index's partition of a shard on the UTC day of an instant (ms)."""
     return f"{at // DAY_MS:06d}#{shard:04d}"
@@ -126,6 +145,16 @@ def due_bucket(shard: int, at: int) -> str:
 def list_key(key: JobKey, status: str, list_shards: int) -> str:
     """Return the listing's partition of a job in a status."""
     return list_partition(key.tenant, status, shard_of(key, list_shards))
+
+
+def by_task_key(key: JobKey, task_id: str, list_shards: int, *, is_open: bool) -> str:
+    """Return the partition of the jobs of a task in which a job stands."""
+    return by_task_partition(TaskKey(key.tenant, task_id), shard_of(key, list_shards), is_open=is_open)
+
+
+def by_task_partition(task: TaskKey, list_shard: int, *, is_open: bool) -> str:
+    """Return the partition of those jobs of a task in a shard that are open, or that have ended."""
+    return f"{task.tenant}#{task.task_id}#{'open' if is_open else 'ended'}#{list_shard:04d}"
 
 
 def list_partition(tenant: str, status: str, list_shard: int) -> str:

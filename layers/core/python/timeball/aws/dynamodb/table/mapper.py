@@ -12,25 +12,32 @@ from typing import Any
 from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
 from timeball.aws.dynamodb.table.keys import (
     DEAD,
+    REGISTERED,
     Key,
     announcement_key,
     backfill_key,
+    by_task_key,
     due_bucket,
     host_key,
     job_key,
     list_key,
+    list_partition,
     owner_of_row,
     revision_key,
     run_key,
     slots_key,
+    task_key,
+    task_version_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
@@ -57,6 +64,8 @@ class Mapper:
             "listed_at": job.created_at,
             "list_key": list_key(job.key, job.status, self.list_shards),
         }
+        if job.task_id is not None:
+            item["task_key"] = by_task_key(job.key, job.task_id, self.list_shards, is_open=job.is_open)
         if not job.is_open and job.intent is None:
             item["expires_at"] = self.expiry(job.updated_at)
         return item
@@ -99,6 +108,22 @@ class Mapper:
     def of_announcement(self, announced: Announcement, now: int) -> Item:
         """Return the row of an announcement."""
         return {**announcement_key(announced, self.list_shards), "expires_at": self.history_expiry(now)}
+
+    def of_task(self, task: Task, _: int) -> Item:
+        """Return a task's row, listed unless it is deleted. It never expires: finished jobs may be run again."""
+        item = _row(task_key(task.key), task)
+        if task.is_deleted:
+            return item
+        shard = shard_of(JobKey(task.key.tenant, task.key.task_id), self.list_shards)
+        return {
+            **item,
+            "listed_at": task.created_at,
+            "list_key": list_partition(task.key.tenant, REGISTERED, shard),
+        }
+
+    def of_task_version(self, task: Task, now: int) -> Item:
+        """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
+        return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
@@ -152,6 +177,11 @@ def to_host(row: dict[str, Any]) -> Host:
 def to_slots(row: dict[str, Any]) -> Slots:
     """Return the slots that a row holds."""
     return from_item(Slots, row, tenant=row["pk"].removesuffix("#!"))
+
+
+def to_task(row: dict[str, Any]) -> Task:
+    """Return the version of a task that a row holds."""
+    return from_item(Task, row)
 
 
 def _row(key: Key, value: object, told_by_key: str = "") -> Item:

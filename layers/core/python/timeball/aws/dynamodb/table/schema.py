@@ -41,10 +41,13 @@ DUE = Index("due", Attribute("due_bucket", "S"), Attribute("due_at", "N"))
 """The sparse index on which everything that waits for a time stands, and nothing else."""
 
 LISTING = Index("listing", Attribute("list_key", "S"), Attribute("listed_at", "N"))
-"""Jobs by tenant and state, by their creation; dead letters, by when they died, as a state of their own."""
+"""Jobs by tenant and state, by their creation; dead letters, by when they died, and tasks as states of their own."""
 
-JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING), ttl="expires_at")
-"""Jobs, their payloads, runs and results, one item collection each; partition and shard rows beside them."""
+BY_TASK = Index("by_task", Attribute("task_key", "S"), Attribute("listed_at", "N"))
+"""The sparse index of jobs that name a task, by that and whether they are open, by their creation."""
+
+JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_TASK), ttl="expires_at")
+"""Jobs, their payloads, runs and results, one item collection each; tasks, partition and shard rows beside them."""
 
 TENANTS = Table("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
 """Tenants and their hashed API keys."""

@@ -1,0 +1,68 @@
+"""Jobs that name tasks: whether they fit them as they are now, and how they are shown."""
+
+from collections.abc import Iterator, Sequence
+
+from functions.api.http.edge import Edge
+from functions.api.http.problems import FieldError
+from functions.api.jobs.request import JobRequest, named_task
+from functions.api.schemas.cpu_limit import Allowance
+from functions.api.schemas.fit import misfits
+from timeball.domain.model.ids import TaskKey
+from timeball.domain.model.job import Completion, Job, JobSpec, Override
+from timeball.domain.model.task import Task
+from timeball.domain.policy.resolve import resolve, resolve_spec
+from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
+from timeball.engine.tasks.resolving import read_tasks, resolved
+
+Tasks = dict[TaskKey, Task]
+
+
+def tasks_of(edge: Edge, tenant: str, requests: Sequence[JobRequest]) -> Tasks:
+    """Return the tasks that requests name, as they are now; none of these costs nothing."""
+    names = [name for request in requests if (name := named_task(request)) is not None]
+    return read_tasks(edge.context, [TaskKey(tenant, name) for name in names])
+
+
+def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: Allowance) -> list[FieldError]:
+    """Say why a faultless request cannot have the task that it names: there is none, or one does not fit the other."""
+    if spec.task is None:
+        return []
+    task = tasks.get(TaskKey(spec.key.tenant, spec.task.task_id))
+    if task is None or task.is_deleted:
+        field = "handler" if request.task_id is None else "taskId"
+        return [FieldError(field, "You have no task with this id; list yours at /v1/tasks.")]
+    wrong = [] if task.spec.payload_schema is None else misfits(task.spec.payload_schema, request.payload, allowance)
+    return [*_beyond_the_task(spec, task), *wrong]
+
+
+def shown(edge: Edge, jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs as they are shown: with what their tasks say now of what they do not say themselves."""
+    return resolved(edge.context, jobs)
+
+
+def seen(tasks: Tasks, job: Job) -> Job:
+    """Return a job as it is shown, with tasks that were read."""
+    return job if job.task_id is None else resolve(tasks.get(TaskKey(job.key.tenant, job.task_id)), job)
+
+
+def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
+    """Say what of a job makes no sense with its task: what goes with callbacks, and how long an attempt may take."""
+    own = () if spec.task is None else spec.task.own
+    both = resolve_spec(task, spec)
+    reports = both.completion is Completion.CALLBACK
+    if not reports and Override.HEARTBEAT in own:
+        yield FieldError(
+            Override.HEARTBEAT, "This goes with completion callback only, of the job or of its task; leave it out."
+        )
+    if both.timeout_seconds > LONGEST_CALL_SECONDS and not (reports and both.heartbeat_seconds is not None):
+        field = Override.TIMEOUT if Override.TIMEOUT in own else Override.COMPLETION
+        yield FieldError(
+            field,
+            f"An attempt may take {both.timeout_seconds} s; more than {LONGEST_CALL_SECONDS} goes with completion "
+            "callback and heartbeatSeconds only.",
+        )
+    if both.heartbeat_seconds is not None and both.heartbeat_seconds > both.timeout_seconds:
+        field = Override.HEARTBEAT if Override.HEARTBEAT in own else Override.TIMEOUT
+        yield FieldError(
+            field, f"heartbeatSeconds, {both.heartbeat_seconds}, is longer than timeoutSeconds, {both.timeout_seconds}."
+        )

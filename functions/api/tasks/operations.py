@@ -1,0 +1,142 @@
+"""Tasks are created, read, replaced and deleted. The same PUT again changes nothing."""
+
+from functions.api.http.body import canonical
+from functions.api.http.edge import Edge
+from functions.api.http.identity import fingerprint, task_id, task_id_of_key
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import (
+    Request,
+    expected_version,
+    expects_nothing,
+    idempotency_key,
+    key_conflict,
+    read_body,
+    stale,
+)
+from functions.api.jobs.spec import closed_target
+from functions.api.tasks.answers import task_answer
+from functions.api.tasks.request import TaskRequest, read_task_request, task_spec_of
+from timeball.domain.model.ids import JOB_ID, TaskKey
+from timeball.domain.model.task import Task
+from timeball.domain.policy.task_change import new_task
+from timeball.engine.tasks.change import TaskChanged, TaskOutcome, Users, create_task, delete_task, revise_task
+
+
+def create_a_task(edge: Edge, request: Request) -> Reply:
+    """Create a task, or repeat the first answer to the same Idempotency-Key and body."""
+    body = read_body(request)
+    wanted, errors = read_task_request(body)
+    key = idempotency_key(request, errors)
+    _refuse(edge, wanted, errors)
+    name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
+    spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
+    done = create_task(edge.context, spec)
+    if done.outcome is TaskOutcome.CONFLICT:
+        raise key_conflict()
+    task = _standing(done, "create")
+    if done.outcome is TaskOutcome.REPEATED:
+        task = new_task(spec, task.created_at)  # as it was created, whatever has become of it since
+    return _created(task, is_repeated=done.outcome is TaskOutcome.REPEATED)
+
+
+def put_task(edge: Edge, request: Request) -> Reply:
+    """Create the task that the path names, or replace all that is said of it."""
+    body = read_body(request)
+    version, is_to_be_new = expected_version(request), expects_nothing(request)
+    key = _new_task_key(request)
+    wanted, errors = read_task_request(body)
+    standing = _read(edge, key)
+    target = task_spec_of(wanted, key, None).target if not errors else None
+    _refuse(edge, wanted, errors, is_known=standing is not None and standing.spec.target == target)
+    spec = task_spec_of(wanted, key, fingerprint(canonical(body)))
+    if standing is None:
+        if "if-match" in request.headers:
+            raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
+        done = create_task(edge.context, spec)
+        return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
+    if is_to_be_new:
+        raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
+    if version is not None and standing.version != version:
+        raise stale("task", standing.version, "replace")
+    return _replaced(revise_task(edge.context, standing, spec))
+
+
+def read_task(edge: Edge, request: Request) -> Reply:
+    """Read a task."""
+    task = _read(edge, _task_key(request))
+    if task is None:
+        raise _no_task()
+    return ok(task_answer(task), version=task.version)
+
+
+def delete_a_task(edge: Edge, request: Request) -> Reply:
+    """Delete a task that no open job names."""
+    version = expected_version(request)
+    task = _standing(delete_task(edge.context, _task_key(request), version), "delete")
+    return ok(task_answer(task), version=task.version)
+
+
+def _replaced(done: TaskChanged) -> Reply:
+    if done.outcome in (TaskOutcome.CONFLICT, TaskOutcome.REPEATED) and done.task is not None:
+        raise stale("task", done.task.version, "replace")
+    task = _standing(done, "replace")
+    return ok(task_answer(task), version=task.version)
+
+
+def _created(task: Task, *, is_repeated: bool = False) -> Reply:
+    location = f"/v1/tasks/{task.key.task_id}"
+    return created(task_answer(task), location, version=task.version, is_repeated=is_repeated)
+
+
+def _standing(done: TaskChanged, verb: str) -> Task:
+    """Return the task that a change has left. Raises ProblemError if the change was refused."""
+    if done.task is None or done.outcome is TaskOutcome.NOT_FOUND:
+        raise _no_task()
+    if done.outcome is TaskOutcome.STALE:
+        raise stale("task", done.task.version, verb)
+    if done.users is not None:
+        raise ProblemError(Problem.TASK_IN_USE, _in_use(done.users))
+    return done.task
+
+
+def _in_use(users: Users) -> str:
+    if users.count == 1 and not users.is_more:
+        return (
+            f"The job {users.one.job_id} names this task; cancel it, or give it another target, and then delete this."
+        )
+    count = f"At least {users.count}" if users.is_more else f"{users.count}"
+    return (
+        f"{count} open jobs name this task, such as {users.one.job_id}; cancel them, or give them other targets, and "
+        "then delete this."
+    )
+
+
+def _refuse(edge: Edge, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
+    """Raise ProblemError if anything is wrong; what a task calls already is held against nobody."""
+    field, url = ("target.url", wanted.target.url) if wanted.target is not None else ("handler", wanted.handler)
+    if url is not None and not is_known:
+        errors = [*errors, *closed_target(field, url, edge.addresses)]
+    if errors:
+        raise invalid(errors)
+
+
+def _read(edge: Edge, key: TaskKey) -> Task | None:
+    task = edge.context.store.tasks.read([key])[0]
+    return None if task is None or task.is_deleted else task
+
+
+def _task_key(request: Request) -> TaskKey:
+    if not JOB_ID.fullmatch(request.path["taskId"]):
+        raise _no_task()
+    return TaskKey(request.tenant, request.path["taskId"])
+
+
+def _new_task_key(request: Request) -> TaskKey:
+    if not JOB_ID.fullmatch(request.path["taskId"]):
+        raise invalid([FieldError("taskId", "Give 1 to 64 letters, digits, - or _.")])
+    return _task_key(request)
+
+
+def _no_task() -> ProblemError:
+    return not_found("You have no task with this id; list yours at /v1/tasks.")

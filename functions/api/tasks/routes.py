@@ -1,0 +1,56 @@
+"""The routes of tasks."""
+
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.tasks.answers import TaskAnswer, TaskPageAnswer
+from functions.api.tasks.listing import TASK_PARAMETERS, read_tasks
+from functions.api.tasks.operations import create_a_task, delete_a_task, put_task, read_task
+from functions.api.tasks.request import TaskRequest
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/tasks",
+        create_a_task,
+        "Register a task",
+        TaskAnswer,
+        status=201,
+        body=TaskRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.IDEMPOTENCY_CONFLICT,),
+    ),
+    Route(
+        "GET",
+        "/v1/tasks",
+        read_tasks,
+        "List tasks, the newest first",
+        TaskPageAnswer,
+        query=TASK_PARAMETERS,
+    ),
+    Route(
+        "PUT",
+        "/v1/tasks/{taskId}",
+        put_task,
+        "Register a task under an id of your own, or replace what it says; the same request again changes nothing",
+        TaskAnswer,
+        body=TaskRequest,
+        also={201: TaskAnswer},
+        headers=("If-Match", "If-None-Match"),
+    ),
+    Route(
+        "GET",
+        "/v1/tasks/{taskId}",
+        read_task,
+        "Read a task",
+        TaskAnswer,
+    ),
+    Route(
+        "DELETE",
+        "/v1/tasks/{taskId}",
+        delete_a_task,
+        "Delete a task that no open job names",
+        TaskAnswer,
+        headers=("If-Match",),
+        problems=(Problem.TASK_IN_USE,),
+    ),
+)

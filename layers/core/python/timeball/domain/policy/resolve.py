@@ -1,0 +1,55 @@
+"""What a run of a job uses: what its trigger brings wins over what the job says, and that over what its task says.
+
+Invariant: this is the only place that merges them. A job's row says which task it names and what it says itself; what
+is resolved is read, and never stored.
+"""
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import TaskKey
+from timeball.domain.model.job import Completion, Job, JobSpec, Override, Work
+from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task, TaskRef
+
+
+def version_for(run: Run, job: Job) -> TaskRef | None:
+    """Return which version of its job's task a run is to use: the one that it has fixed, if that is its task still.
+
+    None: the job has no task.
+    """
+    if job.task_id is None:
+        return None
+    return TaskRef(TaskKey(job.key.tenant, job.task_id), run.task_version if run.task_id == job.task_id else None)
+
+
+def resolve(task: Task | None, job: Job, trigger: Work | None = None) -> Job:
+    """Return a job as a run of it sees it: with a version of its task, and the payload that the run was given.
+
+    The target is the task's always: a job that has one names no task. A job that was read without its work stays so.
+    """
+    spec = job.spec
+    if spec.work is not None and trigger is not None:
+        spec = evolve(spec, work=evolve(spec.work, payload=trigger.payload))
+    spec = resolve_spec(task, spec)
+    return job if spec is job.spec else evolve(job, spec=spec)
+
+
+def resolve_spec(task: Task | None, spec: JobSpec) -> JobSpec:
+    """Return what a job says, completed by what a version of its task says; None: there is nothing to complete it."""
+    use = spec.task
+    if use is None or task is None:
+        return spec
+    said, own = task.spec, use.own
+    retry = spec.retry if Override.RETRY_POLICY in own else said.retry
+    max_retries = spec.retry.max_retries if Override.MAX_RETRIES in own else said.retry.max_retries
+    completion = spec.completion if Override.COMPLETION in own else said.completion
+    heartbeat_seconds = spec.heartbeat_seconds if Override.HEARTBEAT in own else said.heartbeat_seconds
+    return evolve(
+        spec,
+        task=evolve(use, version=task.version, life_ms=task.life_ms),
+        work=None if spec.work is None else evolve(spec.work, target=said.target),
+        priority=spec.priority if Override.PRIORITY in own else said.priority,
+        retry=evolve(retry, max_retries=max_retries),
+        timeout_seconds=spec.timeout_seconds if Override.TIMEOUT in own else said.timeout_seconds,
+        completion=completion,
+        heartbeat_seconds=heartbeat_seconds if completion is Completion.CALLBACK else None,
+    )

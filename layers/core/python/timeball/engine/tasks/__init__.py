@@ -1,0 +1,1 @@
+"""Tasks: changed by users, and read for the jobs that name them."""

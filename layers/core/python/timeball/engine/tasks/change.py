@@ -1,0 +1,147 @@
+"""Tasks are created, replaced and deleted, each by one write of their row; a version that goes is kept before that.
+
+A task that open jobs name is not deleted. The index that names those jobs may lag by a moment, so they are looked for
+before the row is written and after; and a job that slips through both goes on with the task as it was: the row of a
+deleted task stays, and only the API no longer shows it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.task import Task, TaskSpec
+from timeball.domain.policy.task_change import deleted_task, new_task, replaced_task, restored_task, revised_task
+from timeball.engine.context import Context
+from timeball.engine.listed import Page, read_page
+from timeball.ports.errors import ContendedError
+from timeball.ports.listing import ListQuery
+from timeball.ports.rows import Swap
+
+_COUNTED = 100
+"""So many jobs are counted that use a task; of more it is said that there are so many at least."""
+
+_TRIES = 10
+
+
+class TaskOutcome(StrEnum):
+    """What became of a change.
+
+    Done, or true already; created; an earlier request has created it; its id is another task's; no such task; it has
+    changed since it was read; open jobs name it.
+    """
+
+    DONE = "done"
+    CREATED = "created"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+    NOT_FOUND = "not_found"
+    STALE = "stale"
+    IN_USE = "in_use"
+
+
+@dataclass(frozen=True)
+class Users:
+    """Open jobs that name a task: how many, whether there may be more, and one of them."""
+
+    count: int
+    is_more: bool
+    one: JobKey
+
+
+@dataclass(frozen=True)
+class TaskChanged:
+    """The outcome, the task as it stands, and who uses it."""
+
+    outcome: TaskOutcome
+    task: Task | None
+    users: Users | None = None
+
+
+def create_task(context: Context, spec: TaskSpec) -> TaskChanged:
+    """Store a task as its first version, or as the next one of a task that was deleted. Raises UnavailableError."""
+    now = context.clock.now()
+    task = new_task(spec, now)
+    (standing,) = context.store.tasks.insert([task], now)
+    if standing is None:
+        return TaskChanged(TaskOutcome.CREATED, task)
+    if standing.is_deleted:
+        changed = revise_task(context, standing, spec)
+        return evolve(changed, outcome=TaskOutcome.CREATED) if changed.outcome is TaskOutcome.DONE else changed
+    is_same = standing.spec.fingerprint == spec.fingerprint
+    return TaskChanged(TaskOutcome.REPEATED if is_same else TaskOutcome.CONFLICT, standing)
+
+
+def revise_task(context: Context, task: Task, spec: TaskSpec) -> TaskChanged:
+    """Make a task, as it was read, what a request says; STALE if it has changed since. Raises UnavailableError.
+
+    ① The version that goes is kept ② the row is swapped. So a run that has fixed a version finds it, whenever it reads.
+    """
+    now = context.clock.now()
+    after = revised_task(task, spec, now)
+    if after == task:
+        return TaskChanged(TaskOutcome.DONE, task)
+    _keep(context, task, now)
+    (swapped,) = context.store.tasks.swap([Swap(task, after)], now)
+    return TaskChanged(TaskOutcome.DONE if swapped.done else TaskOutcome.STALE, swapped.row)
+
+
+def delete_task(context: Context, key: TaskKey, version: int | None = None) -> TaskChanged:
+    """Delete a task, if it has that version (None: any) and no open job names it. Raises UnavailableError."""
+    for _ in range(_TRIES):
+        (task,) = context.store.tasks.read([key])
+        if task is None or task.is_deleted:
+            return TaskChanged(TaskOutcome.NOT_FOUND, None)
+        if version is not None and task.version != version:
+            return TaskChanged(TaskOutcome.STALE, task)
+        users = _users(context, key)
+        if users is not None:
+            return TaskChanged(TaskOutcome.IN_USE, task, users)
+        now = context.clock.now()
+        (swapped,) = context.store.tasks.swap([Swap(task, deleted_task(task, now))], now)
+        if not swapped.done or swapped.row is None:
+            continue
+        users = _users(context, key)
+        if users is None:
+            return TaskChanged(TaskOutcome.DONE, swapped.row)
+        context.store.tasks.swap([Swap(swapped.row, restored_task(swapped.row, now))], now)
+        return TaskChanged(TaskOutcome.IN_USE, task, users)
+    raise ContendedError(f"task {key.task_id} kept changing")
+
+
+def list_tasks(
+    context: Context, tenant: str, limit: int, after: tuple[int, TaskKey] | None = None
+) -> Page[Task, TaskKey]:
+    """Return a page of a tenant's tasks, the newest first. Raises UnavailableError."""
+
+    def name(at_once: int, behind: tuple[int, TaskKey] | None) -> Sequence[tuple[int, TaskKey]]:
+        return context.store.tasks.listed(ListQuery(tenant, at_once, after=behind))
+
+    def read(keys: Sequence[TaskKey]) -> list[Task | None]:
+        rows = context.store.tasks.read(keys, strong=False)
+        return [None if row is None or row.is_deleted else row for row in rows]
+
+    return read_page(name, read, limit, after)
+
+
+def _keep(context: Context, task: Task, now: int) -> None:
+    """Keep a version for the runs that use it; one that a change has kept before, and then failed, is kept longer."""
+    kept = replaced_task(task, now)
+    (standing,) = context.store.task_versions.insert([kept], now)
+    if standing is not None:
+        context.store.task_versions.swap([Swap(standing, kept)], now)
+
+
+def _users(context: Context, key: TaskKey) -> Users | None:
+    """Return who uses a task, by their rows, which the index only names."""
+
+    def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
+        return context.store.jobs.of_task(key, ListQuery(key.tenant, at_once, after=behind), is_open=True)
+
+    def read(keys: Sequence[JobKey]) -> list[JobKey | None]:
+        jobs = context.store.jobs.read(keys)
+        return [job.key if job is not None and job.is_open and job.task_id == key.task_id else None for job in jobs]
+
+    page = read_page(name, read, _COUNTED, None)
+    return Users(len(page.items), page.next_after is not None, page.items[0]) if page.items else None

@@ -1,0 +1,75 @@
+"""Jobs as their runs see them: read, and merged with the versions of their tasks that the runs use.
+
+A run names its task, so that this is read in the same request as its job. What is not found so (the job names another
+task since, or the version was replaced in that moment) is read again by itself. Jobs without a task cost nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from timeball.domain.model.ids import RunId, TaskKey
+from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.policy.resolve import resolve, version_for
+from timeball.engine.context import Context
+
+
+def resolved(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs as runs of now see them, with their tasks' current versions. Raises UnavailableError."""
+    tasks = read_tasks(context, [TaskKey(job.key.tenant, job.task_id) for job in jobs if job.task_id is not None])
+    return [resolve(_of(tasks, job), job) for job in jobs]
+
+
+def read_tasks(context: Context, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
+    """Return the tasks of those keys that there are, deleted ones too. Raises UnavailableError."""
+    distinct = list(dict.fromkeys(keys))
+    rows = context.store.tasks.read(distinct) if distinct else []
+    return {row.key: row for row in rows if row is not None}
+
+
+def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: bool = False) -> list[Job | None]:
+    """Return the job of each run as that sees it: with the version of its task that it has fixed, or the current one.
+
+    With its work, it has the payload that the run was given, if any. Raises UnavailableError.
+    """
+    there = [run for run in runs if run is not None]
+    keys = list(dict.fromkeys(run.id.job for run in there))
+    refs = list(dict.fromkeys(ref for run in there if (ref := _ref_of(run)) is not None))
+    jobs, tasks = context.store.jobs.read_with_tasks(keys, refs, with_work=with_work)
+    by_key = dict(zip(keys, jobs, strict=True))
+    found = {ref: task for ref, task in zip(refs, tasks, strict=True) if task is not None}
+    wanted = {run.id: version_for(run, job) for run in there if (job := by_key[run.id.job]) is not None}
+    missed = [ref for ref in dict.fromkeys(wanted.values()) if ref is not None and ref not in found]
+    if missed:
+        found |= _read_again(context, missed)
+    works = _works_of(context, there) if with_work else {}
+
+    def seen(run: Run) -> Job | None:
+        job, ref, trigger = by_key[run.id.job], wanted.get(run.id), works.get(run.id)
+        if job is not None and trigger is None and run.id in works:
+            return with_spec(job, work=None)  # the payload that it was given is gone
+        return None if job is None else resolve(None if ref is None else found.get(ref), job, trigger)
+
+    return [None if run is None else seen(run) for run in runs]
+
+
+def _works_of(context: Context, runs: Sequence[Run]) -> dict[RunId, Work | None]:
+    """Return the work of those runs that were given some."""
+    own = {run.id: (run.id.job, run.work_digest) for run in runs if run.work_digest is not None}
+    return dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
+
+
+def _read_again(context: Context, refs: Sequence[TaskRef]) -> dict[TaskRef, Task]:
+    """Return those versions that there are; for one that is kept no more, the current one."""
+    current = [TaskRef(ref.key) for ref in refs]
+    _, tasks = context.store.jobs.read_with_tasks([], [*refs, *current])
+    either = zip(refs, tasks[: len(refs)], tasks[len(refs) :], strict=True)
+    return {ref: task for ref, exact, newest in either if (task := exact or newest) is not None}
+
+
+def _ref_of(run: Run) -> TaskRef | None:
+    return None if run.task_id is None else TaskRef(TaskKey(run.id.job.tenant, run.task_id), run.task_version)
+
+
+def _of(tasks: Mapping[TaskKey, Task], job: Job) -> Task | None:
+    return None if job.task_id is None else tasks.get(TaskKey(job.key.tenant, job.task_id))

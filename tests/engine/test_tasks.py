@@ -1,0 +1,311 @@
+"""Jobs of tasks, run: a change of a task counts for runs to come, and a run keeps the version that it began with."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.job import Completion, HttpTarget, Job, JobSpec, Override, Priority, TaskUse, Work
+from timeball.domain.model.policies import Jitter, RetryPolicy
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.task import Task, TaskSpec
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.changes.change import cancel
+from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.dead_letters import DeadFilter, list_dead
+from timeball.engine.runs.manual import retry_runs
+from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, list_tasks, revise_task
+from timeball.testing.memory_store import MemoryStore
+
+KEY, TASK = JobKey("acme", "job"), TaskKey("acme", "mail")
+SAYS = TaskSpec(
+    TASK,
+    HttpTarget("https://one.example/hook"),
+    retry=RetryPolicy(max_retries=2, base_seconds=5, jitter=Jitter.NONE),
+    timeout_seconds=60,
+)
+
+
+def of_task(*own: Override, at: int = NOW, name: str = "job", task: str = "mail") -> JobSpec:
+    return replace(spec(name, At(at)), work=Work(payload='{"n": 1}'), task=TaskUse(task, own))
+
+
+def put(play: Play, url: str = "https://two.example/hook", **changes: object) -> Task:
+    """Make the task call another URL, or be otherwise, as its user does."""
+    (standing,) = play.store.tasks.read([TASK])
+    wanted = replace(SAYS, target=HttpTarget(url), **changes)  # type: ignore[arg-type]
+    done = create_task(play.context(), wanted) if standing is None else revise_task(play.context(), standing, wanted)
+    assert done.outcome in (TaskOutcome.CREATED, TaskOutcome.DONE)
+    assert done.task is not None
+    return done.task
+
+
+def begin(*own: Override, at: int = NOW, **changes: object) -> tuple[Play, Job]:
+    """Begin with a task that calls https://one.example, and a job that names it."""
+    play = Play()
+    put(play, SAYS.target.url, **changes)
+    (job,) = play.store_jobs([of_task(*own, at=at)])
+    return play, job
+
+
+def urls(play: Play) -> list[str]:
+    return [call.work.target.url.removeprefix("https://").partition(".")[0] for _, call in play.caller.calls]
+
+
+def the_run(play: Play) -> Run:
+    (run,) = play.runs(KEY)
+    return run
+
+
+def test_a_run_calls_its_tasks_target_with_its_jobs_payload_and_says_which_version_it_used() -> None:
+    play, _ = begin()
+    play.run_on(KEY)
+    ((_, call),) = play.caller.calls
+    assert (call.work, call.timeout_seconds) == (Work(SAYS.target, '{"n": 1}'), 60)
+    assert (the_run(play).task_id, the_run(play).task_version) == ("mail", 1)
+
+
+def test_a_change_of_the_task_counts_for_runs_to_come() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    put(play)
+    play.clock.advance(MINUTE_MS)
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).task_version) == (["two"], 2)
+
+
+def test_it_counts_for_a_run_that_is_sent_and_not_claimed_yet() -> None:
+    play, _ = begin()
+    play.scan_all()
+    assert (the_run(play).task_id, the_run(play).task_version) == ("mail", None)
+    put(play)
+    play.run_on(KEY)
+    assert urls(play) == ["two"]
+
+
+def test_a_retry_keeps_the_version_of_the_first_attempt() -> None:
+    play, _ = begin()
+    play.caller.statuses = [500, 500]
+    play.caller.meanwhile = lambda: put(play, retry=RetryPolicy(max_retries=0), timeout_seconds=7)
+    play.run_on(KEY)
+    assert [call.timeout_seconds for _, call in play.caller.calls] == [60, 60, 60]
+    assert (urls(play), the_run(play).state, the_run(play).task_version) == (["one"] * 3, RunState.SUCCEEDED, 1)
+
+
+def test_a_retry_by_hand_takes_the_task_as_it_is_then() -> None:
+    play, _ = begin()
+    play.caller.statuses = [400]
+    play.run_on(KEY)
+    put(play)
+    retry_runs(play.context(), [the_run(play).id])
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).task_version) == (["one", "two"], 2)
+
+
+def test_the_retries_after_the_one_by_hand_keep_what_that_took() -> None:
+    play, _ = begin()
+    play.caller.statuses = [400, 200]
+    play.run_on(KEY)
+    second = put(play)
+    retry_runs(play.context(), [the_run(play).id])
+    play.caller.statuses = [500, 200]
+    play.scan_all()
+    play.execute_next()
+    put(play, "https://three.example/hook")
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).task_version) == (["one", "two", "two"], second.version)
+
+
+def test_what_the_job_says_itself_stays_whatever_becomes_of_the_task() -> None:
+    play, _ = begin(Override.TIMEOUT, at=NOW + MINUTE_MS)
+    put(play, timeout_seconds=7)
+    play.clock.advance(MINUTE_MS)
+    play.run_on(KEY)
+    ((_, call),) = play.caller.calls
+    assert call.timeout_seconds == 300
+
+
+@pytest.mark.parametrize(("own", "priority"), [((), Priority.HIGH), ((Override.PRIORITY,), Priority.NORMAL)])
+def test_the_queue_is_that_of_the_task_as_it_is_when_the_run_is_made(
+    own: tuple[Override, ...], priority: Priority
+) -> None:
+    play, _ = begin(*own, at=NOW + MINUTE_MS)
+    put(play, priority=Priority.HIGH)
+    play.clock.advance(MINUTE_MS)
+    play.scan_all()
+    assert the_run(play).priority == priority
+
+
+def test_a_triggered_run_takes_the_task_too() -> None:
+    play, _ = begin(at=NOW + 10 * MINUTE_MS, priority=Priority.HIGH)
+    (made,) = trigger(play.context(), [Trigger(KEY, '"own"', has_payload=True, fingerprint="f")])
+    assert made.run is not None
+    assert (made.run.priority, made.run.task_id) == (Priority.HIGH, "mail")
+    play.execute_next()
+    ((_, call),) = play.caller.calls
+    assert call.work == Work(SAYS.target, '"own"')
+
+
+@pytest.mark.parametrize(("retries", "state"), [(0, RunState.FAILED), (2, RunState.RETRYING)])
+def test_a_target_that_reports_later_is_judged_by_the_version_that_called_it(retries: int, state: RunState) -> None:
+    play, _ = begin(completion=Completion.CALLBACK, heartbeat_seconds=30, retry=RetryPolicy(retries))
+    play.caller.statuses = [202]
+    play.scan_all()
+    play.execute_next()
+    put(play, completion=Completion.ANSWER, retry=RetryPolicy(2 - retries))
+    ((refusal, _),) = report(play.context(), [Report(the_run(play).id, 1, error="It broke.")])
+    assert refusal is None
+    assert the_run(play).state is state
+
+
+@pytest.mark.parametrize(("retries", "called"), [(0, ["one"]), (2, ["one", "one"])])
+def test_one_that_is_never_heard_of_is_tried_again_as_the_version_that_called_it_says(
+    retries: int, called: list[str]
+) -> None:
+    play, _ = begin(completion=Completion.CALLBACK, heartbeat_seconds=30, retry=RetryPolicy(retries))
+    play.caller.statuses = [202]
+    play.scan_all()
+    play.execute_next()
+    put(play, retry=RetryPolicy(2 - retries))
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).attempt) == (called, len(called))
+
+
+def test_a_version_that_is_kept_no_more_gives_way_to_the_current_one() -> None:
+    play, _ = begin()
+    play.caller.statuses = [500]
+    play.scan_all()
+    play.execute_next()
+    put(play)
+    assert isinstance(play.store, MemoryStore)
+    play.store.tasks.replaced.clear()
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).task_version) == (["one", "two"], 2)
+
+
+def test_a_job_that_is_given_another_task_runs_that_from_its_next_attempt_on() -> None:
+    play, job = begin()
+    other = replace(SAYS, key=TaskKey("acme", "other"), target=HttpTarget("https://other.example"))
+    create_task(play.context(), other)
+    play.caller.statuses = [500]
+    play.scan_all()
+    play.execute_next()
+    row = play.job(job.key)
+    play.store.jobs.write(KEY, replace(row, spec=replace(job.spec, task=TaskUse("other"))), NOW)  # type: ignore[attr-defined]
+    play.run_on(KEY)
+    assert urls(play) == ["one", "other"]
+    assert (the_run(play).task_id, the_run(play).task_version) == ("other", 1)
+
+
+def test_a_dead_letter_is_found_by_its_task() -> None:
+    play, _ = begin()
+    create_task(play.context(), replace(SAYS, key=TaskKey("acme", "other")))
+    play.store_jobs([of_task(name="second", task="other")])
+    play.caller.statuses = [400, 400]
+    play.run_on(KEY)
+    assert play.runs(JobKey("acme", "second"))[0].state is RunState.FAILED
+    found = list_dead(play.context(), DeadFilter("acme", task_id="other"), 10)
+    assert [run.id.job.job_id for run in found.runs] == ["second"]
+
+
+def test_a_task_that_open_jobs_name_is_not_deleted() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    play.store_jobs([of_task(name=f"other-{n}", at=NOW + MINUTE_MS) for n in range(2)])
+    refused = delete_task(play.context(), TASK)
+    assert (refused.outcome, refused.users and (refused.users.count, refused.users.is_more)) == (
+        TaskOutcome.IN_USE,
+        (3, False),
+    )
+    cancel(play.context(), [(JobKey("acme", name), None) for name in ("job", "other-0", "other-1")])
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.NOT_FOUND
+    assert list_tasks(play.context(), "acme", 10).items == ()
+
+
+def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
+    play = Play()
+    put(play)
+    play.store_jobs([of_task(name=f"job-{n}", at=NOW + MINUTE_MS) for n in range(130)])
+    users = delete_task(play.context(), TASK).users
+    assert users is not None
+    assert (users.count, users.is_more) == (100, True)
+
+
+def test_a_job_of_another_tenant_uses_another_task() -> None:
+    play = Play()
+    put(play)
+    play.store_jobs([replace(of_task(), key=JobKey("other", "job"))])
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+
+
+def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    store, asked = play.store, list[object]()
+    of = store.jobs.of_task
+
+    def lagging(*args: object, **how: object) -> object:
+        asked.append(args)
+        return [] if len(asked) == 1 else of(*args, **how)  # type: ignore[arg-type]
+
+    store.jobs.of_task = lagging  # type: ignore[method-assign,assignment]
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
+    (task,) = store.tasks.read([TASK])
+    assert task is not None
+    assert (task.is_deleted, task.version) == (False, 1)
+
+
+def test_a_job_that_slips_through_goes_on_with_the_task_as_it_was() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    store = play.store
+    of = store.jobs.of_task
+    store.jobs.of_task = lambda *_, **__: []  # type: ignore[method-assign]
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    store.jobs.of_task = of  # type: ignore[method-assign]
+    play.clock.advance(MINUTE_MS)
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).state) == (["one"], RunState.SUCCEEDED)
+
+
+def test_a_finished_job_that_is_run_again_finds_its_deleted_task_and_a_new_one_of_that_name() -> None:
+    play, _ = begin()
+    play.run_on(KEY)
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    trigger(play.context(), [Trigger(KEY, fingerprint="f")])
+    play.execute_next()
+    third = create_task(play.context(), replace(SAYS, target=HttpTarget("https://new.example")))
+    assert (third.outcome, third.task and third.task.version) == (TaskOutcome.CREATED, 2)
+    trigger(play.context(), [Trigger(KEY, fingerprint="g")])
+    play.execute_next()
+    assert urls(play) == ["one", "one", "new"]
+
+
+def test_of_two_writers_of_a_task_one_is_told_and_versions_keep_their_content() -> None:
+    play, _ = begin()
+    (standing,) = play.store.tasks.read([TASK])
+    assert standing is not None
+    first = revise_task(play.context(), standing, replace(SAYS, timeout_seconds=1))
+    second = revise_task(play.context(), standing, replace(SAYS, timeout_seconds=2))
+    assert (first.outcome, second.outcome) == (TaskOutcome.DONE, TaskOutcome.STALE)
+    assert second.task == first.task
+    assert revise_task(play.context(), first.task or standing, replace(SAYS, timeout_seconds=1)).task == first.task
+    _, (one, two) = play.store.jobs.read_with_tasks([], [standing.ref, replace(standing.ref, version=2)])
+    assert [task and task.spec.timeout_seconds for task in (one, two)] == [60, 1]
+
+
+def test_a_cancel_searches_as_far_back_as_any_version_of_the_task_lets_a_run_live() -> None:
+    play = Play()
+    put(play, retry=RetryPolicy(100, base_seconds=86_400, factor=1.0, max_seconds=86_400, jitter=Jitter.NONE))
+    play.store_jobs([replace(spec("job", Every(10 * 86_400, NOW)), work=Work(), task=TaskUse("mail"))])
+    play.caller.statuses = [500]
+    play.scan_all()
+    play.execute_next()
+    put(play, retry=RetryPolicy(max_retries=0), timeout_seconds=1)
+    first = the_run(play)
+    assert first.state is RunState.RETRYING
+    play.clock.advance(40 * 86_400 * SECOND_MS)
+    cancel(play.context(), [(KEY, None)])
+    (found,) = play.store.runs.read([first.id])
+    assert found is not None
+    assert found.state is RunState.CANCELLED
