@@ -11,6 +11,7 @@ from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
 from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.task_rules import TASK_RULES
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Guarantee, Job, JobStatus
 from timeball.domain.model.run import Run, RunState
@@ -157,6 +158,7 @@ def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]
 
 PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
+    *TASK_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task
+from timeball.domain.policy.resolve import resolve
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
-_Row = TypeVar("_Row", Job, Run, Backfill)
+_Row = TypeVar("_Row", Job, Run, Backfill, Task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,12 @@ class Reign:
 
 
 class History:
-    """All writes of runs, jobs and backfills, in order, and those of each row; and where each scan begins."""
+    """All writes of runs, jobs, tasks and backfills, in order, and those of each row; and where each scan begins."""
 
     def __init__(self) -> None:
         self.runs: list[Write[Run]] = []
         self.jobs: list[Write[Job]] = []
+        self.tasks: list[Write[Task]] = []
         self.backfills: list[Write[Backfill]] = []
         self.scans: dict[str, list[int]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
@@ -63,6 +66,10 @@ class History:
         """Keep a write of a job."""
         self.jobs.append(write)
         self._jobs[write.after.key].append(write)
+
+    def note_task(self, write: Write[Task]) -> None:
+        """Keep a write of a task."""
+        self.tasks.append(write)
 
     def note_scan(self, by: str) -> None:
         """Note that a scan of a process begins."""
@@ -86,6 +93,23 @@ class History:
     def of_job(self, job: JobKey) -> list[Write[Job]]:
         """Return the writes of a job."""
         return self._jobs[job]
+
+    def of_task(self, key: TaskKey) -> list[Write[Task]]:
+        """Return the writes of a task."""
+        return [write for write in self.tasks if write.after.key == key]
+
+    def tasks_between(self, key: TaskKey, from_at: int, to_at: int) -> list[Task]:
+        """Return every state of a task that was its current one at some time between two true times, both included."""
+        writes = self.of_task(key)
+        standing = [write.after for write in writes if write.at <= from_at][-1:]
+        return standing + [write.after for write in writes if from_at < write.at <= to_at]
+
+    def seen_until(self, job: Job, at: int) -> list[Job]:
+        """Return a job as its runs may have seen it until a true time: with any version of its task."""
+        if job.task_id is None:
+            return [job]
+        writes = self.of_task(TaskKey(job.key.tenant, job.task_id))
+        return [resolve(write.after, job) for write in writes if write.at <= at]
 
     def claims(self) -> Iterator[tuple[Write[Run], Run]]:
         """Yield the writes that began an attempt, by its number or by its owner, and the run as it was before."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
+from tests.simulation.tasks import keep_tasks
 from tests.simulation.users import act, give_up
 from tests.simulation.workers import (
     befall,
@@ -33,6 +34,7 @@ async def _play(story: Story) -> None:
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
     actors += [watch_over_runs(story)] if story.is_lossy else []
+    actors += [keep_tasks(story)] if story.has_tasks else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

@@ -14,9 +14,10 @@ from typing import Any
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.ids import RunId, TaskKey
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.queue import Delivery
@@ -65,6 +66,8 @@ class LaggingMemory(Memory):
         at, by = self._clock.now(), _writer()
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
+        elif isinstance(after, Task) and isinstance(key, TaskKey):
+            self.history.note_task(Write(at, by, before, after))
         elif isinstance(after, Backfill):
             self.history.backfills.append(Write(at, by, before, after))
         elif isinstance(after, Run):
@@ -212,6 +215,7 @@ class Arrival:
     run: RunId
     attempt: int
     payload: str | None
+    url: str
 
 
 @dataclass
@@ -229,11 +233,12 @@ class Receiver:
 
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
-        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload))
-        if self.down_until and self.down_until.get(call.work.target.url.split("/")[2], 0) > self.clock.now():
+        url = call.work.target.url
+        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
+        if self.down_until and self.down_until.get(url.split("/")[2], 0) > self.clock.now():
             return 503, 10
         takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
-        if call.work.target.url == REPORTS_LATER and self.random.random() < 0.8:
+        if url.startswith(REPORTS_LATER) and self.random.random() < 0.8:
             self.accepted.put_nowait((call.run, call.attempt))
             return ACCEPTED, min(takes_ms, 3_000)
         return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))

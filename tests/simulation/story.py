@@ -29,6 +29,8 @@ _LONG_STORM_MS = 13 * MINUTE_MS
 
 _LOSSY_EACH = 4
 
+_TASKS_EACH = 10
+
 _CALM_MS = 20 * SECOND_MS
 
 _RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1, running_backfills=1)
@@ -95,6 +97,7 @@ class Story:
             self.rules = replace(self.rules, host_rest_seconds=30)
             self.queue.uncarried = 0.1
             self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
+        self.task_draw = Random(f"the tasks of {self.seed}")
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
 
     def _draw_partitions(self, draw: Random) -> None:
@@ -125,6 +128,11 @@ class Story:
         In the others nobody looks again: while no message is lost, every promise holds without.
         """
         return self.seed % _LOSSY_EACH == _LOSSY_EACH - 2
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether this is one of the stories in which most jobs name tasks, and those change meanwhile."""
+        return self.seed % _TASKS_EACH == _TASKS_EACH - 2
 
     @property
     def slowness(self) -> int:

@@ -7,6 +7,7 @@ import asyncio
 
 from tests.simulation.client import Client
 from tests.simulation.story import TARGET, Story
+from tests.simulation.tasks import seen_by
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.callback import Report, heartbeat, report
@@ -30,7 +31,7 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
     client = Client(story, story.new_process(f"{TARGET}{attempt}"))
     process, draw = client.process, client.process.random
     fate, over_at = draw.choice(_FATES), process.now() + draw.choice((1, 100, 4_000, 30_000))
-    every_seconds = story.store.jobs[run.job].spec.heartbeat_seconds
+    every_seconds = seen_by(story, run).spec.heartbeat_seconds
     while every_seconds is not None and process.now() + every_seconds * 400 < over_at:
         await process.sleep_until(process.now() + every_seconds * 400)
         answered: Answered | None = await client.ask("heartbeat", run.job, heartbeat, [(run, attempt)])

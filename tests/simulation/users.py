@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.simulation.client import Client
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
+from tests.simulation.tasks import of_task
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
@@ -101,7 +102,7 @@ class _User(Client):
 
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
-        spec = self._spec(key)
+        spec = of_task(self.story, self._spec(key))
         if await self.ask("submit", key, submit, [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
@@ -139,7 +140,7 @@ class _User(Client):
     async def _revise(self, key: JobKey) -> None:
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
-        wanted = replace(self._spec(key), tags={"n": str(next(story.names))})
+        wanted = replace(of_task(story, self._spec(key)), tags={"n": str(next(story.names))})
         change = story.random.choice(("all", "all", "tags", "instant"))
         for _ in range(10):
             job = await self._read(key)

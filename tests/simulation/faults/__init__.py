@@ -10,6 +10,7 @@ from tests.simulation.faults import (
     settling,
     sharing,
     trying,
+    versions,
     watching,
 )
 
@@ -24,4 +25,5 @@ FAULTS = (
     | answering.FAULTS
     | watching.FAULTS
     | sharing.FAULTS
+    | versions.FAULTS
 )

@@ -1,0 +1,51 @@
+"""Faults of tasks: which version of one a run uses, and what it says of that."""
+
+from dataclasses import replace
+
+from tests.simulation.faults.hands import Fault, both, instead, lost
+from timeball.domain.model.job import Job, TaskUse
+from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task, TaskRef, TaskSpec
+from timeball.domain.model.transitions import using
+from timeball.domain.policy.resolve import version_for
+from timeball.domain.policy.task_change import revised_task
+
+
+def _the_newest(run: Run, job: Job) -> TaskRef | None:
+    return version_for(replace(run, task_version=None), job)
+
+
+def _says_the_old_one(run: Run, task: TaskUse | None) -> Run:
+    if task is None or run.task_version is None or run.task_id != task.task_id:
+        return using(run, task)
+    return using(run, replace(task, version=run.task_version))
+
+
+def _says_the_next_one(run: Run, task: TaskUse | None) -> Run:
+    is_new = task is not None and task.version is not None and run.task_version is None
+    return using(run, replace(task, version=task.version + 1) if is_new and task and task.version else task)
+
+
+def _counts_no_version(task: Task, spec: TaskSpec, now: int) -> Task:
+    return replace(revised_task(task, spec, now), version=task.version)
+
+
+FAULTS = {
+    "a retry takes a newer version of its task": Fault(
+        instead(version_for, _the_newest), "a run keeps the version that it began with", 78
+    ),
+    "a version that goes is not kept": Fault(
+        lost("task_versions.insert"), "a run keeps the version that it began with", 78
+    ),
+    "a retry calls the target of a newer version": Fault(
+        both(instead(version_for, _the_newest), instead(using, _says_the_old_one)),
+        "a call goes to the target of its runs version",
+        78,
+    ),
+    "a run says another version than it uses": Fault(
+        instead(using, _says_the_next_one), "a version that a run begins with is current", 8
+    ),
+    "a change of a task is no new version": Fault(
+        instead(revised_task, _counts_no_version), "a version of a task has one content", 8
+    ),
+}
