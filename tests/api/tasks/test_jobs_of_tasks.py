@@ -185,3 +185,13 @@ def test_a_batch_reads_its_tasks_once(api: Api) -> None:
     asked.clear()
     api.call("POST", "/v1/jobs", {"handler": URL})
     assert asked == []
+
+
+def test_a_run_shows_the_retry_policy_of_the_version_that_it_uses(api: Api) -> None:
+    put(api, {**MAIL, "maxRetries": 7})
+    create(api, taskId="mail", everySeconds=None, delaySeconds=0)
+    run = api.only_run()
+    version = api.call("GET", "/v1/tasks/mail").body["version"]
+    api.put(replace(run, state=RunState.RUNNING, attempt=1, task_version=version))
+    put(api, {**MAIL, "maxRetries": 9})
+    assert api.call("GET", f"/v1/runs/{run.id}").body["maxRetries"] == 7

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from timeball.domain.model.actor import Action
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.revision import (
     Announcement,
@@ -24,9 +24,11 @@ from timeball.domain.model.revision import (
     was_triggered,
 )
 from timeball.domain.model.run import Run
+from timeball.domain.policy.resolve import resolve_spec
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
+from timeball.engine.tasks.resolving import task_of
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.listing import ListQuery
 
@@ -86,15 +88,21 @@ def list_audit(
 
 
 def retry_policy_of(context: Context, run: Run) -> RetryPolicy | None:
-    """Return the retry policy that a run's job had at its newest attempt; None if no revision of that time is kept."""
+    """Return the retry policy that a run's job had at its newest attempt; None if no revision of that time is kept.
+
+    What the job left to its task is as in the version that the run uses.
+    """
     job = context.store.jobs.read([run.id.job])[0]
-    if job is None:
-        return None
+    spec = None if job is None else _spec_at_newest_attempt(context, job, run)
+    return None if spec is None else resolve_spec(task_of(context, run), spec).retry
+
+
+def _spec_at_newest_attempt(context: Context, job: Job, run: Run) -> JobSpec | None:
     at = LATEST if not run.is_terminal else run.last.claimed_at if run.last else run.finished_at or run.created_at
     if job.change.at <= at:
-        return job.spec.retry
+        return job.spec
     kept = context.store.changes.of_job(evolve(revision_of(job).id, version=job.version - 1), _MOST_PASSED)
-    return next((one.spec.retry for one in kept if one.change.at <= at), None)
+    return next((one.spec for one in kept if one.change.at <= at), None)
 
 
 def _created(context: Context, asked: AuditFilter, limit: int, last: Announcement | None) -> list[Announcement]:

@@ -27,6 +27,12 @@ def read_tasks(context: Context, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]
     return {row.key: row for row in rows if row is not None}
 
 
+def task_of(context: Context, run: Run) -> Task | None:
+    """Return the version of its task that a run uses, or would use now; None if it names none."""
+    ref = _ref_of(run)
+    return None if ref is None else _read_again(context, [ref]).get(ref)
+
+
 def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: bool = False) -> list[Job | None]:
     """Return the job of each run as that sees it: with the version of its task that it has fixed, or the current one.
 
