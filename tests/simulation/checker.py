@@ -13,7 +13,7 @@ from tests.simulation.simulated_aws import REFUSED
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.task_rules import TASK_RULES
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Guarantee, Job, JobStatus
+from timeball.domain.model.job import Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import HOUR_MS
 from timeball.domain.time.schedule import Schedule, fires
@@ -122,7 +122,7 @@ def _a_job_ends_with_its_final_run(story: Story) -> Iterator[str]:
 
 def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
     """Whoever meets a guard takes it from a run that is over; but a parked run has no message and meets nobody."""
-    waiting = {run for priority in ("normal", "low") for run, _ in story.queue.waiting(priority)}
+    waiting = {run for priority in Priority for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
         holder = None if job.holder is None else story.store.runs[job.holder]
         parked = None if job.parked is None else story.store.runs[job.parked]
