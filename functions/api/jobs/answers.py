@@ -14,17 +14,9 @@ from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.model.job import (
-    TASKS_TARGET,
-    Completion,
-    Guarantee,
-    HttpTarget,
-    Job,
-    JobStatus,
-    Override,
-    Priority,
-)
+from timeball.domain.model.job import TASKS_TARGET, Completion, Guarantee, HttpTarget, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.task_use import Override
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires

@@ -10,8 +10,9 @@ from functions.api.jobs.request import CatchUp, JobRequest, named_task
 from functions.api.schedules.fields import timing_of
 from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Override, Priority, TaskUse, Work
+from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules

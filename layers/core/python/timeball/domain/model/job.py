@@ -14,6 +14,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import Run
+from timeball.domain.model.task_use import TaskUse
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Schedule, next_fire
 from timeball.domain.time.stepper import RULE_VERSION
@@ -77,31 +78,6 @@ class Work:
 
     target: HttpTarget = TASKS_TARGET
     payload: str | None = None
-
-
-class Override(StrEnum):
-    """What a job may say itself of what its task says too."""
-
-    PRIORITY = "priority"
-    MAX_RETRIES = "maxRetries"
-    RETRY_POLICY = "retryPolicy"
-    TIMEOUT = "timeoutSeconds"
-    COMPLETION = "completion"
-    HEARTBEAT = "heartbeatSeconds"
-
-
-@dataclass(frozen=True)
-class TaskUse:
-    """The task that a job names, and what the job says itself; the rest of an `Override` its row does not decide.
-
-    In a job that is resolved (resolve.py) `version` is the task's, and `life_ms` how long a run of any version so far
-    may live. Its row has neither.
-    """
-
-    task_id: str
-    own: tuple[Override, ...] = ()
-    version: int | None = None
-    life_ms: int = 0
 
 
 class Verb(StrEnum):

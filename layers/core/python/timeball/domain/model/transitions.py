@@ -3,9 +3,9 @@
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import TaskUse
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, Run, RunState
+from timeball.domain.model.task_use import TaskUse
 
 
 class IllegalMoveError(Exception):
