@@ -62,7 +62,7 @@ format: $(VENV)/packages.stamp ## Format the code and mend what the linter can m
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: test
-test: setup check ## Run every tier of the tests, in less than five minutes
+test: setup check ## Run every tier of the tests, in less than six minutes
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone and not more'
 	@$(BIN)/pytest -m alone tests/end_to_end
 
