@@ -67,5 +67,7 @@ def _document(revision: Revision | None) -> dict[str, Any] | None:
     if revision is None:
         return None
     document = document_of(revision.spec)
+    if "target" not in document:
+        return document  # it names a task
     headers = document["target"]["headers"]
     return {**document, "target": {**document["target"], "headers": dict.fromkeys(headers)}}

@@ -251,3 +251,22 @@ def test_a_job_that_an_index_names_twice_is_told_once_and_ends_no_list(api: Api)
     api.store.jobs.listed = lambda *query: [one for one in listed(*query) for _ in (1, 2)]  # type: ignore[method-assign]
     assert len({item["jobId"] for item in paged(api, "/v1/audit", limit=1)}) == 4
     assert len(paged(api, "/v1/audit", limit=2)) == 4
+
+
+def test_a_job_that_names_a_task_has_a_history_as_any_other_and_is_restored_to_it(api: Api) -> None:
+    target = {"type": "http", "url": URL, "headers": {"X-Secret": "s"}}
+    assert api.call("PUT", "/v1/tasks/mail", {"name": "mail", "target": target}).status == 201
+    job = api.call(
+        "PUT", "/v1/jobs/nightly", {"taskId": "mail", "payload": 1, "everySeconds": 60, "maxRetries": 1}
+    ).body
+    api.clock.advance(SECOND_MS)
+    assert api.call("PATCH", "/v1/jobs/nightly", {"handler": URL}).status == 200
+    newest, first = revisions(api, "nightly")
+    assert (newest["before"], newest["after"]["target"]["url"]) == (first["after"], URL)
+    assert (first["after"]["taskId"], first["after"]["payload"], first["after"]["maxRetries"]) == ("mail", 1, 1)
+    assert "target" not in first["after"]
+    assert "priority" not in first["after"], "what the task decides is none of the job's"
+    assert [one["action"] for one in audit(api)] == ["patch", "create"]
+    api.clock.advance(SECOND_MS)
+    restored = api.call("POST", "/v1/jobs/nightly/revisions/1:restore")
+    assert (restored.status, restored.body["taskId"], restored.body["overrides"]) == (200, "mail", job["overrides"])
