@@ -13,15 +13,13 @@ from pydantic_core import ErrorDetails
 
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
-from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, JobRequest, read_job_request
+from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
-
-_TO_CALL: Final = ("handler", "target", "taskId")
 
 
 def document_of(spec: JobSpec) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     """
     merged = _merged(document, patch)
     given = {name for name, value in patch.items() if value is not None}
-    for alternatives in (SCHEDULE_FORMS, _TO_CALL):
+    for alternatives in (SCHEDULE_FORMS, TO_CALL):
         if given & set(alternatives):
             merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
     if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):

@@ -6,6 +6,8 @@ from functions.api.http.request import Request
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.of_tasks import shown
 from functions.api.runs.answers import run_answer
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.runs import LedgerQuery
 
@@ -13,18 +15,19 @@ from timeball.ports.runs import LedgerQuery
 def read_job(edge: Edge, request: Request) -> Reply:
     """Read a job with its newest run, and beside that the run of a one-off: newer ones may have been triggered."""
     job = read_job_row(edge, job_key(request), with_work=True)
-    runs = edge.context.store.runs
-    newest = runs.ledger(LedgerQuery(job.key, limit=1)).runs
-    latest, own = newest[0] if newest else None, own_run_of(job)
-    if own is None or (latest is not None and latest.id == own):
-        own_run = latest if own is not None else None
-    else:
-        own_run = runs.read([own])[0]
-    status = shown_status(job, own_run)
+    newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
+    latest = newest[0] if newest else None
     answer = job_answer(
         shown(edge, [job])[0],
         edge.context.clock.now(),
-        status,
+        shown_status(job, _own_run(edge, own_run_of(job), latest)),
         latest_run=None if latest is None else run_answer(latest),
     )
     return ok(answer, version=job.version)
+
+
+def _own_run(edge: Edge, own: RunId | None, latest: Run | None) -> Run | None:
+    """Return the run of a one-off, if it may be live; mostly that is the newest one, which was read already."""
+    if latest is not None and latest.id == own:
+        return latest
+    return None if own is None else edge.context.store.runs.read([own])[0]

@@ -33,7 +33,8 @@ JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
 
 
-_TO_CALL = ("handler", "target", "taskId")
+TO_CALL = ("handler", "target", "taskId")
+"""Of these a job has exactly one."""
 
 
 class CatchUp(Strict):
@@ -50,7 +51,7 @@ class JobRequest(ScheduleFields, PolicyFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
-        json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL, SCHEDULE_FORMS], beside=JOB_NEEDS)
+        json_schema_extra=together(one_of=TO_CALL, exclusive=[TO_CALL, SCHEDULE_FORMS], beside=JOB_NEEDS)
     )
 
     name: Name | None = Field(None, description="What people call it.")
