@@ -6,10 +6,18 @@ from typing import Any
 import pytest
 
 from tests.contract.rows import KEY, NOW, job, work
-from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.actor import Action, Actor, Kind, Resource
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Change, Job, JobStatus, with_spec
-from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline, revision_of
+from timeball.domain.model.revision import (
+    Announcement,
+    Revision,
+    RevisionId,
+    entry_of_request,
+    outline,
+    request_announced,
+    revision_of,
+)
 from timeball.domain.time.instants import LATEST
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.rows import Swap
@@ -25,7 +33,7 @@ def revised(version: int = 1, characters: int = 20, row: Job | None = None) -> J
 
 
 def announced(at: int = NOW, name: str = "job", version: int = 2, key_id: str = "key_1") -> Announcement:
-    return Announcement(at, JobKey("acme", name), version, 0, key_id)
+    return Announcement(at, JobKey("acme", name), version, 0, "", key_id)
 
 
 def query(limit: int = 100, **wanted: Any) -> ChangesQuery:
@@ -96,10 +104,20 @@ def test_announcements_come_newest_first_and_once(store: Store) -> None:
 
 
 def test_announcements_of_one_instant_are_told_apart(store: Store) -> None:
-    run = Announcement(NOW, KEY, 0, NOW + 5, "key#1")
+    run = Announcement(NOW, KEY, 0, NOW + 5, "", "key#1")
     wanted = [announced(version=3), announced(key_id="key_2"), announced(key_id=""), run]
     store.changes.note(wanted, NOW)
     assert store.changes.announced(query()) == sorted(wanted, reverse=True)
+
+
+def test_what_is_asked_of_anything_but_a_job_is_announced_with_who_asks(store: Store) -> None:
+    by = Actor("key#1", "editor", "192.0.2.1")
+    resources = [Resource(Kind.TASK, "mail"), Resource(Kind.RUN, "job.5.s", "job"), Resource(Kind.DEAD_LETTERS, "")]
+    wanted = [request_announced("acme", one, Action.RETRY, by, NOW) for one in resources]
+    store.changes.note([*wanted, announced()], NOW)
+    assert store.changes.announced(query()) == sorted([*wanted, announced()], reverse=True)
+    kept = [one for one in store.changes.announced(query()) if one.asked]
+    assert {entry_of_request(one).resource: one.by for one in kept} == dict.fromkeys(resources, by)
 
 
 def test_announcements_are_asked_for_by_time_and_by_job(store: Store) -> None:
@@ -113,6 +131,6 @@ def test_announcements_are_asked_for_by_time_and_by_job(store: Store) -> None:
 
 
 def test_no_tenant_is_told_of_what_another_announced(store: Store) -> None:
-    store.changes.note([announced(), Announcement(NOW, JobKey("acme-2", "job"), 2, 0, "key_1")], NOW)
+    store.changes.note([announced(), Announcement(NOW, JobKey("acme-2", "job"), 2, 0, "", "key_1")], NOW)
     assert store.changes.announced(query()) == [announced()]
     assert store.changes.announced(ChangesQuery("acm", 10)) == []

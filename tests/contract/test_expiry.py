@@ -92,7 +92,7 @@ def test_who_changed_what_is_kept_for_so_long_and_no_payload_of_it_goes_earlier(
     store = dynamo_store(table.dynamodb, table.name, mapper=Mapper(retention_days=2, history_days=30))
     before = job(characters=LARGE)
     store.jobs.insert([before], NOW)
-    store.changes.note([revision_of(before), Announcement(NOW, KEY, 2, 0, "key_1")], NOW)
+    store.changes.note([revision_of(before), Announcement(NOW, KEY, 2, 0, "", "key_1")], NOW)
     assert store.jobs.swap([Swap(before, with_spec(before, work=work(OTHER)))], NOW)[0].done
     assert table.expiries("REVISION") == table.expiries("CHANGE") == [days_after_now(30)]
     assert days_after_now(30) in table.expiries("PAYLOAD")

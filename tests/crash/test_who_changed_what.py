@@ -97,12 +97,12 @@ def _assert_all_is_told(play: Play) -> None:
     job = _read(play)
     logged = list(list_audit(play.context(), AuditFilter("acme"), 100).items)
     changes, _ = list_revisions(play.context(), job, 100)
-    assert [one for one in logged if one.run is None] == changes
+    assert [one for one in logged if one.action is not Action.TRIGGER] == changes
     assert [one.revision for one in changes] == list(range(job.version, 0, -1))
     assert changes[0].after is not None
     assert (changes[0].by, changes[0].after.spec) == (job.change.by, job.spec)
     assert [one.before for one in changes] == [*(one.after for one in changes[1:]), None]
     assert [one.by for one in changes if one.by == NOBODY] == [NOBODY]  # who stored the job of this test
     triggered = [run for run in play.runs(KEY) if run.id.origin is Origin.MANUAL]
-    told = [(one.run, one.at, one.by) for one in logged if one.run is not None]
-    assert told == [(run.id, run.created_at, run.triggered_by) for run in triggered]
+    told = [(one.resource.id, one.at, one.by) for one in logged if one.action is Action.TRIGGER]
+    assert told == [(str(run.id), run.created_at, run.triggered_by) for run in triggered]

@@ -32,6 +32,6 @@ def test_a_change_is_told_with_its_key_and_address_and_is_restored(client: ApiCl
     assert all(one["actor"]["address"] for one in told)
     assert [one["before"] for one in told] == [*(one["after"] for one in told[1:]), None]
     logged = client.get("/v1/audit", jobId=job["jobId"])["items"]
-    assert [one for one in logged if one["runId"] is None] == told
-    assert [one["runId"] for one in logged if one["action"] == "trigger"] == [run["runId"]]
+    assert [one for one in logged if one["action"] != "trigger"] == told
+    assert [one["resource"]["id"] for one in logged if one["action"] == "trigger"] == [run["runId"]]
     assert client.get("/v1/audit", limit=5)["items"] == logged

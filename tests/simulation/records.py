@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.simulation.story import Story
 from timeball.domain.model.actor import NOBODY, Action
-from timeball.domain.model.ids import Origin
+from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.revision import Entry, outline, revision_of
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 from timeball.engine.context import Context
@@ -21,18 +21,19 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
     made = Counter([*_made(story)])
     tenants = {key.tenant for key in story.store.jobs}
-    logged = [one for name in tenants for one in list_audit(context, AuditFilter(name), _ALL).items]
-    told = Counter(_told(entry) for entry in logged)
+    logged = [_told(name, one) for name in tenants for one in list_audit(context, AuditFilter(name), _ALL).items]
+    told = Counter(logged)
     for one in made.keys() | told.keys():
         if made[one] == told[one]:
             continue
         yield f"{one} was done {made[one]} times, and told {told[one]} times"
-    of_jobs = [one for job in story.store.jobs.values() for one in list_revisions(context, job, _ALL)[0]]
-    if Counter(_told(one) for one in of_jobs) != Counter(_told(one) for one in logged if one.run is None):
+    of_jobs = [(job, one) for job in story.store.jobs.values() for one in list_revisions(context, job, _ALL)[0]]
+    revisions = Counter(_told(job.key.tenant, one) for job, one in of_jobs)
+    if revisions != Counter(one for one in logged if Action.TRIGGER not in one):
         yield "the jobs' revisions are not those of the log"
-    for entry in of_jobs:
+    for job, entry in of_jobs:
         if entry.by == NOBODY and story.users:  # those of a meeting have no keys
-            yield f"nobody made version {entry.revision} of {entry.job.job_id}"
+            yield f"nobody made version {entry.revision} of {job.key.job_id}"
 
 
 def _made(story: Story) -> Iterator[tuple[Any, ...]]:
@@ -46,12 +47,13 @@ def _made(story: Story) -> Iterator[tuple[Any, ...]]:
                 before = spec
     for run in story.store.runs.values():
         if run.id.origin is Origin.MANUAL:
-            yield run.id.job, run.created_at, Action.TRIGGER, run.triggered_by, run.id, None, None
+            yield run.id.job, run.created_at, Action.TRIGGER, run.triggered_by, str(run.id), None, None
 
 
-def _told(entry: Entry) -> tuple[Any, ...]:
+def _told(tenant: str, entry: Entry) -> tuple[Any, ...]:
     specs = [None if one is None else repr(one.spec) for one in (entry.before, entry.after)]
-    return entry.job, entry.at, entry.action, entry.by, entry.revision or entry.run, *specs
+    job = JobKey(tenant, entry.resource.job_id)
+    return job, entry.at, entry.action, entry.by, entry.revision or entry.resource.id, *specs
 
 
 RECORDS = (_it_is_known_who_changed_what,)

@@ -2,12 +2,13 @@
 
 from functions.api.backfills.answers import backfill_answer, dry_run_answer
 from functions.api.backfills.request import Range, asks_for, fire_times, read_backfill_request
-from functions.api.http.edge import Edge, job_cancelled, job_key, read_job_row
+from functions.api.http.edge import Edge, job_cancelled, job_key, note, read_job_row
 from functions.api.http.identity import backfill_name, backfill_name_of_key
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
 from timeball.domain.backfills.backfill import Backfill, new_backfill
+from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import SERIES, BackfillKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
@@ -16,21 +17,20 @@ from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 def create_backfill(edge: Edge, request: Request) -> Reply:
     """Run the fires of a past range again, or show them; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)
-    now = edge.context.clock.now()
-    wanted, errors = read_backfill_request(body, now)
+    wanted, errors = read_backfill_request(body, edge.context.clock.now())
     idempotent = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
     job = read_job_row(edge, job_key(request))
     if idempotent is None or wanted.is_dry:
-        return _made(edge, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())), now)
+        return _made(edge, request, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())))
     key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
     standing = edge.context.store.backfills.read([key])[0]
     # What was right when the key was first used may be wrong by now: what was made stands.
-    return _made(edge, job, wanted, key, now) if standing is None else _repeated(wanted, standing)
+    return _made(edge, request, job, wanted, key) if standing is None else _repeated(wanted, standing)
 
 
-def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Reply:
+def _made(edge: Edge, request: Request, job: Job, wanted: Range, key: BackfillKey) -> Reply:
     if job.status is JobStatus.CANCELLED:
         raise job_cancelled()
     found, errors = fire_times(job.spec.schedule, wanted)
@@ -38,7 +38,8 @@ def _made(edge: Edge, job: Job, wanted: Range, key: BackfillKey, now: int) -> Re
         raise invalid(errors)
     if wanted.is_dry:
         return ok(dry_run_answer(job, found, wanted.pace_seconds, wanted.overlap))
-    backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, now)
+    note(edge, request, Action.CREATE, Resource(Kind.BACKFILL, key.name, job.key.job_id))
+    backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, edge.context.clock.now())
     standing = create_backfills(edge.context, [backfill])[0]
     if standing != backfill:
         return _repeated(wanted, standing)
@@ -67,6 +68,7 @@ def cancel_a_backfill(edge: Edge, request: Request) -> Reply:
     version, found = expected_version(request), _standing(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("backfill", found.version, "cancel")
+    note(edge, request, Action.CANCEL, Resource(Kind.BACKFILL, found.key.name, found.key.job.job_id))
     # A cancel is the only change that a user makes to a backfill: none that matters comes between these two.
     backfill, claimed = cancel_backfill(edge.context, found)
     answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])

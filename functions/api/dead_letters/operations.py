@@ -2,9 +2,10 @@
 
 from functions.api.dead_letters.answers import dead_letter_page_answer, dealt_answer
 from functions.api.dead_letters.request import Choice, DiscardRequest, ReplayRequest, read_choice, read_dead_list
-from functions.api.http.edge import Edge
+from functions.api.http.edge import Edge, note
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
+from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import (
     DeadPage,
@@ -26,15 +27,26 @@ def list_dead_letters(edge: Edge, request: Request) -> Reply:
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:
     """Try dead letters again, so many a second, each with a fresh budget of retries."""
     chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
-    page = _page(edge.context, chosen)
+    page = _noted(edge, request, Action.REPLAY, chosen)
     return _dealt(chosen, page, replay(edge.context, page, chosen.per_second, chosen.start_at))
 
 
 def discard_dead_letters(edge: Edge, request: Request) -> Reply:
     """Take dead letters off the list; their runs stay failed in the ledger."""
     chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())
-    page = _page(edge.context, chosen)
+    page = _noted(edge, request, Action.DISCARD, chosen)
     return _dealt(chosen, page, discard(edge.context, page))
+
+
+def _noted(edge: Edge, request: Request, action: Action, chosen: Choice) -> DeadPage:
+    """Return the dead letters that a request is about, once it is noted: under its filter, or each run by name."""
+    page, asked = _page(edge.context, chosen), chosen.asked
+    if asked is None:
+        runs = [Resource(Kind.RUN, str(run_id), run_id.job.job_id) for run_id in chosen.ids]
+        note(edge, request, action, *runs)
+    else:
+        note(edge, request, action, Resource(Kind.DEAD_LETTERS, "", asked.job.job_id if asked.job else ""))
+    return page
 
 
 def _page(context: Context, chosen: Choice) -> DeadPage:

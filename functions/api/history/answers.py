@@ -1,4 +1,4 @@
-"""What the API answers about changes: who, when, what, and the job's document before and after.
+"""What the API answers about changes: who, when, what, and a job's document before and after.
 
 Invariant: what a header says is never shown, for it may be a secret; nor is a large payload.
 """
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
 from functions.api.jobs.patch import document_of
-from timeball.domain.model.actor import NOBODY, Action, Actor
+from timeball.domain.model.actor import NOBODY, Action, Actor, Kind
 from timeball.domain.model.revision import Entry, Revision
 from timeball.domain.time.instants import format_instant
 
@@ -22,18 +22,26 @@ class ActorAnswer(Answer):
     address: str | None = Field(description="The address that the request came from.")
 
 
-class ChangeAnswer(Answer):
-    """What a user did to a job."""
+class ResourceAnswer(Answer):
+    """What it was done to."""
 
-    job_id: str
-    revision: int | None = Field(description="The version of the job that this made; of a trigger null.")
-    run_id: str | None = Field(description="Of a trigger, its run.")
+    type: Kind
+    id: str | None = Field(description="Null for the dead letters that a filter named.")
+
+
+class ChangeAnswer(Answer):
+    """What a user did."""
+
+    resource: ResourceAnswer
+    job_id: str | None = Field(description="The job, also of a run or a backfill; null for what has none.")
+    revision: int | None = Field(description="The version of the job that this made; null where it made none.")
     at: Time
     actor: ActorAnswer | None = Field(description="Null if no user did it, but Timeball.")
     action: Action
     before: dict[str, Any] | None = Field(
         description="The job as a request would ask for it, as it was before. Values of headers are null, and a "
-        "payload of more than 1000 bytes is left out. Null if there was none, or it is kept no longer."
+        "payload of more than 1000 bytes is left out. Null if there was none, if it is kept no longer, and for all "
+        "but jobs."
     )
     after: dict[str, Any] | None = Field(description="The same, as it was from then on.")
 
@@ -48,9 +56,9 @@ class ChangePageAnswer(Answer):
 def change_answer(entry: Entry) -> ChangeAnswer:
     """Return the answer about a change."""
     return ChangeAnswer(
-        job_id=entry.job.job_id,
+        resource=ResourceAnswer(type=entry.resource.kind, id=entry.resource.id or None),
+        job_id=entry.resource.job_id or None,
         revision=entry.revision,
-        run_id=None if entry.run is None else str(entry.run),
         at=format_instant(entry.at),
         actor=_actor(entry.by),
         action=entry.action,

@@ -1,4 +1,4 @@
-"""Changes are listed, the newest first: those that made a job, or what was done to all of a tenant's jobs."""
+"""Changes are listed, the newest first: those that made a job, or all that was asked for in a tenant."""
 
 import re
 from typing import Final
@@ -20,7 +20,7 @@ AUDIT_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
 _KEY_ID: Final = re.compile(r"[!-~]{1,100}", re.ASCII)
 _VERSION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _POSITION: Final = re.compile(
-    rf"(\d{{1,14}})/({JOB_ID.pattern})/(\d{{1,9}})/(\d{{1,14}})/({_KEY_ID.pattern})?", re.ASCII
+    rf"(\d{{1,14}})/((?:{JOB_ID.pattern})?)/(\d{{1,9}})/(\d{{1,14}})/([!-~]*) ({_KEY_ID.pattern})?", re.ASCII
 )
 
 
@@ -44,7 +44,7 @@ def read_revisions(edge: Edge, request: Request) -> Reply:
 
 
 def read_audit(edge: Edge, request: Request) -> Reply:
-    """List what was done to a tenant's jobs."""
+    """List what was done in a tenant."""
     reader = Reader(request.query, AUDIT_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
@@ -75,7 +75,7 @@ def _filter(request: Request, reader: Reader) -> AuditFilter:
 
 def _cursor(asked: AuditFilter, last: Announcement) -> str:
     bound = (asked.tenant, asked.job and asked.job.job_id, asked.key_id, asked.from_at, asked.to_at)
-    position = f"{last.at}/{last.job.job_id}/{last.version}/{last.fire_at}/{last.key_id}"
+    position = f"{last.at}/{last.job.job_id}/{last.version}/{last.fire_at}/{last.asked} {last.key_id}"
     return cursor_of(("audit", *bound), position)
 
 
@@ -86,7 +86,7 @@ def _after(asked: AuditFilter, request: Request) -> tuple[int, Announcement] | N
     match = _POSITION.fullmatch(position_in(request.query["cursor"]))
     if match is not None:
         job = JobKey(asked.tenant, match[2])
-        last = Announcement(int(match[1]), job, int(match[3]), int(match[4]), match[5] or "")
+        last = Announcement(int(match[1]), job, int(match[3]), int(match[4]), match[5], match[6] or "")
         if _cursor(asked, last) == request.query["cursor"]:
             return last.at, last
     raise invalid([FOREIGN])

@@ -29,7 +29,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/audit",
         read_audit,
-        "List what was done to your jobs, and by whom, the newest first",
+        "List what was done, and by whom, the newest first",
         ChangePageAnswer,
         query=AUDIT_PARAMETERS,
     ),

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.request import Request
+from timeball.domain.model.actor import Action, Resource
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.job import Job
+from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
@@ -55,6 +57,11 @@ def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
 def no_job() -> ProblemError:
     """Return the problem of an id that names no job of this caller."""
     return not_found("You have no job with this id.")
+
+
+def note(edge: Edge, request: Request, action: Action, *resources: Resource) -> None:
+    """Note for the audit log what is asked of anything but a job, before it is done; a change of a job notes itself."""
+    announce(edge.context, request.tenant, request.by, action, resources)
 
 
 def job_cancelled() -> ProblemError:

@@ -5,7 +5,7 @@ from typing import Final
 from pydantic import Field
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge, no_run, run_id_in
+from functions.api.http.edge import Edge, no_run, note, run_id_in
 from functions.api.http.fields import Payload
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
@@ -13,6 +13,7 @@ from functions.api.http.request import Request, read_optional_body, refuse_field
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
 from functions.api.schemas.given import refuse_misfit
+from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.run import Run, RunState
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Answered, Refusal
@@ -42,13 +43,16 @@ def retry_run(edge: Edge, request: Request) -> Reply:
     if "payload" in wanted.model_fields_set:
         refuse_misfit(edge, run_id.job, wanted.payload)
         edit = Edit(compact(wanted.payload))
+    note(edge, request, Action.RETRY, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
     return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
 
 
 def cancel_run(edge: Edge, request: Request) -> Reply:
     """Cancel a run: one that waits ends, one that is under way is asked to stop."""
     refuse_fields(request)
-    return ok(run_answer(_done(cancel_runs(edge.context, [run_id_in(request)])[0], "there is nothing to cancel")))
+    run_id = run_id_in(request)
+    note(edge, request, Action.CANCEL, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
+    return ok(run_answer(_done(cancel_runs(edge.context, [run_id])[0], "there is nothing to cancel")))
 
 
 def _done(answered: Answered, otherwise: str) -> Run:

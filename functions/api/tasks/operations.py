@@ -1,7 +1,7 @@
 """Tasks are created, read, replaced and deleted. The same PUT again changes nothing."""
 
 from functions.api.http.body import canonical
-from functions.api.http.edge import Edge
+from functions.api.http.edge import Edge, note
 from functions.api.http.identity import fingerprint, task_id, task_id_of_key
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
@@ -17,6 +17,7 @@ from functions.api.http.request import (
 from functions.api.jobs.spec import closed_target
 from functions.api.tasks.answers import task_answer
 from functions.api.tasks.request import TaskRequest, read_task_request, task_spec_of
+from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import JOB_ID, TaskKey
 from timeball.domain.model.task import Task
 from timeball.domain.policy.task_change import new_task
@@ -31,6 +32,7 @@ def create_a_task(edge: Edge, request: Request) -> Reply:
     _refuse(edge, wanted, errors)
     name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
+    note(edge, request, Action.CREATE, Resource(Kind.TASK, name))
     done = create_task(edge.context, spec)
     if done.outcome is TaskOutcome.CONFLICT:
         raise key_conflict()
@@ -53,12 +55,14 @@ def put_task(edge: Edge, request: Request) -> Reply:
     if standing is None:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
+        note(edge, request, Action.PUT, Resource(Kind.TASK, key.task_id))
         done = create_task(edge.context, spec)
         return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
     if version is not None and standing.version != version:
         raise stale("task", standing.version, "replace")
+    note(edge, request, Action.PUT, Resource(Kind.TASK, key.task_id))
     return _replaced(revise_task(edge.context, standing, spec))
 
 
@@ -73,7 +77,9 @@ def read_task(edge: Edge, request: Request) -> Reply:
 def delete_a_task(edge: Edge, request: Request) -> Reply:
     """Delete a task that no open job names."""
     version = expected_version(request)
-    task = _standing(delete_task(edge.context, _task_key(request), version), "delete")
+    key = _task_key(request)
+    note(edge, request, Action.DELETE, Resource(Kind.TASK, key.task_id))
+    task = _standing(delete_task(edge.context, key, version), "delete")
     return ok(task_answer(task), version=task.version)
 
 

@@ -70,9 +70,9 @@ def test_a_new_job_has_one_revision(api: Api) -> None:
     job = api.create(everySeconds=60, payload={"n": 1}, name="first")
     (only,) = revisions(api, job["jobId"])
     assert only | {"after": None} == {
+        "resource": {"type": "job", "id": job["jobId"]},
         "jobId": job["jobId"],
         "revision": 1,
-        "runId": None,
         "at": format_instant(NOW),
         "actor": ACTOR,
         "action": "create",
@@ -141,14 +141,14 @@ def test_the_audit_log_tells_of_all_jobs_the_newest_first_and_of_triggers_too(ap
     run = api.call("POST", f"/v1/jobs/{other}/trigger", key="key_3").body["runId"]
     change(api, other, "cancel")
     expected = [
-        (other, "cancel", 2, None, "key_2"),
+        (other, "cancel", 2, other, "key_2"),
         (other, "trigger", None, run, "key_3"),
-        (one, "pause", 2, None, "key_2"),
-        (other, "create", 1, None, "key_1"),
-        (one, "create", 1, None, "key_1"),
+        (one, "pause", 2, one, "key_2"),
+        (other, "create", 1, other, "key_1"),
+        (one, "create", 1, one, "key_1"),
     ]
     for items in (audit(api), paged(api, "/v1/audit", limit=1), paged(api, "/v1/audit", limit=2)):
-        told = [(i["jobId"], i["action"], i["revision"], i["runId"], i["actor"]["keyId"]) for i in items]
+        told = [(i["jobId"], i["action"], i["revision"], i["resource"]["id"], i["actor"]["keyId"]) for i in items]
         assert told == expected
     assert audit(api)[2]["before"] == audit(api)[4]["after"]
     assert audit(api)[1]["before"] is None
@@ -266,7 +266,8 @@ def test_a_job_that_names_a_task_has_a_history_as_any_other_and_is_restored_to_i
     assert (first["after"]["taskId"], first["after"]["payload"], first["after"]["maxRetries"]) == ("mail", 1, 1)
     assert "target" not in first["after"]
     assert "priority" not in first["after"], "what the task decides is none of the job's"
-    assert [one["action"] for one in audit(api)] == ["patch", "create"]
+    told = [(one["resource"]["type"], one["action"]) for one in audit(api)]
+    assert told == [("job", "patch"), ("job", "create"), ("task", "put")]
     api.clock.advance(SECOND_MS)
     restored = api.call("POST", "/v1/jobs/nightly/revisions/1:restore")
     assert (restored.status, restored.body["taskId"], restored.body["overrides"]) == (200, "mail", job["overrides"])

@@ -1,7 +1,7 @@
 """What is kept of users' changes over DynamoDB: revisions beside their job's row, announcements in rows of a tenant.
 
-An announcement is all key: when, which job, which version or run, by whose key. A tenant's are spread over the shards
-of its listing, for one partition of the table takes a thousand writes a second.
+An announcement is all key: when, which job, which version or run or what else, by whose key. A tenant's are spread over
+the shards of its listing, for one partition of the table takes a thousand writes a second.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +12,10 @@ from typing import Any
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import (
     announcement_bound,
-    announcement_in,
     announcements_of,
     revision_key,
 )
-from timeball.aws.dynamodb.table.mapper import to_revision
+from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
 from timeball.aws.dynamodb.table.writes import Insert
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.evolve import evolve
@@ -66,7 +65,7 @@ class DynamoChanges:
             return
         first, last = announcement_bound(query.from_at), announcement_bound(last_at + 1)
         for row in self._table.reader.backwards(pk, first, last, query.limit):
-            one = announcement_in(query.tenant, row["sk"])
+            one = to_announcement(query.tenant, row)
             if after is None or one < after:
                 yield one
 

@@ -1,11 +1,11 @@
-"""Who asks for what: the actor of a user's request, and what it is called."""
+"""Who asks for what: the actor of a user's request, what it is called, and what it is about."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What a user did to a job. All but a trigger make a new version of it."""
+    """What a user did. To a job: all before a trigger make a new version of it."""
 
     CREATE = "create"
     PUT = "put"
@@ -15,6 +15,29 @@ class Action(StrEnum):
     RESUME = "resume"
     CANCEL = "cancel"
     TRIGGER = "trigger"
+    RETRY = "retry"
+    DELETE = "delete"
+    REPLAY = "replay"
+    DISCARD = "discard"
+
+
+class Kind(StrEnum):
+    """What a request may be about."""
+
+    JOB = "job"
+    RUN = "run"
+    BACKFILL = "backfill"
+    TASK = "task"
+    DEAD_LETTERS = "deadLetters"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What a request is about. `id` is empty for the dead letters that a filter names, `job_id` for what has no job."""
+
+    kind: Kind
+    id: str
+    job_id: str = ""
 
 
 @dataclass(frozen=True)

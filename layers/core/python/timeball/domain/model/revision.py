@@ -4,10 +4,10 @@ Invariant: the job's row is its newest revision. A change keeps the one that it 
 crash leaves a hole: of versions 1 to n of a job, n is on the row and each other one is kept.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.actor import NOBODY, Action, Actor, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Change, Job, JobSpec, RuleSet
@@ -49,39 +49,42 @@ class Revision:
 
 @dataclass(frozen=True, order=True)
 class Announcement:
-    """That somebody is about to change a job, or to trigger it: written before that is done, so it may come to nothing.
+    """That somebody is about to do something: written before that is done, so it may come to nothing.
 
-    `version` is the one that is to be made, 0 for a trigger; `fire_at` that of a trigger's run, or 0. `key_id` is empty
-    if no user does it. It counts only if what stands says the same: the revision, or the run.
+    A change of a job has the `version` that is to be made, a trigger the `fire_at` of its run, and `key_id` is empty if
+    no user does it: these count only if what stands says the same, the revision or the run. Of anything else `asked`
+    says what and about what, and `by` who; there is no revision of it to tell more. Its `job` is that of the run or the
+    backfill, else one without an id.
     """
 
     at: int
     job: JobKey
     version: int
     fire_at: int
+    asked: str
     key_id: str
+    by: Actor = field(default=NOBODY, compare=False)
 
     @property
     def run(self) -> RunId | None:
         """The run that a trigger is to make."""
-        return RunId(self.job, self.fire_at, Origin.MANUAL) if self.version == 0 else None
+        return RunId(self.job, self.fire_at, Origin.MANUAL) if self.version == 0 and not self.asked else None
 
 
 @dataclass(frozen=True)
 class Entry:
     """What the audit log tells: a change, and the revisions before and after it, where these are still kept.
 
-    `revision` is the version that the change made; a trigger makes none.
+    `revision` is the version that a change of a job made; nothing else makes one.
     """
 
-    job: JobKey
+    resource: Resource
     at: int
     action: Action
     by: Actor
     revision: int | None = None
     before: Revision | None = None
     after: Revision | None = None
-    run: RunId | None = None
 
 
 def revision_of(job: Job) -> Revision:
@@ -99,7 +102,7 @@ def outline(revision: Revision) -> Revision:
 
 def change_announced(job: Job) -> Announcement:
     """Return the announcement of a job that is about to be written as its change has made it."""
-    return Announcement(job.change.at, job.key, job.version, 0, job.change.by.key_id or "")
+    return Announcement(job.change.at, job.key, job.version, 0, "", job.change.by.key_id or "")
 
 
 def was_triggered(announced: Announcement, run: Run) -> bool:
@@ -121,10 +124,29 @@ def was_made(announced: Announcement, revision: Revision) -> bool:
 
 def trigger_announced(run: Run) -> Announcement:
     """Return the announcement of a run that a trigger is about to make."""
-    return Announcement(run.created_at, run.id.job, 0, run.id.fire_at, run.triggered_by.key_id or "")
+    return Announcement(run.created_at, run.id.job, 0, run.id.fire_at, "", run.triggered_by.key_id or "")
+
+
+def request_announced(tenant: str, resource: Resource, action: Action, by: Actor, at: int) -> Announcement:
+    """Return the announcement of what is asked of anything but a job."""
+    asked = f"{action}/{resource.kind}/{resource.id}"
+    return Announcement(at, JobKey(tenant, resource.job_id), 0, 0, asked, by.key_id or "", by)
 
 
 def entry_of(revision: Revision, before: Revision | None) -> Entry:
     """Return what is told of a revision, and the one that it replaced."""
-    change = revision.change
-    return Entry(revision.spec.key, change.at, change.action, change.by, revision.version, before, revision)
+    change, job = revision.change, revision.spec.key
+    resource = Resource(Kind.JOB, job.job_id, job.job_id)
+    return Entry(resource, change.at, change.action, change.by, revision.version, before, revision)
+
+
+def entry_of_trigger(run: Run) -> Entry:
+    """Return what is told of a run that was triggered."""
+    resource = Resource(Kind.RUN, str(run.id), run.id.job.job_id)
+    return Entry(resource, run.created_at, Action.TRIGGER, run.triggered_by)
+
+
+def entry_of_request(announced: Announcement) -> Entry:
+    """Return what is told of a request about anything but a job."""
+    action, kind, name = announced.asked.split("/", 2)
+    return Entry(Resource(Kind(kind), name, announced.job.job_id), announced.at, Action(action), announced.by)

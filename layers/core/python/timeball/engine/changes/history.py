@@ -1,13 +1,13 @@
-"""Who changed what: a job's revisions, and what was done to all of a tenant's jobs, the newest first.
+"""Who changed what: a job's revisions, and what was asked for in a tenant, the newest first.
 
-What was announced only names; the revision decides, or the run that was triggered. A creation needs no announcement:
-the listing names each job by it.
+What was announced about a job only names; the revision decides, or the run that was triggered. A creation needs no
+announcement: the listing names each job by it. Anything else has no revisions, and is told as it was asked for.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.model.actor import Action
+from timeball.domain.model.actor import Action, Actor, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec, JobStatus
@@ -18,7 +18,10 @@ from timeball.domain.model.revision import (
     Revision,
     RevisionId,
     entry_of,
+    entry_of_request,
+    entry_of_trigger,
     outline,
+    request_announced,
     revision_of,
     was_made,
     was_triggered,
@@ -52,6 +55,12 @@ class AuditFilter:
         return by_whom and self.job in (None, announced.job)
 
 
+def announce(context: Context, tenant: str, by: Actor, action: Action, resources: Sequence[Resource]) -> None:
+    """Note what is asked of anything but a job, for the audit log, before it is done. Raises UnavailableError."""
+    now = context.clock.now()
+    context.store.changes.note([request_announced(tenant, one, action, by, now) for one in resources], now)
+
+
 def list_revisions(
     context: Context, job: Job, limit: int, through: int | None = None
 ) -> tuple[list[Entry], int | None]:
@@ -69,7 +78,7 @@ def list_revisions(
 def list_audit(
     context: Context, asked: AuditFilter, limit: int, after: tuple[int, Announcement] | None = None
 ) -> Page[Entry, Announcement]:
-    """Return a page of what was done to jobs. Raises UnavailableError."""
+    """Return a page of what was asked for. Raises UnavailableError."""
 
     def name(at_once: int, behind: tuple[int, Announcement] | None) -> list[tuple[int, Announcement]]:
         last = None if behind is None else behind[1]
@@ -114,7 +123,7 @@ def _created(context: Context, asked: AuditFilter, limit: int, last: Announcemen
         after = None if last is None else (last.at, JobKey(asked.tenant, last.job.job_id + "\x00"))
         query = ListQuery(asked.tenant, limit + 1, asked.from_at, asked.to_at, after)
         listed = list(context.store.jobs.listed(list(JobStatus), query))
-    created = [Announcement(at, key, 1, 0, "") for at, key in listed]
+    created = [Announcement(at, key, 1, 0, "", "") for at, key in listed]
     return [one for one in created if asked.from_at <= one.at <= asked.to_at and (last is None or one < last)]
 
 
@@ -127,11 +136,11 @@ def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | No
     runs = dict(zip(run_ids, context.store.runs.read(run_ids), strict=True))
 
     def entry(one: Announcement) -> Entry | None:
+        if one.asked:
+            return entry_of_request(one)
         if one.run is not None:
             run = runs[one.run]
-            if run is None or not was_triggered(one, run):
-                return None
-            return Entry(one.job, one.at, Action.TRIGGER, run.triggered_by, run=run.id)
+            return entry_of_trigger(run) if run is not None and was_triggered(one, run) else None
         job = jobs.get(one.job)
         if job is None:
             return None

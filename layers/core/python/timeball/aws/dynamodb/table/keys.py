@@ -81,7 +81,7 @@ def revision_key(revision: RevisionId) -> Key:
 def announcement_key(announced: Announcement, list_shards: int) -> Key:
     """Return where an announcement stands: all that it says is in the sort key, in the order of announcements."""
     job = announced.job
-    about = f"{job.job_id}#{announced.version:010d}#{announced.fire_at:015d}#{announced.key_id}"
+    about = f"{job.job_id}#{announced.version:010d}#{announced.fire_at:015d}#{announced.asked}#{announced.key_id}"
     return {
         "pk": announcements_of(job.tenant, shard_of(job, list_shards)),
         "sk": f"{announcement_bound(announced.at)}#{about}",
@@ -100,8 +100,8 @@ def announcement_bound(at: int) -> str:
 
 def announcement_in(tenant: str, sk: str) -> Announcement:
     """Return the announcement that a sort key is."""
-    _, at, job_id, version, fire_at, key_id = sk.split("#", 5)
-    return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), key_id)
+    _, at, job_id, version, fire_at, asked, key_id = sk.split("#", 6)
+    return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), asked, key_id)
 
 
 def task_key(key: TaskKey) -> Key:

@@ -14,6 +14,7 @@ from timeball.aws.dynamodb.table.keys import (
     DEAD,
     REGISTERED,
     Key,
+    announcement_in,
     announcement_key,
     backfill_key,
     by_task_key,
@@ -32,6 +33,7 @@ from timeball.aws.dynamodb.table.keys import (
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.actor import Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.job import Job, Work, with_spec
@@ -106,8 +108,9 @@ class Mapper:
         return {**item, "expires_at": self.history_expiry(now)}
 
     def of_announcement(self, announced: Announcement, now: int) -> Item:
-        """Return the row of an announcement."""
-        return {**announcement_key(announced, self.list_shards), "expires_at": self.history_expiry(now)}
+        """Return the row of an announcement; who asks is on it where no revision and no run tells."""
+        by = {"by": to_text(announced.by)} if announced.asked else {}
+        return {**announcement_key(announced, self.list_shards), **by, "expires_at": self.history_expiry(now)}
 
     def of_task(self, task: Task, _: int) -> Item:
         """Return a task's row, listed unless it is deleted. It never expires: finished jobs may be run again."""
@@ -182,6 +185,12 @@ def to_slots(row: dict[str, Any]) -> Slots:
 def to_task(row: dict[str, Any]) -> Task:
     """Return the version of a task that a row holds."""
     return from_item(Task, row)
+
+
+def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
+    """Return the announcement that a row is."""
+    announced = announcement_in(tenant, row["sk"])
+    return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
 
 
 def _row(key: Key, value: object, told_by_key: str = "") -> Item:

@@ -1,0 +1,150 @@
+"""Each route that changes something leaves an entry in the audit log, or says why it does not."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from functions.api.routes import ROUTES
+from tests.api.client import NOW, Api
+from tests.api.runs.rows import dead
+from timeball.domain.time.instants import SECOND_MS, format_instant
+
+URL = "https://example.com/hook"
+TASK = {"name": "mail", "target": {"type": "http", "url": URL}}
+RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
+
+TOLD_ELSEWHERE: Final = {
+    "POST /v1/schedules:preview": "it stores nothing",
+    "POST /v1/runs/{runId}/complete": "a target reports, and the attempt tells it",
+    "POST /v1/runs/{runId}/fail": "a target reports, and the attempt tells it",
+    "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt tells it",
+    **dict.fromkeys(
+        (
+            "POST /v1/jobs",
+            "POST /v1/jobs:batch",
+            "PUT /v1/jobs/{jobId}",
+            "PATCH /v1/jobs/{jobId}",
+            "DELETE /v1/jobs/{jobId}",
+            "POST /v1/jobs/{jobId}/pause",
+            "POST /v1/jobs/{jobId}/resume",
+            "POST /v1/jobs/{jobId}/trigger",
+            "POST /v1/jobs/{jobId}/revisions/{revision}:restore",
+        ),
+        "its revision is its entry, or its run: test_who_changed_what.py",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request, and what is told of it: action, type and id of the resource, with `{}` for the id that was made."""
+
+    path: str
+    body: object
+    action: str
+    kind: str
+    name: str | None
+    of_job: bool = True
+
+
+CASES: Final = {
+    "POST /v1/runs/{runId}/retry": Case("/v1/runs/{run}/retry", None, "retry", "run", "{run}"),
+    "POST /v1/runs/{runId}/cancel": Case("/v1/runs/{queued}/cancel", None, "cancel", "run", "{queued}"),
+    "POST /v1/jobs/{jobId}/backfills": Case("/v1/jobs/{job}/backfills", RANGE, "create", "backfill", "{backfillId}"),
+    "DELETE /v1/jobs/{jobId}/backfills/{backfillId}": Case(
+        "/v1/jobs/{job}/backfills/{backfill}", None, "cancel", "backfill", "{backfill}"
+    ),
+    "POST /v1/dead-letters:replay": Case("/v1/dead-letters:replay", {"runIds": ["{run}"]}, "replay", "run", "{run}"),
+    "POST /v1/dead-letters:discard": Case(
+        "/v1/dead-letters:discard", {"filter": {"jobId": "{job}"}}, "discard", "deadLetters", None
+    ),
+    "POST /v1/tasks": Case("/v1/tasks", TASK, "create", "task", "{taskId}", of_job=False),
+    "PUT /v1/tasks/{taskId}": Case("/v1/tasks/{task}", TASK, "put", "task", "{task}", of_job=False),
+    "DELETE /v1/tasks/{taskId}": Case("/v1/tasks/{task}", None, "delete", "task", "{task}", of_job=False),
+}
+
+
+def test_every_route_that_changes_something_is_told() -> None:
+    changing = {f"{route.method} {route.path}" for route in ROUTES if route.method != "GET"}
+    assert changing == CASES.keys() | TOLD_ELSEWHERE.keys()
+
+
+def filled(text: Any, ids: dict[str, str]) -> Any:
+    """Return a path or a body with ids in their places."""
+    if isinstance(text, dict):
+        return {name: filled(value, ids) for name, value in text.items()}
+    if isinstance(text, list):
+        return [filled(value, ids) for value in text]
+    for name, value in ids.items():
+        text = text and text.replace(f"{{{name}}}", value)
+    return text
+
+
+def things(api: Api) -> dict[str, str]:
+    """Make one of each kind; return their ids."""
+    job = api.create(everySeconds=60)
+    task = api.call("POST", "/v1/tasks", TASK).body["taskId"]
+    backfill = api.call("POST", f"/v1/jobs/{job['jobId']}/backfills", RANGE).body["backfillId"]
+    queued = api.call("POST", f"/v1/jobs/{job['jobId']}/trigger").body["runId"]
+    return {"job": job["jobId"], "task": task, "backfill": backfill, "run": str(dead(api, job).id), "queued": queued}
+
+
+@pytest.mark.parametrize("route", CASES)
+def test_what_is_asked_is_told_by_whom_and_about_what(api: Api, route: str) -> None:
+    case, ids = CASES[route], things(api)
+    api.clock.advance(SECOND_MS)
+    answer = api.call(route.split(maxsplit=1)[0], filled(case.path, ids), filled(case.body, ids), key="key_2")
+    assert answer.status in (200, 201), answer.text
+    items = api.call("GET", "/v1/audit", query={"actor": "key_2"}).body["items"]
+    made = {name: value for name, value in answer.body.items() if isinstance(value, str)}
+    assert items == [
+        {
+            "resource": {"type": case.kind, "id": case.name and filled(case.name, ids | made)},
+            "jobId": ids["job"] if case.of_job else None,
+            "revision": None,
+            "at": format_instant(NOW + SECOND_MS),
+            "actor": {"keyId": "key_2", "role": "editor", "address": "192.0.2.1"},
+            "action": case.action,
+            "before": None,
+            "after": None,
+        }
+    ]
+    of_the_job = api.call("GET", "/v1/audit", query={"actor": "key_2", "jobId": ids["job"]}).body["items"]
+    assert of_the_job == (items if case.of_job else [])
+
+
+@pytest.mark.parametrize("route", CASES)
+def test_what_is_told_of_comes_page_by_page_in_its_place(api: Api, route: str) -> None:
+    case, ids = CASES[route], things(api)
+    api.clock.advance(SECOND_MS)
+    assert api.call(route.split(maxsplit=1)[0], filled(case.path, ids), filled(case.body, ids)).status in (200, 201)
+    api.clock.advance(SECOND_MS)
+    assert api.call("POST", f"/v1/jobs/{ids['job']}/pause").status == 200
+    found, query = [], {"limit": "1"}
+    while True:
+        page = api.call("GET", "/v1/audit", query=query).body
+        found += page["items"]
+        if page["nextCursor"] is None:
+            break
+        query = {"limit": "1", "cursor": page["nextCursor"]}
+    assert found == api.call("GET", "/v1/audit").body["items"]
+    assert [one["action"] for one in found[:2]] == ["pause", case.action]
+
+
+def test_a_request_that_is_refused_before_anything_is_done_is_not_told(api: Api) -> None:
+    things(api)
+    before = api.call("GET", "/v1/audit").body
+    api.clock.advance(SECOND_MS)
+    for method, path, body in (
+        ("POST", "/v1/tasks", {}),
+        ("POST", "/v1/runs/nonsense/retry", None),
+        ("POST", "/v1/dead-letters:replay", {"runIds": []}),
+    ):
+        assert api.call(method, path, body).status in (400, 404)
+    assert api.call("GET", "/v1/audit").body == before
+
+
+def test_nobody_is_told_what_was_asked_in_another_tenant(api: Api) -> None:
+    things(api)
+    assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []
