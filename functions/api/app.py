@@ -4,6 +4,7 @@ Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the pa
 `_deny_by_default` is the only place that decides this, and it runs before any route.
 """
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
@@ -45,7 +46,13 @@ def _api() -> Handler:
     from timeball.runtime.wiring import engine_context, environment  # noqa: PLC0415 - AWS only where it is needed
 
     addresses = parse_rules(environment().settings.private_targets)
-    return build_api(Edge(engine_context(), lambda: secrets.token_bytes(ID_BYTES), _document, _page, addresses))
+    context = engine_context()
+
+    def wait_until(at: int) -> None:
+        asyncio.run(context.clock.sleep_until(at))
+
+    fresh = partial(secrets.token_bytes, ID_BYTES)
+    return build_api(Edge(context, fresh, _document, _page, wait_until, addresses))
 
 
 def _document() -> str:

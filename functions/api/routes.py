@@ -2,7 +2,9 @@
 
 from functions.api import service
 from functions.api.backfills import routes as backfills
+from functions.api.calendars import routes as calendars
 from functions.api.dead_letters import routes as dead_letters
+from functions.api.freezes import routes as freezes
 from functions.api.history import routes as history
 from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
@@ -18,6 +20,8 @@ ROUTES: tuple[Route, ...] = (
     *dead_letters.ROUTES,
     *tasks.ROUTES,
     *schedules.ROUTES,
+    *calendars.ROUTES,
+    *freezes.ROUTES,
     *service.ROUTES,
 )
 

@@ -57,7 +57,13 @@ class Api:
         self.queue = MemoryQueue(self.clock.now)
         self.context = Context(self.store, self.queue, self.clock, Rules(), KeptTelemetry(), host_of)
         numbers = itertools.count(1)
-        self.edge = Edge(self.context, lambda: next(numbers).to_bytes(16), document_text, page_text)
+        self.edge = Edge(
+            self.context,
+            lambda: next(numbers).to_bytes(16),
+            document_text,
+            page_text,
+            lambda at: self.clock.advance(max(0, at - self.clock.now())),
+        )
         self.handle = build_api(self.edge)
 
     def call(

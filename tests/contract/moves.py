@@ -19,6 +19,8 @@ from timeball.domain.backfills.backfill import (
 )
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
+from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
 from timeball.domain.model.job import (
@@ -157,14 +159,33 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return what a row is read by."""
-    if isinstance(row, Slots | Run):
-        return row.tenant if isinstance(row, Slots) else row.id
+    if isinstance(row, Slots | Freezes | Run):
+        return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
 
 def _bare(row: Job) -> Job:
     return with_spec(row, work=None)
 
+
+CALENDAR = Calendar(
+    CalendarKey("acme", "holidays_de-1"),
+    "Europe/Berlin",
+    NOW,
+    NOW,
+    ("2026-12-25",),
+    (DateRange("2027-01-01", "2027-01-06"),),
+)
+CALENDAR_MOVES = {
+    "other dates": replace(CALENDAR, dates=(), ranges=(), updated_at=NOW + 1, version=2),
+    "deleted": replace(CALENDAR, is_deleted=True),
+}
+FREEZE = Freeze("frz_1", NOW, None, Match(job_ids=("a", "b"), tags={"città": "Forlì"}), NOW, "release ☃")
+FROZEN = Freezes("acme", (FREEZE,))
+FREEZES_MOVES = {
+    "another one": replace(FROZEN, items=(FREEZE, Freeze("frz_2", NOW, NOW + 9, Match(everything=True), NOW))),
+    "lifted": without_freeze(FROZEN, "frz_1", NOW + 5),
+}
 
 MOVES = {
     **{f"jobs: {name}": Move("jobs", job(), move(_bare(job())), job("another")) for name, move in JOB_MOVES.items()},
@@ -182,6 +203,11 @@ MOVES = {
         for name, after in TASK_MOVES.items()
     },
     "task_versions: kept longer": Move("task_versions", KEPT, replaced_task(TASK, NOW + 99), replace(KEPT, version=2)),
+    **{
+        f"calendars: {name}": Move("calendars", CALENDAR, after, replace(CALENDAR, key=CalendarKey("acme", "other")))
+        for name, after in CALENDAR_MOVES.items()
+    },
+    **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
 }
 """Every move of every kind of row."""

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Subject
-from tests.contract.moves import KINDS, MOVES, B, Move, bare, key_of
+from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
 from timeball.ports.rows import Rows, Swap, Swapped
@@ -24,6 +25,8 @@ def _other(row: Any) -> Any:
     """Return another row under the same key."""
     if isinstance(row, Slots):
         return replace(row, held=(B,))
+    if isinstance(row, Freezes):
+        return replace(row, items=(*row.items, FREEZE))
     return replace(row, **{"failures" if isinstance(row, Host) else "created_at": 99})
 
 

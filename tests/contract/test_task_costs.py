@@ -13,9 +13,11 @@ from tests.engine.play import Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Work
+from timeball.domain.model.new_job import new_job
 from timeball.domain.model.task_use import TaskUse
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At
+from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.execution.claim import claim
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
@@ -39,6 +41,10 @@ class Costs:
     def _note(self, model: Any, **_: object) -> None:
         self.asked.append(model.name)
 
+    def know_the_freezes(self) -> None:
+        """Read the tenant's freezes, as a busy process has lately."""
+        read_exclusions(self.context, [new_job(PLAIN, NOW, 1)])
+
     @contextmanager
     def counted(self) -> Iterator[list[str]]:
         self.asked.clear()
@@ -56,12 +62,14 @@ def costs() -> Iterator[Costs]:
 def test_a_claim_makes_the_same_requests_with_a_task_and_without_however_that_has_changed(costs: Costs) -> None:
     submit(costs.context, [PLAIN, OF_TASK], NOW)
     runs = [RunId(one.key, NOW, Origin.SCHEDULE) for one in (PLAIN, OF_TASK)]
+    costs.know_the_freezes()
     first = [_claim(costs, run, "first") for run in runs]
     assert first == [["BatchGetItem", "BatchGetItem", "BatchGetItem", "UpdateItem"]] * 2
     (task,) = costs.context.store.tasks.read([task_spec().key])
     assert task is not None
     revise_task(costs.context, task, replace(task_spec(), name="new"))
     costs.play.clock.advance(MINUTE_MS)
+    costs.know_the_freezes()
     plain, of_task = (_claim(costs, run, "second") for run in runs)
     assert plain == of_task
     (run,) = costs.context.store.runs.read(runs[1:])
@@ -89,6 +97,7 @@ def test_a_job_of_a_task_that_is_not_yet_due_is_created_in_two_requests(costs: C
 
 def test_a_dispatch_reads_no_task_for_jobs_that_name_none(costs: Costs) -> None:
     counts = []
+    costs.know_the_freezes()
     for number, asked_for in enumerate((PLAIN, OF_TASK)):
         key = JobKey("acme", f"dispatched-{number}")
         later = replace(asked_for, key=key, schedule=replace(asked_for.schedule, timing=At(NOW + MINUTE_MS)))

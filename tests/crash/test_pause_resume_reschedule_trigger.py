@@ -12,11 +12,14 @@ from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.job import Verb as Asked
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
-from timeball.engine.changes.change import Outcome, pause, resume, revise
+from timeball.engine.changes.change import Outcome, pause, resume, revise, skip_next
+from timeball.engine.changes.skip import Skipping
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.testing.faults import Crash, Points
 
@@ -31,6 +34,17 @@ def _pause(play: Play) -> None:
 
 def _resume(play: Play) -> None:
     resume(play.context(), [(KEY, None)])
+
+
+def _skip(play: Play) -> None:
+    skip_next(play.context(), [Skipping(KEY, request="r")])
+
+
+def _is_skipped(play: Play) -> bool:
+    """Say whether a fire is skipped, or will be by whoever finishes the change."""
+    intent = play.job(KEY).intent
+    by_hand = any(run.reason is Reason.SKIPPED_BY_HAND for run in play.runs(KEY))
+    return by_hand or (intent is not None and intent.verb is Asked.SKIP)
 
 
 def _reschedule(play: Play, points: Points | None = None) -> None:
@@ -107,6 +121,32 @@ def _assert_promises(play: Play, case: Case, *, ran_all: bool) -> None:
     assert_each_run_was_called_once(rest)
     assert_all_is_well(rest)
     assert rest.row.status is JobStatus.COMPLETED
+
+
+@pytest.mark.on_moto("sent ahead")
+@pytest.mark.parametrize("ahead", ["not planned", "sent ahead"])
+def test_a_skip_stopped_anywhere_skips_one_fire_and_all_others_run(stage: Stage, ahead: str) -> None:
+    """It is asked for again under its name: that skips no second one."""
+    play = stage.play(NOW)
+    first_at = NOW + (2_000 if ahead == "sent ahead" else 60_000)
+    schedule = Schedule(Every(3, first_at), end_at=first_at + 6_000)
+    play.store_jobs([spec("job", schedule)])
+    play.scan_all()
+    # The note, the job, the row, the intent; in between what is read.
+    for left in stage.crashes(play, _skip, 8):
+        left.clock.advance(stage.later_ms)
+        skipped_before = _is_skipped(left)
+        if stage.later_ms == 0:
+            _skip(left)
+        left.run_on(KEY, to_its_end=True)
+        rest = at_rest(left, left.job(KEY))
+        by_hand = [row.id.fire_at for row in rest.runs if row.reason is Reason.SKIPPED_BY_HAND]
+        assert by_hand == ([first_at] if stage.later_ms == 0 or skipped_before else [])
+        for fire_at in fires(schedule, NOW, NOW + 90_000):
+            assert len([row for row in rest.runs if row.covers(fire_at)]) == 1, fire_at - NOW
+        assert_each_run_was_called_once(rest)
+        assert_all_is_well(rest)
+        assert rest.row.status is JobStatus.COMPLETED
 
 
 @pytest.mark.on_moto

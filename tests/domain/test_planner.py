@@ -82,7 +82,7 @@ def test_a_plan_runs_the_next_fire_if_it_is_due_within_the_look_ahead(name: str)
 
 def plans(row: Job) -> Iterator[Start | SkippedRange]:
     """Yield what is planned, one after the other, until nothing is due."""
-    while not isinstance(found := planned(row), Wait):
+    while isinstance(found := planned(row), Start | SkippedRange):
         yield found
         written = planned_row(row, found, NOW, NOW + LOOKAHEAD_MS)
         row = advanced(row, written, NOW)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
+from tests.simulation.kept_away import KEPT_AWAY
 from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
@@ -159,6 +160,7 @@ def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]
 PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
     *TASK_RULES,
+    *KEPT_AWAY,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.freeze import Freeze, Freezes
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
@@ -50,6 +52,9 @@ class History:
         self.jobs: list[Write[Job]] = []
         self.tasks: list[Write[Task]] = []
         self.backfills: list[Write[Backfill]] = []
+        self.freezes: list[tuple[int, Freezes]] = []
+        self.frozen_at: dict[str, int] = {}
+        self.calendars: dict[CalendarKey, list[tuple[int, Calendar]]] = defaultdict(list)
         self.scans: dict[str, list[int]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)
@@ -70,6 +75,27 @@ class History:
     def note_task(self, write: Write[Task]) -> None:
         """Keep a write of a task."""
         self.tasks.append(write)
+
+    def note_freezes(self, at: int, row: Freezes) -> None:
+        """Keep a tenant's freezes, and when each was stored first."""
+        self.freezes.append((at, row))
+        for one in row.items:
+            self.frozen_at.setdefault(one.name, at)
+
+    def freezes_between(self, job: Job, from_at: int, to_at: int) -> list[Freeze]:
+        """Return every freeze of a job, in every shape that stood at some time between two true times."""
+        standing = [row for at, row in self.freezes if at <= from_at and row.tenant == job.key.tenant][-1:]
+        rows = [*standing, *(row for at, row in self.freezes if from_at < at <= to_at and row.tenant == job.key.tenant)]
+        return [one for row in rows for one in row.items if one.match.matches(job.key, job.spec.tags)]
+
+    def is_closed(self, job: Job, fire_at: int, from_at: int, to_at: int) -> set[bool]:
+        """Return whether a fire of a job is on a date of its calendar, as that stood between two true times."""
+        if job.spec.calendar is None:
+            return {False}
+        writes = self.calendars[CalendarKey(job.key.tenant, job.spec.calendar.name)]
+        standing = [row for at, row in writes if at <= from_at][-1:]
+        rows = [*standing, *(row for at, row in writes if from_at < at <= to_at)]
+        return {row.spans.end_of(fire_at) is not None for row in rows} | (set() if standing else {False})
 
     def note_scan(self, by: str) -> None:
         """Note that a scan of a process begins."""

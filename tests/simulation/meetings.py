@@ -282,6 +282,6 @@ MEETINGS = {
         (5, executes),
         [],
         stop_seconds=None,
-        call_seconds=10,
+        call_seconds=12,
     ),
 }

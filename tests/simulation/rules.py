@@ -4,7 +4,7 @@ Each rule is a generator of complaints. Who wrote is told by its process's name:
 executor's first life, and owns what `executor-2.1/7` has claimed.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -88,7 +88,16 @@ def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-_REASONS_OF_A_JOB = frozenset({Reason.JOB_CANCELLED, Reason.SUPERSEDED, Reason.MISFIRED})
+_REASONS_OF_A_JOB = frozenset(
+    {
+        Reason.JOB_CANCELLED,
+        Reason.SUPERSEDED,
+        Reason.MISFIRED,
+        Reason.CALENDAR,
+        Reason.FROZEN,
+        Reason.SKIPPED_BY_HAND,
+    }
+)
 
 
 def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
@@ -282,7 +291,8 @@ def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
     """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
 
-    Asked of jobs without a guard, and of runs that waited for no host. Any version of the job may have decided.
+    Asked of jobs without a guard and a calendar, and of runs that waited for no host. Any version of the job may have
+    decided.
     """
     history = story.store.history
     for write, before in history.claims():
@@ -291,6 +301,8 @@ def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]
             continue
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
         if any(job.spec.overlap is not OverlapPolicy.ALLOW or job.spec.schedule.is_one_off for job in jobs):
+            continue
+        if any(job.spec.calendar is not None for job in jobs):
             continue
         if not any(_may_be_late(story, job, before, write.after.claimed_at or write.at) for job in jobs):
             yield f"{write} is too late for {jobs[-1]}"
@@ -345,7 +357,21 @@ def _is_found_again(story: Story, run_id: RunId, at: int) -> bool:
     return waits or is_planned_anew
 
 
+def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
+    """Whoever has no answer asks again, under the same name. What is skipped was never claimed."""
+    skipped: Counter[JobKey] = Counter()
+    for run in story.store.runs.values():
+        if run.reason is Reason.SKIPPED_BY_HAND:
+            skipped[run.id.job] += 1
+            if run.attempt > 0:
+                yield f"{run} had begun"
+    for key, count in skipped.items():
+        if count > story.skips[key]:
+            yield f"{count} fires of {key} are skipped, {story.skips[key]} were to be"
+
+
 RULES = (
+    _a_request_skips_one_fire,
     _each_move_is_legal,
     _what_is_over_changes_no_more,
     _only_the_scan_drops_the_due_key_of_a_run_that_is_over,

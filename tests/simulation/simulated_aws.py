@@ -14,6 +14,8 @@ from typing import Any
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
 from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.calendar import Calendar
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import RunId, TaskKey
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
@@ -70,6 +72,10 @@ class LaggingMemory(Memory):
             self.history.note_task(Write(at, by, before, after))
         elif isinstance(after, Backfill):
             self.history.backfills.append(Write(at, by, before, after))
+        elif isinstance(after, Freezes):
+            self.history.note_freezes(at, after)
+        elif isinstance(after, Calendar):
+            self.history.calendars[after.key].append((at, after))
         elif isinstance(after, Run):
             self.history.note_run(Write(at, by, before, after))
             self.live.pop(after.id, None)

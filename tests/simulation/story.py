@@ -3,6 +3,7 @@
 Whatever happens is drawn from the seed alone.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -11,16 +12,23 @@ from typing import Any
 
 from tests.simulation.process import Process, Weather, simulated
 from tests.simulation.simulated_aws import HOSTS, LaggingStore, Receiver, UnrulyQueue
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
+from timeball.ports.rows import Swap
 from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
-START = parse_instant("2026-11-21T09:30:00Z")
+START = parse_instant("2026-11-21T09:28:45Z")
+"""A minute and a quarter before midnight on the Marquesas: calendars have an edge in each story."""
+
+MARQUESAS = "Pacific/Marquesas"
+THE_DAY_BEFORE, THE_DAY = "2026-11-20", "2026-11-21"
+
 STORM_MS = 150 * SECOND_MS
 
 _LONG_EACH = 60
@@ -62,7 +70,8 @@ class Story:
     """The world of one seed, its processes, what users were told, and the jobs that they know of.
 
     `partitions` is how many loops of scans the ticker is to begin from now on, at `repartition_at` and later another.
-    `touched` is the job that was changed last. The storm lasts until `storm_ends_at`, or until the last user is done.
+    `touched` is the job that was changed last; `skips` counts the requests to skip a fire of a job. The storm lasts
+    until `storm_ends_at`, or until the last user is done.
     """
 
     seed: int
@@ -70,6 +79,7 @@ class Story:
     done: list[Done] = field(default_factory=list)
     jobs: list[JobKey] = field(default_factory=list)
     touched: list[JobKey] = field(default_factory=list)
+    skips: Counter[JobKey] = field(default_factory=Counter)
     scanners: list[Process] = field(default_factory=list)
     executors: dict[int, Process] = field(default_factory=dict)
     users: list[Process] = field(default_factory=list)
@@ -164,6 +174,9 @@ class Story:
         if self.is_long:
             self.store.hosts.clear()  # their rows expire
         self.receiver.statuses, self.receiver.takes_ms = (200,), (10, 200, 3_000)
+        for row in [*self.store.freezes.values()]:
+            ended = [evolve(one, to_at=min(one.span[1], self.clock.now())) for one in row.items]
+            self.store.freezes.swap([Swap(row, evolve(row, items=tuple(ended)))], self.clock.now())
 
     @property
     def ends_at(self) -> int:

@@ -1,14 +1,16 @@
 """Users, who submit jobs and change their minds; and their requests, some of which are cut off."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.simulation.client import Client
+from tests.simulation.kept_away import change_calendar, freeze
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
 from tests.simulation.tasks import of_task
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
@@ -16,7 +18,8 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise, skip_next
+from timeball.engine.changes.skip import Skipping
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, discard, list_dead, read_dead, replay
 from timeball.engine.runs.manual import cancel_runs, retry_runs
@@ -26,8 +29,21 @@ from timeball.ports.errors import UnavailableError
 
 _PERIODS = (2, 3, 5, 7, 10, 10, 15, 20, 20, 20, 30, 30, 60, 60)
 _LONG_PERIODS = (20, 30, 60)
-_VERBS = ("cancel", "pause", "resume", "resume", "revise", "trigger", "backfill", "submit")
+_VERBS = (
+    "cancel",
+    "pause",
+    "resume",
+    "resume",
+    "revise",
+    "trigger",
+    "skip",
+    "backfill",
+    "submit",
+    "freeze",
+    "calendar",
+)
 _ABOUT_RUNS = 0.25
+_WITH_A_CALENDAR = 0.2
 _OF_RUNS = ("retry", "retry", "cancel run", "replay", "discard")
 
 
@@ -68,21 +84,14 @@ class _User(Client):
             await self._deal_with_runs(key)
             return
         verb = story.random.choice(_VERBS)
-        match verb:
-            case "submit":
-                await self._submit()
-            case "cancel" if story.random.random() < 0.5:
-                await self.ask(verb, key, cancel, [(key, None)], self.by)
-            case "pause":
-                await self.ask(verb, key, pause, [(key, None)], self.by)
-            case "resume":
-                await self.ask(verb, key, resume, [(key, None)], self.by)
-            case "revise":
-                await self._revise(key)
-            case "trigger":
-                await self._trigger(key)
-            case "backfill":
-                await self._backfill(key)
+        if verb in _ACTS:
+            await _ACTS[verb](self, key)
+        elif verb == "submit":
+            await self._submit()
+        elif verb != "cancel":
+            await self.ask(verb, key, pause if verb == "pause" else resume, [(key, None)], self.by)
+        elif story.random.random() < 0.5:
+            await self.ask(verb, key, cancel, [(key, None)], self.by)
 
     async def _deal_with_runs(self, key: JobKey) -> None:
         draw, verb = self.story.random, self.story.random.choice(_OF_RUNS)
@@ -125,19 +134,26 @@ class _User(Client):
             catch_up=CatchUp(draw.choice(tuple(CatchUpPolicy)), 5, draw.choice((90, 3600))),
             overlap=draw.choice((OverlapPolicy.ALLOW, *OverlapPolicy)),
             jitter_seconds=draw.choice((0, 0, 3)) if isinstance(timing, Every) else 0,
+            calendar=CalendarUse("closed") if draw.random() < _WITH_A_CALENDAR else None,
         )
 
     def _payload(self) -> str:
         """Return a payload that no other has."""
         return f'{{"n": {next(self.story.names)}}}'
 
-    async def _trigger(self, key: JobKey) -> None:
+    async def skip(self, key: JobKey) -> None:
+        """Skip a job's next fire."""
+        self.story.skips[key] += 1
+        await self.ask("skip", key, skip_next, [Skipping(key, request=f"skip-{next(self.story.names)}")], self.by)
+
+    async def trigger(self, key: JobKey) -> None:
+        """Run a job now."""
         asked = Trigger(key, request=f"request-{next(self.story.names)}")
         if self.story.random.random() < 0.3:
             asked = replace(asked, payload=self._payload(), has_payload=True)
         await self.ask("trigger", key, trigger, [asked], self.by)
 
-    async def _revise(self, key: JobKey) -> None:
+    async def revise(self, key: JobKey) -> None:
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
         wanted = replace(of_task(story, self._spec(key)), tags={"n": str(next(story.names))})
@@ -168,7 +184,8 @@ class _User(Client):
             assert job is not None
             return job
 
-    async def _backfill(self, key: JobKey) -> None:
+    async def backfill(self, key: JobKey) -> None:
+        """Run again what a job did lately."""
         story, draw = self.story, self.story.random
         job = await self._read(key)
         now = self.process.now()
@@ -195,3 +212,13 @@ def _replay(context: Context, asked: DeadFilter, per_second: int) -> Dealt:
 
 def _discard(context: Context, ids: Sequence[RunId]) -> Dealt:
     return discard(context, read_dead(context, ids))
+
+
+_ACTS: Mapping[str, Callable[[_User, JobKey], Awaitable[None]]] = {
+    "revise": _User.revise,
+    "trigger": _User.trigger,
+    "skip": _User.skip,
+    "backfill": _User.backfill,
+    "freeze": freeze,
+    "calendar": change_calendar,
+}

@@ -21,13 +21,14 @@ class Edge:
     """What the operations are handed: the engine's context, where fresh ids come from, what webhooks may reach.
 
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
-    imported below them.
+    imported below them. `wait_until` returns when an instant (ms) has come.
     """
 
     context: Context
     random_bytes: RandomBytes
     describe: Callable[[], str]
     show: Callable[[], str]
+    wait_until: Callable[[int], None]
     addresses: AddressRules = PUBLIC_ONLY
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from functions.api.http.body import compact
+from timeball.domain.model.calendar import CALENDAR_NAME
 from timeball.domain.time.instants import parse_instant
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
@@ -30,5 +31,18 @@ Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHE
 
 Payload = Annotated[Any, AfterValidator(_payload)]
 """Any JSON of at most MAX_PAYLOAD_BYTES."""
+
+
+def _calendar_name(name: str) -> str:
+    if not CALENDAR_NAME.fullmatch(name):
+        raise ValueError("Give 1 to 64 letters, digits, - or _.")
+    return name
+
+
+CalendarName = Annotated[
+    str,
+    AfterValidator(_calendar_name),
+    WithJsonSchema({"type": "string", "pattern": f"^{CALENDAR_NAME.pattern}$", "examples": ["holidays-de"]}),
+]
 
 OverlapPolicy = Literal["allow", "skip", "queueOne", "cancelOther"]

@@ -46,6 +46,17 @@ def backfill_name_of_key(job: JobKey, idempotency_key: str) -> str:
     return backfill_name(digest.digest())
 
 
+def freeze_id(bits: bytes) -> str:
+    """Return the id of a freeze."""
+    return f"frz_{_letters(bits)}"
+
+
+def freeze_id_of_key(tenant: str, idempotency_key: str) -> str:
+    """Return the id of the freeze that a tenant makes under an Idempotency-Key."""
+    parts = f"{tenant}\x1f{idempotency_key}"
+    return freeze_id(hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-freeze").digest())
+
+
 def fingerprint(canonical_body: bytes) -> str:
     """Return a digest by which a repeated request is known."""
     return hashlib.blake2b(canonical_body, digest_size=ID_BYTES).hexdigest()

@@ -30,14 +30,14 @@ class Reply:
     media_type: str = "application/json"
 
 
-def ok(answer: BaseModel, *, version: int | None = None) -> Reply:
-    """Return a 200, with the ETag of what has versions."""
-    return Reply(200, _text_of(answer), _versioned(version))
+def ok(answer: BaseModel, *, version: int | None = None, is_repeated: bool = False) -> Reply:
+    """Return a 200, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
+    return Reply(200, _text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
 
 
 def created(answer: BaseModel, location: str, *, version: int | None = None, is_repeated: bool = False) -> Reply:
     """Return a 201, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
-    replayed = {"Idempotency-Replayed": "true"} if is_repeated else {}
+    replayed = _replayed(is_repeated=is_repeated)
     return Reply(201, _text_of(answer), {**_versioned(version), "Location": location, **replayed})
 
 
@@ -49,6 +49,10 @@ def etag(version: int) -> str:
 def time_of(at: int | None) -> str | None:
     """Return an instant (ms) that may be missing as text."""
     return None if at is None else format_instant(at)
+
+
+def _replayed(*, is_repeated: bool) -> dict[str, str]:
+    return {"Idempotency-Replayed": "true"} if is_repeated else {}
 
 
 def _versioned(version: int | None) -> dict[str, str]:

@@ -10,17 +10,24 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
+from functions.api.jobs.of_tasks import shown
 from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.domain.model.calendar import CalendarPolicy
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import TASKS_TARGET, Completion, Guarantee, HttpTarget, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.task_use import Override
+from timeball.domain.policy.exclusions import allowed_fires
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires
+from timeball.domain.time.spans import NO_TIME, Spans
 from timeball.domain.time.stepper import Gap, Overlap, clock_policies
+from timeball.engine.exclusions.calendars import calendar_dates
 
 SHOWN: Final = 5
 """Of the fire times to come, so many are shown."""
@@ -50,6 +57,13 @@ class CatchUpAnswer(Answer):
     policy: CatchUpPolicy
     max_runs: int | None = Field(description="Of `all`: so many run at most.")
     max_age_seconds: int
+
+
+class CalendarUseAnswer(Answer):
+    """The calendar on whose dates a job does not fire."""
+
+    name: str
+    policy: CalendarPolicy
 
 
 class JobSummaryAnswer(Answer):
@@ -82,6 +96,7 @@ class JobSummaryAnswer(Answer):
     delivery: Guarantee
     catch_up: CatchUpAnswer | None = Field(description="Of a recurring job.")
     overlap_policy: OverlapPolicy
+    calendar: CalendarUseAnswer | None
     jitter_seconds: int | None = Field(description="Of a recurring job.")
     tags: Mapping[str, str]
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was reckoned.")
@@ -97,27 +112,42 @@ class JobAnswer(JobSummaryAnswer):
 
     target: TargetAnswer | None
     payload: Any = None
-    latest_run: RunAnswer | None = Field(None, description="The newest row of the ledger; only where a job is read.")
+    latest_run: RunAnswer | None = Field(
+        None, description="The newest row of the ledger where a job is read; the skipped row where a fire is skipped."
+    )
     claimed_runs: list[str] = Field(
         [], description="Runs that were under way already; only in the answer to a change of the job."
     )
 
 
-def job_answer(job: Job, now: int, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+def shown_job(edge: Edge, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+    """Return the answer about a job now, as its task and its calendar are now; the rest is as of `job_answer`."""
+    dates = calendar_dates(edge.context, [job])
+    return job_answer(shown(edge, [job])[0], edge.context.clock.now(), status, dates=dates, **about)
+
+
+def job_answer(
+    job: Job,
+    now: int,
+    status: str | None = None,
+    dates: Mapping[JobKey, Spans] | None = None,
+    **about: Any,  # noqa: ANN401 - of the model
+) -> JobAnswer:
     """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`.
 
-    `status` is what is shown of it, if that is not what its row says.
+    `status` is what is shown of it, if that is not what its row says; `dates` are those of its calendar.
     """
-    return JobAnswer(**_fields(job, now, status), **_work_fields(job), **about)
+    return JobAnswer(**_fields(job, now, status, dates or {}), **_work_fields(job), **about)
 
 
-def job_summary(job: Job, now: int, status: str) -> JobSummaryAnswer:
+def job_summary(job: Job, now: int, status: str, dates: Mapping[JobKey, Spans]) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
-    return JobSummaryAnswer(**_fields(job, now, status))
+    return JobSummaryAnswer(**_fields(job, now, status, dates))
 
 
-def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
-    following = [format_instant(at) for at in upcoming(job, now)]
+def _fields(job: Job, now: int, status: str | None, dates: Mapping[JobKey, Spans]) -> dict[str, Any]:
+    following = [format_instant(at) for at in upcoming(job, now, dates=dates.get(job.key, NO_TIME))]
+    calendar = job.spec.calendar
     return {
         "job_id": job.key.job_id,
         "name": job.spec.name,
@@ -137,6 +167,7 @@ def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
         "delivery": job.spec.delivery,
         **_recurring_fields(job),
         "overlap_policy": job.spec.overlap,
+        "calendar": None if calendar is None else CalendarUseAnswer(name=calendar.name, policy=calendar.policy),
         "tags": job.spec.tags,
         "schedule_rules": rules_answer(job.rules),
         "paused_at": time_of(job.paused_at),
@@ -147,14 +178,14 @@ def _fields(job: Job, now: int, status: str | None) -> dict[str, Any]:
     }
 
 
-def upcoming(job: Job, now: int, count: int = SHOWN) -> tuple[int, ...]:
+def upcoming(job: Job, now: int, count: int = SHOWN, dates: Spans = NO_TIME) -> tuple[int, ...]:
     """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
 
-    One that is due and not dispatched yet may lie in the past.
+    None that are not sent yet lie on `dates`. One that is due and not dispatched yet may lie in the past.
     """
     if job.status is not JobStatus.PENDING:
         return ()
-    return tuple(islice(chain(_dispatched(job, now), _planned(job)), count))
+    return tuple(islice(chain(_dispatched(job, now), _planned(job, dates)), count))
 
 
 def _recurring_fields(job: Job) -> dict[str, Any]:
@@ -218,13 +249,15 @@ def _seconds(milliseconds: int) -> int | float:
 
 
 def _dispatched(job: Job, now: int) -> Iterator[int]:
-    """Yield the fires to come whose runs wait in the queue already."""
+    """Yield the fires to come whose runs wait in the queue already; behind them may be some that somebody skips."""
     last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
+    if job.skipped_from is not None:
+        last_at = job.skipped_from - 1
     return iter(()) if last_at is None else fires(job.spec.schedule, now, last_at)
 
 
-def _planned(job: Job) -> Iterator[int]:
+def _planned(job: Job, dates: Spans) -> Iterator[int]:
     if job.next_fire_at is None:
         return iter(())
     left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
-    return islice(fires(job.spec.schedule, job.next_fire_at, LATEST), left)
+    return islice(allowed_fires(job.spec.schedule, job.next_fire_at, dates), left)

@@ -1,5 +1,6 @@
 """Up to a hundred jobs are created at once. Each has a result of its own: one bad item spoils no other."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
@@ -14,6 +15,9 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.spans import Spans
+from timeball.engine.exclusions.calendars import calendar_dates
 
 MAX_JOBS: Final = 100
 
@@ -54,7 +58,8 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     asked = [_asked(index, body, key) for index, body in enumerate(wanted.jobs)]
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
-    return ok(BatchAnswer(items=[_item(index, result) for index, result in enumerate(results)]))
+    dates = calendar_dates(edge.context, [result.job for result in results if isinstance(result, Made)])
+    return ok(BatchAnswer(items=[_item(index, result, dates) for index, result in enumerate(results)]))
 
 
 def _asked(index: int, body: object, key: str | None) -> Asked | ProblemError:
@@ -64,7 +69,7 @@ def _asked(index: int, body: object, key: str | None) -> Asked | ProblemError:
     return Asked(body, None if key is None else f"{key} {index}")
 
 
-def _item(index: int, result: Made | ProblemError) -> BatchItemAnswer:
+def _item(index: int, result: Made | ProblemError, dates: Mapping[JobKey, Spans]) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
         return BatchItemAnswer(index=index, status=result.problem.status, problem=ItemProblem(**problem_fields(result)))
-    return BatchItemAnswer(index=index, status=201, job=job_answer(result.job, result.job.created_at))
+    return BatchItemAnswer(index=index, status=201, job=job_answer(result.job, result.job.created_at, dates=dates))

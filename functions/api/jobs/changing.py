@@ -7,11 +7,11 @@ from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
-from functions.api.jobs.answers import job_answer
-from functions.api.jobs.of_tasks import shown, tasks_of, unfit_for_task
+from functions.api.jobs.answers import shown_job
+from functions.api.jobs.of_tasks import tasks_of, unfit_for_task
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.request import JobRequest
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import no_calendar, spec_of, unfit
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.job import Job, JobSpec
@@ -20,6 +20,7 @@ from timeball.domain.time.schedule import first_fire
 from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
+from timeball.engine.exclusions.calendars import calendar_of, note_end_of_use, note_uses
 from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4
@@ -102,12 +103,18 @@ def _policies(spec: JobSpec, before: JobSpec) -> bool:
 
 
 def revise_job(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
-    """Make a job, as it was read, what a spec says. Raises ProblemError if that leaves it no fire."""
+    """Make a job, as it was read, what a spec says. Raises ProblemError if that leaves it no fire, or no calendar."""
+    is_new_use = calendar_of(spec) != calendar_of(job.spec)
+    if is_new_use and note_uses(context, [spec], context.clock.now()):
+        raise invalid([no_calendar()])
     try:
-        return revise(context, [(job, spec)], action, by)[0]
+        (done,) = revise(context, [(job, spec)], action, by)
     except InvalidSchedule as bad:
         is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
+    if done.outcome is Outcome.DONE:
+        note_end_of_use(context, job.spec, spec)
+    return done
 
 
 def changed_job(done: Changed, verb: str) -> Job:
@@ -123,9 +130,7 @@ def changed_job(done: Changed, verb: str) -> Job:
 
 def changed_answer(edge: Edge, job: Job, done: Changed) -> Reply:
     """Return the answer to a change: the job as it stands, and the runs that were under way."""
-    answer = job_answer(
-        shown(edge, [job])[0], edge.context.clock.now(), claimed_runs=[str(run) for run in done.claimed]
-    )
+    answer = shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
     return ok(answer, version=job.version)
 
 

@@ -13,12 +13,13 @@ from functions.api.http.request import Request, idempotency_key, key_conflict, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import no_calendar, spec_of, unfit
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
+from timeball.engine.exclusions.calendars import calendar_dates, note_uses
 from timeball.engine.scheduling.submit import Submission, submit
 
 
@@ -58,7 +59,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
     if isinstance(made, ProblemError):
         raise made
     location = f"/v1/jobs/{made.job.key.job_id}"
-    answer = job_answer(made.job, made.job.created_at)
+    answer = job_answer(made.job, made.job.created_at, dates=calendar_dates(edge.context, [made.job]))
     return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
 
 
@@ -69,6 +70,7 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     tasks = tasks_of(edge, request.tenant, [one.request for one in read if isinstance(one, _Wanted)])
     allowance = Allowance()
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
+    read = _with_calendars(edge, read, now)
     wanted = [one for one in read if isinstance(one, _Wanted)]
     made = _submitted(edge, [one for one in wanted if not one.errors_now], now, request.by)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
@@ -89,6 +91,16 @@ def _read(edge: Edge, tenant: str, asked: Asked, now: int) -> _Wanted | ProblemE
 def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
     errors = unfit_for_task(wanted.request, wanted.spec, tasks, allowance)
     return replace(wanted, errors_now=[*wanted.errors_now, *errors]) if errors else wanted
+
+
+def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int) -> list[_Wanted | ProblemError]:
+    """Note the calendars that jobs are about to name; a job whose calendar does not exist may not be created now."""
+    specs = [one.spec for one in read if isinstance(one, _Wanted) and not one.errors_now]
+    lacking = note_uses(edge.context, specs, now)
+    return [
+        replace(one, errors_now=[no_calendar()]) if isinstance(one, _Wanted) and one.spec.key in lacking else one
+        for one in read
+    ]
 
 
 def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int, by: Actor) -> dict[JobKey, Made | ProblemError]:

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
+from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Job, JobSpec, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
@@ -34,6 +35,7 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         "overlapPolicy": spec.overlap.value,
         "delivery": spec.delivery.value,
         "tags": dict(spec.tags),
+        "calendar": _calendar(spec.calendar),
     }
     if not spec.schedule.is_one_off:
         document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
@@ -178,6 +180,10 @@ def _schedule(schedule: Schedule) -> dict[str, Any]:
             return {"cronExpression": expression, "timezone": timezone, "dstPolicy": asked, **window}
         case Every(seconds, anchor_at):
             return {"everySeconds": seconds, "anchorAt": format_instant(anchor_at), **window}
+
+
+def _calendar(calendar: CalendarUse | None) -> dict[str, Any] | None:
+    return None if calendar is None else {"name": calendar.name, "policy": calendar.policy.value}
 
 
 def _catch_up(catch_up: CatchUp) -> dict[str, Any]:

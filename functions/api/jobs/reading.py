@@ -3,8 +3,7 @@
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from functions.api.jobs.answers import job_answer
-from functions.api.jobs.of_tasks import shown
+from functions.api.jobs.answers import shown_job
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
@@ -17,12 +16,8 @@ def read_job(edge: Edge, request: Request) -> Reply:
     job = read_job_row(edge, job_key(request), with_work=True)
     newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
     latest = newest[0] if newest else None
-    answer = job_answer(
-        shown(edge, [job])[0],
-        edge.context.clock.now(),
-        shown_status(job, _own_run(edge, own_run_of(job), latest)),
-        latest_run=None if latest is None else run_answer(latest),
-    )
+    status = shown_status(job, _own_run(edge, own_run_of(job), latest))
+    answer = shown_job(edge, job, status, latest_run=None if latest is None else run_answer(latest))
     return ok(answer, version=job.version)
 
 

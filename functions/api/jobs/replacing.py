@@ -10,15 +10,16 @@ from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
-from functions.api.jobs.answers import job_answer
+from functions.api.jobs.answers import job_answer, shown_job
 from functions.api.jobs.changing import changed_answer, changed_job, ended, misfits_of, revise_job
-from functions.api.jobs.of_tasks import seen, shown, tasks_of, unfit_for_task
+from functions.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import no_calendar, spec_of, unfit
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.job import Job, JobSpec
+from timeball.engine.exclusions.calendars import calendar_dates, note_uses
 from timeball.engine.scheduling.submit import Submission, submit
 
 
@@ -47,11 +48,14 @@ def put_job(edge: Edge, request: Request) -> Reply:
 def _create(edge: Edge, wanted: JobRequest, spec: JobSpec, by: Actor, now: int) -> Reply:
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
     misfits = [*unfit(wanted, spec, None, edge.addresses, now), *unfit_for_task(wanted, spec, tasks, Allowance())]
+    if not misfits and note_uses(edge.context, [spec], now):
+        misfits = [no_calendar()]
     if misfits:
         raise invalid(misfits)
     done = submit(edge.context, [spec], now, by)[0]
     if done.outcome is Submission.CREATED:
-        return created(job_answer(seen(tasks, done.job), now), f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
+        answer = job_answer(seen(tasks, done.job), now, dates=calendar_dates(edge.context, [done.job]))
+        return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
     raise stale("job", done.job.version, "replace")
 
 
@@ -60,7 +64,7 @@ def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, b
     now, verb = edge.context.clock.now(), "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     if spec == standing.spec and standing.intent is None:
-        return ok(job_answer(shown(edge, [standing])[0], now, claimed_runs=[]), version=standing.version)
+        return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:
         raise ended(standing, verb)
     misfits = misfits_of(edge, wanted, spec, standing.spec, now)

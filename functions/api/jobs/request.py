@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from functions.api.http.fields import OverlapPolicy, Payload
+from functions.api.http.fields import CalendarName, OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
 from functions.api.http.schema_rules import together
@@ -47,6 +47,13 @@ class CatchUp(Strict):
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
 
 
+class CalendarUse(Strict):
+    """The calendar on whose dates a job does not fire."""
+
+    name: CalendarName = Field(description="One of your calendars.")
+    policy: Literal["skip"] = Field("skip", description="A fire on its dates is skipped.")
+
+
 class JobRequest(ScheduleFields, PolicyFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
@@ -73,6 +80,7 @@ class JobRequest(ScheduleFields, PolicyFields):
     overlap_policy: OverlapPolicy | None = Field(
         None, description="What happens when a fire comes while an earlier run is under way; default `allow`."
     )
+    calendar: CalendarUse | None = Field(None, description="Dates on which it does not fire; default none.")
     jitter_seconds: int | None = Field(
         None, ge=0, le=86_400, description="Each fire starts up to so much later, always the same; default 0."
     )

@@ -10,6 +10,7 @@ from functions.api.jobs.listing import JOB_PARAMETERS, JobPageAnswer, read_jobs
 from functions.api.jobs.reading import read_job
 from functions.api.jobs.replacing import put_job
 from functions.api.jobs.request import JobRequest
+from functions.api.jobs.skipping import skip_next_fire
 from functions.api.jobs.triggering import TriggerRequest, trigger_job
 from functions.api.runs.answers import RunAnswer
 
@@ -96,6 +97,15 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{jobId}/skip-next",
+        skip_next_fire,
+        "Skip the next fire of a job that has not started",
+        JobAnswer,
+        headers=("If-Match", "Idempotency-Key"),
+        problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED),
     ),
     Route(
         "POST",

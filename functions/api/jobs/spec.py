@@ -9,6 +9,7 @@ from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, named_task
 from functions.api.schedules.fields import timing_of
 from timeball.domain.model import policies
+from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
 from timeball.domain.model.policies import OverlapPolicy
@@ -43,6 +44,9 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
         jitter_seconds=request.jitter_seconds or 0,
         task=_task(request),
+        calendar=None
+        if request.calendar is None
+        else CalendarUse(request.calendar.name, CalendarPolicy(request.calendar.policy)),
     )
 
 
@@ -56,6 +60,11 @@ def unfit(
     if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
         misfits += _closed_target(request, addresses)
     return misfits
+
+
+def no_calendar() -> FieldError:
+    """Say that a request names a calendar that does not exist."""
+    return FieldError("calendar.name", "You have no calendar with this name; make it at /v1/calendars first.")
 
 
 def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:

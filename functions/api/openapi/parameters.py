@@ -29,11 +29,17 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "Only what the API key of this id did.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"},
     },
+    "name": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
     "taskId": {
         "in": "path",
         "required": True,
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
+    "freezeId": {"in": "path", "required": True, "schema": {"type": "string"}},
     "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
     "backfillId": {
         "in": "path",

@@ -98,3 +98,19 @@ def test_a_revision_whose_payload_is_gone_is_not_restored_without_it(api: Api) -
     kept[first] = evolve(kept[first], lacks_payload=True)
     answer = restore(api, job["jobId"], 1)
     assert (answer.status, "payload" in answer.body["detail"]) == (404, True)
+
+
+def test_a_calendar_that_the_job_had_is_restored_if_it_is_still_there(api: Api) -> None:
+    calendar = {"name": "holidays", "timezone": "UTC", "dates": ["2026-11-22"]}
+    assert api.call("POST", "/v1/calendars", calendar).status == 201
+    job = api.create(cronExpression="0 9 * * *", calendar={"name": "holidays"})
+    path = f"/v1/jobs/{job['jobId']}"
+    assert api.call("PATCH", path, {"calendar": None}).body["calendar"] is None
+    answer = restore(api, job["jobId"], 1)
+    assert (answer.status, answer.body["calendar"]) == (200, {"name": "holidays", "policy": "skip"})
+    assert answer.body["nextRunAt"] == job["nextRunAt"] == "2026-11-23T09:00:00.000Z"
+    assert api.call("DELETE", "/v1/calendars/holidays").status == 409
+    assert api.call("PATCH", path, {"calendar": None}).status == 200
+    assert api.call("DELETE", "/v1/calendars/holidays").status == 200
+    refused = restore(api, job["jobId"], 1)
+    assert (refused.status, refused.bad_fields()) == (400, ["calendar.name"])

@@ -17,6 +17,7 @@ CHANGES: dict[str, tuple[str, str, object]] = {
     "pause": ("POST", "/pause", None),
     "resume": ("POST", "/resume", None),
     "cancel": ("DELETE", "", None),
+    "skip_next": ("POST", "/skip-next", None),
     "restore": ("POST", "/revisions/1:restore", None),
 }
 
@@ -82,7 +83,7 @@ def test_a_new_job_has_one_revision(api: Api) -> None:
     assert (only["after"]["name"], only["after"]["payload"]) == ("first", {"n": 1})
 
 
-@pytest.mark.parametrize("action", ["patch", "put", "pause", "cancel"])
+@pytest.mark.parametrize("action", ["patch", "put", "pause", "cancel", "skip_next"])
 def test_a_change_is_a_revision_by_whoever_made_it(api: Api, action: str) -> None:
     job = api.create(everySeconds=60)
     answer = change(api, job["jobId"], action)

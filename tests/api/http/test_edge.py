@@ -10,7 +10,9 @@ from pydantic import BaseModel
 
 from functions.api.app import build_api
 from functions.api.backfills.request import BackfillRequest
+from functions.api.calendars.request import CalendarBody, CalendarRequest
 from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
+from functions.api.freezes.request import FreezeRequest
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.jobs.batch import BatchRequest
@@ -29,7 +31,15 @@ NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
 def path_of(route: Route) -> str:
-    return route.path.format(jobId="job_1", taskId="task_1", runId="job_1.5.s", backfillId="bf1", revision="1")
+    return route.path.format(
+        jobId="job_1",
+        taskId="task_1",
+        runId="job_1.5.s",
+        backfillId="bf1",
+        revision="1",
+        name="closed",
+        freezeId="frz_1",
+    )
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -153,6 +163,9 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     FailRequest: {"attempt": 1},
     ReplayRequest: {"filter": {}},
     DiscardRequest: {"runIds": ["job_1.5.s"]},
+    CalendarRequest: {"name": "closed", "timezone": "UTC"},
+    CalendarBody: {"timezone": "UTC"},
+    FreezeRequest: {"match": {"all": True}},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 
@@ -201,6 +214,9 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "run-over": 409,
         "run-under-way": 409,
         "task-in-use": 409,
+        "calendar-exists": 409,
+        "calendar-in-use": 409,
+        "too-many-freezes": 409,
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,

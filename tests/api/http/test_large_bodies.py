@@ -114,7 +114,9 @@ LONGEST = 10_240
 @pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route.path], ids=lambda route: route.summary)
 def test_a_long_id_costs_nothing(api: Api, route: Route) -> None:
     for text in ("a" * LONGEST, "a." * (LONGEST // 2), "job_1." + "5" * LONGEST + ".s"):
-        path = route.path.format(jobId=text, taskId=text, runId=text, backfillId=text, revision=text)
+        path = route.path.format(
+            **dict.fromkeys(("jobId", "taskId", "runId", "backfillId", "revision", "name", "freezeId"), text)
+        )
         event = event_of(route.method, path, "acme", {}, {})
         began = time.process_time()
         answer = api.answer(event | {"body": json.dumps({"attempt": 1})})

@@ -14,7 +14,9 @@ import pytest
 from pydantic import BaseModel
 
 from functions.api.backfills.request import BackfillRequest
+from functions.api.calendars.request import CalendarBody, CalendarRequest
 from functions.api.dead_letters.request import DeadLetterFilter, DiscardRequest, ReplayRequest
+from functions.api.freezes.request import FreezeRequest
 from functions.api.http.problems import Problem
 from functions.api.jobs.request import JobRequest
 from functions.api.jobs.target import Target
@@ -33,6 +35,9 @@ BODIES = [
     PreviewRequest,
     TriggerRequest,
     BackfillRequest,
+    CalendarRequest,
+    CalendarBody,
+    FreezeRequest,
     CompleteRequest,
     FailRequest,
     HeartbeatRequest,
@@ -42,6 +47,9 @@ BODIES = [
 ]
 NEEDED: dict[type[BaseModel], list[str]] = {
     BackfillRequest: ["from", "to"],
+    CalendarRequest: ["name", "timezone"],
+    CalendarBody: ["timezone"],
+    FreezeRequest: ["match"],
     CompleteRequest: ["attempt"],
     FailRequest: ["attempt"],
     HeartbeatRequest: ["attempt"],

@@ -6,6 +6,7 @@ from tests.simulation.faults import (
     dispatching,
     finishing,
     guarding,
+    keeping,
     recording,
     settling,
     sharing,
@@ -20,6 +21,7 @@ FAULTS = (
     | trying.FAULTS
     | finishing.FAULTS
     | guarding.FAULTS
+    | keeping.FAULTS
     | recording.FAULTS
     | settling.FAULTS
     | answering.FAULTS

@@ -7,6 +7,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution import waves
 from timeball.engine.execution.in_flight import InFlight
@@ -16,40 +17,54 @@ def _is_running(run: Run | None) -> bool:
     return run is not None and run.state is RunState.RUNNING
 
 
-def _claims_what_is_running(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    decided = decide_claim(run, job, now, rules)
+def _claims_what_is_running(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    decided = decide_claim(run, job, now, rules, excluded)
     return Decision(Action.CLAIM) if _is_running(run) and decided.action is Action.WAIT else decided
 
 
-def _drops_what_is_running(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    decided = decide_claim(run, job, now, rules)
+def _drops_what_is_running(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    decided = decide_claim(run, job, now, rules, excluded)
     return Decision(Action.DROP) if _is_running(run) and decided.action is Action.WAIT else decided
 
 
-def _ignores_that_it_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def _ignores_that_it_is_asked_to_stop(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
     """A cancelled job still says no: it shows in runs that were replaced, or are cancelled by themselves."""
-    return decide_claim(run and replace(run, cancel_requested=False), job, now, rules)
+    return decide_claim(run and replace(run, cancel_requested=False), job, now, rules, excluded)
 
 
-def _leaves_what_is_asked_to_stop(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    decided = decide_claim(run, job, now, rules)
+def _leaves_what_is_asked_to_stop(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    decided = decide_claim(run, job, now, rules, excluded)
     asked = run is not None and run.cancel_requested
     return Decision(Action.DROP) if asked and decided.action is Action.END else decided
 
 
-def _has_no_hold_window(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def _has_no_hold_window(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
     """A retry that comes early is dropped, in case the scan has sent it and not yet written so."""
     is_retry = run is not None and run.state is RunState.RETRYING
-    return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules)
+    return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules, excluded)
 
 
-def _forgets_who_waits_for_the_guard(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    return decide_claim(run, job and replace(job, holder=None, parked=None), now, rules)
+def _forgets_who_waits_for_the_guard(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    return decide_claim(run, job and replace(job, holder=None, parked=None), now, rules, excluded)
 
 
-def _starts_whatever_is_late(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def _starts_whatever_is_late(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
     """The planner still skips what was missed: it takes executors that were out while scans went on."""
-    return decide_claim(run, job, now, replace(rules, misfire_ms=10**12))
+    return decide_claim(run, job, now, replace(rules, misfire_ms=10**12), excluded)
 
 
 def _forgets_the_instant_of_a_retry(run: Run, owner: str, now: int, lease_ms: int) -> Run:

@@ -129,7 +129,9 @@ FAULTS = {
         meeting="the only execution, and another instant",
     ),
     "a job's end is refused while it is paused": Fault(
-        instead(final_status, _not_while_it_is_paused), "a job ends with its final run", 2
+        instead(final_status, _not_while_it_is_paused),
+        "a job ends with its final run",
+        meeting="the only execution, and a pause",
     ),
     "cancelled is overwritten by a conclusion": Fault(
         overwritten(_concludes, _whatever_its_status_is),

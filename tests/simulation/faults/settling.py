@@ -6,7 +6,7 @@ from typing import Any
 
 import timeball.domain.policy.change as rules
 import timeball.engine.scanning.scan as scanning
-from tests.simulation.faults.hands import Fault, answered, both, given, handed, instead, swapped, through
+from tests.simulation.faults.hands import Fault, answered, both, given, handed, instead, lost, swapped, through
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job, JobStatus, settled
 from timeball.domain.model.reason import Reason
@@ -14,6 +14,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import closed
 from timeball.domain.policy.change import fenced_through
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile
 from timeball.engine.context import Context
@@ -34,8 +35,10 @@ def _without_intent(context: Context, job: Job) -> Reconciled:
     return Reconciled(settled(job), ())
 
 
-def _claims_what_is_cancelled(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    return decide_claim(run, job and replace(job, status=JobStatus.PENDING), now, rules)
+def _claims_what_is_cancelled(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    return decide_claim(run, job and replace(job, status=JobStatus.PENDING), now, rules, excluded)
 
 
 def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
@@ -63,18 +66,25 @@ def _of_unknown_stamps(page: LedgerPage) -> LedgerPage:
     return replace(page, runs=tuple(replace(run, stamp=0) for run in page.runs))
 
 
-def _supersedes_by_stamp(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def _supersedes_by_stamp(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
     """Each instant has a row all the same, so no promise breaks: a rule asks whether it was the right one."""
     if run is None or job is None or job.status is JobStatus.CANCELLED:
-        return decide_claim(run, job, now, rules)
+        return decide_claim(run, job, now, rules, excluded)
     is_planned = run.id.origin is Origin.SCHEDULE and run.is_unstarted and run.state is RunState.QUEUED
     if is_planned and run.stamp < job.schedule_version:
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-    return decide_claim(run, job, now, rules)
+    return decide_claim(run, job, now, rules, excluded)
 
 
 def _empty(page: LedgerPage) -> LedgerPage:
     return replace(page, runs=())
+
+
+def _remembers_nothing(context: Context) -> Context:
+    """Whoever asks once more to skip the next fire means the same one."""
+    return through(context, "requests.remember", lambda _job, _request, at, _now: at)
 
 
 def _nothing(*_: Any) -> list[Any]:
@@ -115,6 +125,10 @@ FAULTS = {
     ),
     "withdrawn without the stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
+    ),
+    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 63),
+    "what is skipped has no row": Fault(
+        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_BY_HAND), "each due instant has one row", 1
     ),
     "superseded by stamp instead of by schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),

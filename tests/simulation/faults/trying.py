@@ -14,6 +14,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import claimed
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.outcome import after_attempt, lost_attempt
 from timeball.domain.policy.retry import decide_retry, exhausted
 from timeball.engine.context import Context
@@ -24,9 +25,9 @@ from timeball.targets.http.verdict import answered
 def _starts_anew(state: RunState) -> Apply:
     """Claim what stands in a state from which no move leads to running."""
 
-    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
         is_one = run is not None and run.state is state
-        return Decision(Action.CLAIM) if is_one else decide_claim(run, job, now, rules)
+        return Decision(Action.CLAIM) if is_one else decide_claim(run, job, now, rules, excluded)
 
     def anyway(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         return claimed(replace(run, state=RunState.QUEUED) if run.state is state else run, owner, now, lease_ms)
@@ -38,13 +39,17 @@ def _does_not_count(run: Run, owner: str, now: int, lease_ms: int) -> Run:
     return replace(claimed(run, owner, now, lease_ms), attempt=max(run.attempt, 1))
 
 
-def _takes_a_retry_for_a_first_start(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def _takes_a_retry_for_a_first_start(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
     is_sent = run is not None and run.state is RunState.QUEUED
-    return decide_claim(replace(run, attempt=0, budget_at=None) if run and is_sent else run, job, now, rules)
+    return decide_claim(replace(run, attempt=0, budget_at=None) if run and is_sent else run, job, now, rules, excluded)
 
 
-def _ends_what_was_lost(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
-    decided = decide_claim(run, job, now, rules)
+def _ends_what_was_lost(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+) -> Decision:
+    decided = decide_claim(run, job, now, rules, excluded)
     is_lost = run is not None and run.state is RunState.RUNNING and decided.action is Action.CLAIM
     return Decision(Action.END, RunState.SUCCEEDED) if is_lost else decided
 

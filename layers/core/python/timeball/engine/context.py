@@ -1,12 +1,13 @@
 """What every verb of the engine is handed: the ports, and the settings that decisions need."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from timeball.domain.model.job import Work
 from timeball.domain.policy.circuit_breaker import HostRules
 from timeball.domain.policy.claim import ClaimRules
 from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.known import Known
 from timeball.ports.clock import Clock
 from timeball.ports.queue import Queue
 from timeball.ports.store import Store
@@ -85,6 +86,7 @@ class Context:
     """The store, the queue, the clock, the rules, where counts and timings go, and how the breaker is keyed.
 
     `resource_of` is the target adapter's: it names what work calls and may be down, or None, for which nobody waits.
+    `known` is what the process has read lately.
     """
 
     store: Store
@@ -93,3 +95,4 @@ class Context:
     rules: Rules
     telemetry: Telemetry
     resource_of: Callable[[Work], str | None]
+    known: Known = field(default_factory=Known)

@@ -11,13 +11,15 @@ from typing import Generic, Protocol, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
 from timeball.domain.policy.circuit_breaker import Host
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

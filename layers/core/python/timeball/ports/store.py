@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
+from timeball.ports.calendars import Calendars
 from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
 from timeball.ports.jobs import Jobs
@@ -20,7 +22,7 @@ from timeball.ports.works import Works
 
 @dataclass(frozen=True)
 class Store:
-    """The collections of rows, those of tenants' slots by the tenant; and what stands beside them.
+    """The collections of rows, those of tenants' slots and freezes by the tenant; and what stands beside them.
 
     `task_versions` holds the versions of tasks that others have replaced. An empty list costs nothing: it is answered
     by an empty one, without a request.
@@ -33,6 +35,8 @@ class Store:
     slots: Rows[str, Slots]
     tasks: Tasks
     task_versions: Rows[TaskRef, Task]
+    freezes: Rows[str, Freezes]
+    calendars: Calendars
     attempts: Attempts
     works: Works
     requests: Requests

@@ -5,7 +5,9 @@ from operator import attrgetter
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus, Work, with_spec
 from timeball.domain.model.run import Run
@@ -171,6 +173,39 @@ class MemorySlots(MemoryRows[str, Slots]):
         super().__init__(memory, attrgetter("tenant"))
 
 
+class MemoryFreezes(MemoryRows[str, Freezes]):
+    """The freezes, by their tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("tenant"))
+
+
+class MemoryCalendars(MemoryRows[CalendarKey, Calendar]):
+    """The calendars, and which jobs may name them."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+        self._uses: dict[tuple[CalendarKey, JobKey], int] = {}
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
+        """Return a tenant's calendars behind a name."""
+        with self._memory.lock:
+            own = [one for key, one in sorted(self.items()) if key.tenant == tenant and key.name > after]
+        return [one for one in own if not one.is_deleted][:limit]
+
+    def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
+        """Note that jobs are about to name calendars."""
+        with self._memory.lock:
+            self._uses.update((use, now) for use in uses)
+        return [None] * len(uses)
+
+    def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
+        """Return which jobs may name a calendar."""
+        with self._memory.lock:
+            noted = sorted((job, at) for (calendar, job), at in self._uses.items() if calendar == key)
+        return [(job, at) for job, at in noted if job.job_id > after][:limit]
+
+
 class MemoryStore(Store):
     """Everything the engine stores, in this process. A test may have collections of its own kinds."""
 
@@ -180,6 +215,8 @@ class MemoryStore(Store):
     backfills: MemoryBackfills
     hosts: MemoryHosts
     slots: MemorySlots
+    freezes: MemoryFreezes
+    calendars: MemoryCalendars
     attempts: MemoryAttempts
     works: MemoryWorks
     requests: MemoryRequests
@@ -207,6 +244,8 @@ class MemoryStore(Store):
             slots=MemorySlots(memory),
             tasks=tasks,
             task_versions=tasks.replaced,
+            freezes=MemoryFreezes(memory),
+            calendars=MemoryCalendars(memory),
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
             requests=MemoryRequests(),

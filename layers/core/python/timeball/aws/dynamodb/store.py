@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from timeball.aws.dynamodb.attempts import DynamoAttempts
 from timeball.aws.dynamodb.backfills import DynamoBackfills
+from timeball.aws.dynamodb.calendars import DynamoCalendars
 from timeball.aws.dynamodb.changes import DynamoChanges
 from timeball.aws.dynamodb.due_index import DynamoDueIndex
 from timeball.aws.dynamodb.jobs import DynamoJobs
@@ -12,8 +13,8 @@ from timeball.aws.dynamodb.partitions import DynamoPartitions
 from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import host_key, slots_key, task_version_key
-from timeball.aws.dynamodb.table.mapper import Mapper, to_host, to_slots, to_task
+from timeball.aws.dynamodb.table.keys import freezes_key, host_key, slots_key, task_version_key
+from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_slots, to_task
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tasks import DynamoTasks
@@ -49,6 +50,8 @@ def dynamo_store(
         slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
         tasks=DynamoTasks(rows),
         task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
+        freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),
+        calendars=DynamoCalendars(rows),
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),

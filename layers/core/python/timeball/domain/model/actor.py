@@ -14,6 +14,7 @@ class Action(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     CANCEL = "cancel"
+    SKIP_NEXT = "skip_next"
     TRIGGER = "trigger"
     RETRY = "retry"
     DELETE = "delete"

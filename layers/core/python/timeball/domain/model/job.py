@@ -10,9 +10,11 @@ from enum import StrEnum
 from typing import Any
 
 from timeball.domain.model.actor import NOBODY, Action, Actor
+from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import TaskUse
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
@@ -87,13 +89,15 @@ class Verb(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     RESCHEDULE = "reschedule"
+    SKIP = "skip"
 
 
 @dataclass(frozen=True)
 class Intent:
     """A user's change that runs are to be reconciled with: the verb, when it was asked, and the old plan.
 
-    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. Where this was cut off, runs
+    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. Of a skip `next_fire_at` is
+    the fire that is skipped. Where this was cut off, runs
     are reconciled down to `searched_to`, the latest first, and backfills up to the one of the name `stopped_through`.
     """
 
@@ -153,6 +157,7 @@ class JobSpec:
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     jitter_seconds: int = 0
     task: TaskUse | None = None
+    calendar: CalendarUse | None = None
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,8 @@ class Job:
     """One row: what its user asked for, and where it stands.
 
     `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
-    schedule's `max_runs`; before `paced_until` no missed fire is caught up. `holder` and `parked` (next in line) are
+    schedule's `max_runs`; before `paced_until` no missed fire is caught up. The fires from `skipped_from` up to
+    `next_fire_at` have skipped rows already, although they are to come. `holder` and `parked` (next in line) are
     the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
     fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
     `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
@@ -184,6 +190,7 @@ class Job:
     intent: Intent | None = None
     live_from: int | None = None
     live_until: int | None = None
+    skipped_from: int | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     change: Change = field(default_factory=Change)
     created_by: str | None = None
@@ -235,6 +242,7 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
         runs_planned=runs_planned,
         paced_until=row.not_before + PACE_MS if is_caught_up else 0,
         plan_failures=0,
+        skipped_from=None,
         rules=RuleSet(),
     )
     if following_at is not None:
@@ -262,6 +270,11 @@ def replanned(job: Job, fire_at: int | None) -> Job:
     return evolve(job, next_fire_at=fire_at, due_at=fire_at)
 
 
+def held_back(job: Job, until: int) -> Job:
+    """Return a job that a freeze keeps from its next fire, to be looked at again at an instant."""
+    return evolve(job, due_at=until)
+
+
 def pushed_back(job: Job, due_at: int) -> Job:
     """Return a job that could not be planned, to be looked at again at `due_at`."""
     return evolve(job, due_at=due_at, plan_failures=job.plan_failures + 1)
@@ -287,3 +300,18 @@ def settled(job: Job) -> Job:
     if job.status is not JobStatus.PENDING:
         return evolve(bare, due_at=None)
     return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
+
+
+def past_skipped(job: Job, row: Run, now: int) -> Job:
+    """Return a job without its intent to skip a fire, behind the row that stands there: it may have started before.
+
+    It stays due at its ledger's end: whoever carries out what the row entails may die.
+    """
+    bare = settled(job)
+    is_next = job.status is JobStatus.PENDING and row.id.fire_at == job.next_fire_at
+    after = advanced(bare, row, now, is_older=True) if is_next else bare
+    following_at = next_fire(job.spec.schedule, row.id.fire_at)
+    is_last_before = following_at is None or after.next_fire_at is None or following_at >= after.next_fire_at
+    if row.reason not in (Reason.SKIPPED_BY_HAND, Reason.CALENDAR) or not is_last_before:
+        return evolve(after, skipped_from=job.skipped_from)
+    return evolve(after, skipped_from=row.id.fire_at if job.skipped_from is None else job.skipped_from)

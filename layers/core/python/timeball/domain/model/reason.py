@@ -21,6 +21,9 @@ class Reason(StrEnum):
         "misfired",
         "It was due while nothing could run it (an outage, a pause), and the catch-up policy skips it.",
     )
+    CALENDAR = "calendar", "The job's calendar excludes its date."
+    FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
+    SKIPPED_BY_HAND = "skipped_by_hand", "Somebody skipped it."
     SUPERSEDED = "superseded", "The job was rescheduled, and this instant is no occurrence of the new schedule."
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
     REPLACED = "replaced", "A later fire took its place, as the overlap policy says."

@@ -141,15 +141,15 @@ def revived(run: Run, planned: Run) -> Run:
     return evolve(put_off(run, planned.not_before, planned.due_at, planned.stamp), finished_at=None, reason=None)
 
 
-def misfired(run: Run, stamp: int, now: int) -> Run:
-    """Return a run that was withdrawn or superseded as a range of one fire: nobody counts it as a run."""
-    return evolve(
-        run if run.is_terminal else _move(run, RunState.SKIPPED),
-        stamp=stamp,
-        reason=Reason.MISFIRED,
-        last_fire_at=run.id.fire_at,
-        finished_at=now,
-    )
+def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
+    """Return an unstarted or superseded run as a range of one fire: nobody counts it as a run."""
+    skipped = run if run.is_terminal else _move(run, RunState.SKIPPED)
+    return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
+
+
+def frozen(run: Run, until: int) -> Run:
+    """Return a queued run that a freeze keeps from its start, in the due index; its instant stays as it was."""
+    return evolve(run, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
 
 
 def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:

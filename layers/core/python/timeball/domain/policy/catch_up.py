@@ -5,8 +5,8 @@ caught up, as many and as old as the job's policy allows, one a second; all othe
 """
 
 from timeball.domain.model.job import Job
+from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.domain.time.instants import EARLIEST, SECOND_MS
-from timeball.domain.time.schedule import previous_fire
 
 
 def missed_before(job: Job, now: int, misfire_ms: int) -> int:
@@ -14,14 +14,17 @@ def missed_before(job: Job, now: int, misfire_ms: int) -> int:
     return EARLIEST if job.spec.schedule.is_one_off else now - misfire_ms - job.spec.jitter_seconds * SECOND_MS
 
 
-def caught_up(job: Job, now: int, misfire_ms: int) -> list[int]:
-    """Return the missed fires that are caught up, earliest first, in a bounded number of steps, whatever was missed."""
+def caught_up(job: Job, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> list[int]:
+    """Return the missed fires that are caught up, earliest first, in a bounded number of steps, whatever was missed.
+
+    A fire on a date of the job's calendar is not caught up, and takes no other's place.
+    """
     policy = job.spec.catch_up
     oldest_at = now - policy.max_age_seconds * SECOND_MS
     before_at = missed_before(job, now, misfire_ms)
     latest_first: list[int] = []
     while len(latest_first) < policy.limit:
-        fire_at = previous_fire(job.spec.schedule, before_at, oldest_at)
+        fire_at = excluded.previous_fire(job.spec.schedule, before_at, oldest_at)
         if fire_at is None:
             break
         latest_first.append(fire_at)

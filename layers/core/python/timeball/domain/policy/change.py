@@ -58,6 +58,12 @@ def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None)
     )
 
 
+def skipping(job: Job, fire_at: int, now: int) -> Job:
+    """Return a job of which one fire, its next one or one that was sent ahead, is to be skipped."""
+    asked = _asked(job, Verb.SKIP, now)
+    return evolve(asked, intent=Intent(Verb.SKIP, now, fire_at))
+
+
 def revised(job: Job, spec: JobSpec, now: int) -> Job:
     """Return an open job as a new request wants it: the same row if nothing differs.
 
@@ -88,6 +94,7 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
         plan_failures=0,
+        skipped_from=None,
     )
 
 
@@ -97,6 +104,8 @@ def _planned_ahead(job: Job, now: int) -> int:
     Of a schedule that cannot be reckoned any more none is known.
     """
     written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
+    if job.skipped_from is not None:
+        written_to = min(written_to, job.skipped_from)
     try:
         return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))
     except InvalidSchedule:

@@ -12,6 +12,7 @@ from timeball.domain.model.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.circuit_breaker import Admission
+from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.retry import exhausted, last_begin_at, patience_ms
 from timeball.domain.time.schedule import is_occurrence
@@ -20,14 +21,15 @@ from timeball.domain.time.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; work on what is claimed already; put off to a later start; defer in the due index; end; take it back for the
-    resume of its job; let it wait; drop its message.
+    Claim; work on what is claimed already; put off to a later start; defer in the due index, for its host or (hold) for
+    the end of a freeze; end; take it back for the resume of its job; let it wait; drop its message.
     """
 
     CLAIM = "claim"
     KEEP = "keep"
     PUT_OFF = "put_off"
     DEFER = "defer"
+    HOLD = "hold"
     END = "end"
     WITHDRAW = "withdraw"
     WAIT = "wait"
@@ -56,7 +58,9 @@ class ClaimRules:
     takeover_margin_ms: int
 
 
-def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) -> Decision:
+def decide_claim(
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions = NOTHING
+) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
     if run is None or run.is_terminal or run.state is RunState.WITHDRAWN:
         return Decision(Action.DROP)
@@ -74,7 +78,7 @@ def decide_claim(run: Run | None, job: Job | None, now: int, rules: ClaimRules) 
         return Decision(Action.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
     if job.status is JobStatus.CANCELLED:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
-    return _taken_over(run, job, now) if run.state is RunState.RUNNING else _started(run, job, now, rules)
+    return _taken_over(run, job, now) if run.state is RunState.RUNNING else _started(run, job, now, rules, excluded)
 
 
 def _taken_over(run: Run, job: Job, now: int) -> Decision:
@@ -85,16 +89,21 @@ def _taken_over(run: Run, job: Job, now: int) -> Decision:
     return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
 
 
-def _started(run: Run, job: Job, now: int, rules: ClaimRules) -> Decision:
+def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
     """Decide about a run that waits to be started; one of the schedule, if that and the job still want it."""
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
         if not is_occurrence(job.spec.schedule, run.id.fire_at):
             return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+        if excluded.dates.end_of(run.id.fire_at) is not None:
+            return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+        held_until = excluded.held_until(run.not_before, now)
+        if held_until is not None and job.status is not JobStatus.PAUSED:
+            return Decision(Action.HOLD, wait_until=held_until)
         start_at: int | None = run.not_before
         if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
-            start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms)
+            start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms, excluded)
         if start_at is None:
-            return Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+            return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
         if job.status is JobStatus.PAUSED:
             # A resume of the job finds it, whoever inserted it, and when.
             return Decision(Action.WITHDRAW)

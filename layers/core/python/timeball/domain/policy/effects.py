@@ -55,4 +55,5 @@ def _status_of_the_only_one(run: Run) -> JobStatus:
     """
     if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED
-    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED
+    is_left_out = run.state is RunState.SKIPPED and run.reason in (Reason.SKIPPED_BY_HAND, Reason.CALENDAR)
+    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED or is_left_out else JobStatus.FAILED

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import misfired, put_off, revived
+from timeball.domain.model.transitions import ended, passed_over, put_off, revived
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
 
@@ -49,7 +50,9 @@ def met(standing: Run, planned: Run, now: int) -> Run:
     is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
     if is_undecided and standing.stamp <= planned.stamp:
         is_run = planned.state is RunState.QUEUED
-        return revived(standing, planned) if is_run else misfired(standing, planned.stamp, now)
+        if is_run:
+            return revived(standing, planned)
+        return passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
     if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
         return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
     return standing
@@ -59,6 +62,22 @@ def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
     """Return a row that refuses every plan of an older version of the job, which would write at this fire."""
     run = queued_run(job, Origin.SCHEDULE, fire_at, now)
     return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+
+
+def hand_skipped_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
+    """Return the row of a fire to come that somebody skips, or the job's calendar anyway."""
+    return _range_row(job, [fire_at], reason, now)
+
+
+def hand_skipped(job: Job, run: Run, reason: Reason, now: int) -> Run | None:
+    """Return what becomes of the row that stands at a fire which somebody skips; None: it stays, as it has started.
+
+    One that the job has moved on behind counts as a run, as it did.
+    """
+    is_undecided = run.state in (RunState.QUEUED, RunState.WITHDRAWN) and run.is_unstarted
+    if run.is_superseded or (is_undecided and job.next_fire_at is not None and job.next_fire_at <= run.id.fire_at):
+        return passed_over(run, reason, job.schedule_version, now)
+    return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, reason) if is_undecided else None
 
 
 def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:

@@ -11,6 +11,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.policies import PACE_MS
 from timeball.domain.model.reason import Reason
 from timeball.domain.policy.catch_up import caught_up, missed_before
+from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.domain.policy.jitter import jittered
 from timeball.domain.time.schedule import fires, next_fire
 
@@ -42,27 +43,50 @@ class Wait:
     until: int | None
 
 
-Plan = Start | SkippedRange | Wait
+@dataclass(frozen=True)
+class Hold:
+    """A freeze keeps the next fire away: nothing is written, and the job is looked at again at `until`."""
+
+    until: int
 
 
-def plan(job: Job, now: int, horizon_at: int, misfire_ms: int) -> Plan:
-    """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead."""
+Plan = Start | SkippedRange | Wait | Hold
+
+
+def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> Plan:
+    """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead.
+
+    No range reaches beyond that either: a change of the job closes no more against a plan of before.
+    """
     fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
+    held_until = excluded.held_until(fire_at, now)
+    if held_until is not None:
+        return Hold(held_until)
+    allowed_at = excluded.dates.end_of(fire_at)
+    if allowed_at is not None:
+        return _range(job, fire_at, min(allowed_at - 1, horizon_at), Reason.CALENDAR)
     not_before = jittered(job.key, fire_at, job.spec.jitter_seconds)
     missed_until = missed_before(job, now, misfire_ms)
     if fire_at >= missed_until:
         return Start(fire_at, not_before)
-    kept = caught_up(job, now, misfire_ms)
+    kept = caught_up(job, now, misfire_ms, excluded)
     if fire_at in kept:
         return Start(fire_at, max(not_before, now, job.paced_until))
     kept_from = next((at for at in kept if at > fire_at), missed_until)
-    *_, last_at = islice(fires(job.spec.schedule, fire_at, kept_from - 1), MAX_STEPS)
-    return SkippedRange(fire_at, last_at, Reason.MISFIRED)
+    other_from = min(kept_from, excluded.dates.next_edge(fire_at), excluded.frozen.next_edge(fire_at))
+    return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at))
 
 
-def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int) -> int | None:
+def _range(job: Job, fire_at: int, through_at: int, reason: Reason) -> SkippedRange:
+    *_, last_at = islice(fires(job.spec.schedule, fire_at, through_at), MAX_STEPS)
+    return SkippedRange(fire_at, last_at, reason)
+
+
+def may_start_at(
+    job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int, excluded: Exclusions = NOTHING
+) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
     Once it is skipped it stays so, and a claim never runs what an earlier plan skipped. A run that was put off already,
@@ -70,5 +94,5 @@ def may_start_at(job: Job, fire_at: int, not_before: int, now: int, misfire_ms: 
     """
     if fire_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
         return not_before
-    kept = caught_up(job, now, misfire_ms)
+    kept = caught_up(job, now, misfire_ms, excluded)
     return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None

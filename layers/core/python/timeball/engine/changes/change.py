@@ -1,4 +1,4 @@
-"""Cancel, pause, resume, reschedule: one write changes the job, its runs are brought in line, only then is it a 2xx.
+"""Cancel, pause, resume, reschedule, skip a fire: one write changes the job, its runs follow, only then is it a 2xx.
 
 Until its intent is dropped the job stays in the due index, so a scan finishes what a crashed change began. The claim
 reads the job: from the first write on it decides by the job as it is now, however far its runs are reconciled.
@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.actor import NOBODY, Action, Actor
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus, changed_by, with_spec
 from timeball.domain.model.revision import change_announced, revision_of
+from timeball.domain.model.run import Run
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.reach import revised_from
 from timeball.engine.changes.reconcile import reconcile
+from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.scheduling.dispatch import dispatch
@@ -44,6 +47,18 @@ class Changed:
     outcome: Outcome
     job: Job | None
     claimed: tuple[RunId, ...] = ()
+
+
+@dataclass(frozen=True)
+class SkippedNext:
+    """What became of the job, and the row of the fire; None if there is none that may be skipped.
+
+    `is_repeated`: the same request has skipped it before.
+    """
+
+    changed: Changed
+    row: Run | None = None
+    is_repeated: bool = False
 
 
 Request = tuple[JobKey, int | None]
@@ -83,6 +98,30 @@ def revise(
     started. Raises InvalidSchedule before anything is stored, UnavailableError as `cancel` does.
     """
     return [_revise(context, job, spec, action, by) for job, spec in requests]
+
+
+def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NOBODY) -> list[SkippedNext]:
+    """Skip the next fire of each pending job that has not started. Raises UnavailableError, as `cancel` does.
+
+    A request whose answer was lost may be repeated only if it has a name.
+    """
+    return [_skip_next(context, one, by) for one in asked]
+
+
+def _skip_next(context: Context, asked: Skipping, by: Actor) -> SkippedNext:
+    version = asked.version
+    for _ in range(TRIES):
+        choice = Choice(context, asked)
+        changed = _change(context, asked.job, version, choice.make, Action.SKIP_NEXT, by, after_due=True)
+        if choice.repeated is not None:
+            return SkippedNext(evolve(changed, outcome=Outcome.DONE), choice.repeated, is_repeated=True)
+        if changed.outcome is not Outcome.DONE or choice.fire_at is None:
+            return SkippedNext(changed)
+        row = skipped_row(context, asked.job, choice.fire_at)
+        if row is not None:
+            return SkippedNext(changed, row)
+        version = None  # that fire had started, or was no fire; it is this call that has raised the version
+    raise ContendedError(f"the fires of job {asked.job.job_id} kept starting; ask again")
 
 
 def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
@@ -142,7 +181,7 @@ def _change(
             reconcile(context, [job])  # what was asked before comes first
             continue
         if after_due and _is_due(context, job, read_at):
-            _dispatch_all(context, job, read_at)
+            after_due = not _dispatch_all(context, job, read_at)
             continue
         now = context.clock.now()
         after = verb(job, now)
@@ -177,14 +216,18 @@ def _is_due(context: Context, job: Job, read_at: int) -> bool:
     return job.due_at is not None and job.due_at <= read_at + context.rules.lookahead_ms
 
 
-def _dispatch_all(context: Context, job: Job, read_at: int) -> None:
-    """Write, one after the other, the rows of a job's fires that are due within the look-ahead."""
+def _dispatch_all(context: Context, job: Job, read_at: int) -> bool:
+    """Write, one after the other, the rows of a job's fires that are due within the look-ahead.
+
+    Return whether a freeze keeps the next one away: then no more can be written.
+    """
     for _ in range(_MAX_DUE):
         begun_at = context.clock.now()
         (report,) = dispatch(context, [job], read_at)
         if not report.more:
-            return
+            return report.is_held
         job, read_at = report.job, begun_at
+    return False
 
 
 def _dispatch_due(context: Context, job: Job, read_at: int) -> None:

@@ -22,6 +22,7 @@ from timeball.domain.policy.reach import earliest_live
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill
 from timeball.engine.changes.close import close
+from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
@@ -63,6 +64,8 @@ def reconcile(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
 def _reconcile(context: Context, job: Job) -> Reconciled:
     now = context.clock.now()
     intent = job.intent
+    if intent is not None and intent.verb is Verb.SKIP:
+        return Reconciled(with_spec(skip_fire(context, job, intent, now), work=job.spec.work), ())
     if intent is not None and intent.verb in (Verb.CANCEL, Verb.RESCHEDULE):
         following_at = close(context, job, intent, now)
         if following_at is not None:

@@ -15,12 +15,24 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed, deferred, ended, put_off, retrying, superseded, using, withdrawn
+from timeball.domain.model.transitions import (
+    claimed,
+    deferred,
+    ended,
+    frozen,
+    put_off,
+    retrying,
+    superseded,
+    using,
+    withdrawn,
+)
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.engine.context import Context
+from timeball.engine.context import Context, Rules
+from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
@@ -35,7 +47,7 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 
-_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.DEFER, Action.END, Action.WITHDRAW})
+_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.DEFER, Action.HOLD, Action.END, Action.WITHDRAW})
 
 
 @dataclass
@@ -58,7 +70,7 @@ class Claim:
     @property
     def is_done(self) -> bool:
         """Whether the message has done its work; one that has not, of a run that is not ours, comes again."""
-        return self.decision.action in (Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER)
+        return self.decision.action in (Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.HOLD)
 
 
 _Starting = Sequence[tuple[Claim, Run, Job]]
@@ -94,15 +106,20 @@ def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: in
     """Read runs strongly, and the job of each as that sees it: with its task, and a payload of the run's own."""
     rows = context.store.runs.read(ids)
     jobs = read_jobs_of(context, rows, with_work=True)
-    return [Claim(run, job, _decide(context, run, job, owner, now)) for run, job in zip(rows, jobs, strict=True)]
+    there = {job.key: job for job in jobs if job is not None}
+    excluded = dict(zip(there, read_exclusions(context, list(there.values())), strict=True))
+    return [
+        Claim(run, job, _decide(context, run, job, owner, now, NOTHING if job is None else excluded[job.key]))
+        for run, job in zip(rows, jobs, strict=True)
+    ]
 
 
-def _decide(context: Context, run: Run | None, job: Job | None, owner: str, now: int) -> Decision:
+def _decide(context: Context, run: Run | None, job: Job | None, owner: str, now: int, excluded: Exclusions) -> Decision:
     """Decide about one run; one that cannot be decided about waits, and stops no other of its batch."""
     if run is not None and run.is_held_by(owner):
         return Decision(Action.KEEP)  # it was claimed by a call that could not tell
     try:
-        return decide_claim(run, job, now, context.rules.claim)
+        return decide_claim(run, job, now, context.rules.claim, excluded)
     except Exception:
         log.exception("run cannot be decided about", extra={"run_id": str(run.id) if run else None})
         return Decision(Action.WAIT, wait_until=now + context.rules.misfire_ms)
@@ -152,9 +169,8 @@ def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
-    lease_ms = context.rules.lease_ms
     writing = [
-        (one, Swap(one.run, _after(one.run, one.job, one.decision, owner, now, lease_ms)))
+        (one, Swap(one.run, _after(one.run, one.job, one.decision, owner, now, context.rules)))
         for one in claims
         if one.run is not None and one.decision.action in _WRITTEN
     ]
@@ -172,11 +188,13 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
             one.decision = Decision(Action.DROP)  # it may just have taken a lock that nobody else releases
 
 
-def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, lease_ms: int) -> Run:
+def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, rules: Rules) -> Run:
     wait_until = decision.wait_until or now
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
+    if decision.action is Action.HOLD:
+        return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
     if decision.action is Action.DEFER and decision.reason is not None:
         waiting = run if last is None else retrying(run, wait_until, last)
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
@@ -186,7 +204,7 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         return withdrawn(run)
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)
-    begun = using(claimed(run, owner, now, lease_ms), None if job is None else job.spec.task)
+    begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
     return evolve(begun, last=last or run.last)
 
 

@@ -11,13 +11,25 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, advanced, concluded, looked_at, pushed_back, replanned, with_spec
+from timeball.domain.model.job import (
+    Job,
+    JobStatus,
+    advanced,
+    concluded,
+    held_back,
+    looked_at,
+    pushed_back,
+    replanned,
+    with_spec,
+)
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.effects import concludes
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.ledger import met, planned_row
-from timeball.domain.policy.planner import Plan, SkippedRange, Start, Wait, plan
+from timeball.domain.policy.planner import Hold, Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
@@ -34,12 +46,13 @@ class Dispatched:
     """A job, and what comes of its dispatch: runs sent, fires skipped by this plan, and if more of it is due now.
 
     `row` is that of its next fire: as planned, then as it stands; None if there is nothing to go on behind, or if that
-    is not ours to do. `is_older`: a row of an older schedule stood there.
+    is not ours to do. `is_older`: a row of an older schedule stood there. `is_held`: a freeze keeps the next fire away.
     """
 
     job: Job
     row: Run | None = None
     is_older: bool = False
+    is_held: bool = False
     sent: int = 0
     skipped: int = 0
     more: bool = False
@@ -53,8 +66,10 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     was begun may be begun again.
     """
     dispatched = [Dispatched(job) for job in jobs]
-    plans = [(one, _planned(context, one.job, read_at)) for one in dispatched]
+    excluded = read_exclusions(context, jobs)
+    plans = [(one, _planned(context, one.job, read_at, kept)) for one, kept in zip(dispatched, excluded, strict=True)]
     _look_again(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
+    _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
     _insert(context, writing, read_at)
     _send(context, dispatched, read_at)
@@ -69,13 +84,21 @@ def push_back(context: Context, job: Job) -> None:
     context.store.jobs.swap([Swap(job, pushed_back(job, now + delay))], now)
 
 
-def _planned(context: Context, job: Job, now: int) -> Plan | None:
+def _planned(context: Context, job: Job, now: int, excluded: Exclusions) -> Plan | None:
     try:
-        return plan(job, now, now + context.rules.lookahead_ms, context.rules.misfire_ms)
+        return plan(job, now, now + context.rules.lookahead_ms, context.rules.misfire_ms, excluded)
     except Exception:
         log.exception("job cannot be planned", extra={"job_id": job.key.job_id, "failures": job.plan_failures + 1})
         push_back(context, job)
         return None
+
+
+def _hold_back(context: Context, held: Sequence[tuple[Dispatched, int]], now: int) -> None:
+    """Let jobs wait that a freeze keeps from their next fire. A scan takes what is due within the look-ahead."""
+    for one, _ in held:
+        one.is_held = True
+    lookahead_ms = context.rules.lookahead_ms
+    context.store.jobs.swap([Swap(one.job, held_back(one.job, until + lookahead_ms)) for one, until in held], now)
 
 
 def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now: int) -> None:

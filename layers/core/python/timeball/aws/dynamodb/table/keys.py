@@ -2,6 +2,7 @@
 
 import hashlib
 
+from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
@@ -18,6 +19,9 @@ HOST = "HOST"
 SLOTS = "SLOTS"
 ANNOUNCED = "CHANGE#"
 TASK = "TASK"
+FREEZES = "FREEZES"
+CALENDAR = "CALENDAR#"
+USE = "USE#"
 LAST = "~"
 """Sorts after every character of a sort key."""
 DEAD = "dead"
@@ -69,7 +73,27 @@ def host_key(key: HostKey) -> Key:
 
 def slots_key(tenant: str) -> Key:
     """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
-    return {"pk": f"{tenant}#!", "sk": SLOTS}
+    return {"pk": tenant_key(tenant), "sk": SLOTS}
+
+
+def freezes_key(tenant: str) -> Key:
+    """Return where a tenant's freezes stand."""
+    return {"pk": tenant_key(tenant), "sk": FREEZES}
+
+
+def calendar_key(key: CalendarKey) -> Key:
+    """Return where a calendar stands."""
+    return {"pk": tenant_key(key.tenant), "sk": f"{CALENDAR}{key.name}"}
+
+
+def use_key(key: CalendarKey, job: JobKey) -> Key:
+    """Return where it is noted that a job may name a calendar; no host has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!!{key.name}", "sk": f"{USE}{job.job_id}"}
+
+
+def tenant_key(tenant: str) -> str:
+    """Return the partition of what a tenant has beside its jobs; no job has an id with such a mark."""
+    return f"{tenant}#!"
 
 
 def revision_key(revision: RevisionId) -> Key:

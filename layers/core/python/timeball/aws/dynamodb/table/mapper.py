@@ -11,6 +11,7 @@ from typing import Any
 
 from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
 from timeball.aws.dynamodb.table.keys import (
+    CALENDAR,
     DEAD,
     REGISTERED,
     Key,
@@ -18,7 +19,9 @@ from timeball.aws.dynamodb.table.keys import (
     announcement_key,
     backfill_key,
     by_task_key,
+    calendar_key,
     due_bucket,
+    freezes_key,
     host_key,
     job_key,
     list_key,
@@ -34,7 +37,9 @@ from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.actor import Actor
+from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
@@ -128,6 +133,14 @@ class Mapper:
         """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
+    def of_freezes(self, freezes: Freezes, _: int) -> Item:
+        """Return a tenant's freezes as a row."""
+        return _row(freezes_key(freezes.tenant), freezes, "tenant")
+
+    def of_calendar(self, calendar: Calendar, _: int) -> Item:
+        """Return a calendar's row. One that is deleted stays: a job that is about to name it must see that."""
+        return _row(calendar_key(calendar.key), calendar, "key")
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
@@ -191,6 +204,17 @@ def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
     """Return the announcement that a row is."""
     announced = announcement_in(tenant, row["sk"])
     return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
+
+
+def to_freezes(row: dict[str, Any]) -> Freezes:
+    """Return the freezes that a row holds."""
+    return from_item(Freezes, row, tenant=row["pk"].removesuffix("#!"))
+
+
+def to_calendar(row: dict[str, Any]) -> Calendar:
+    """Return the calendar that a row holds."""
+    key = CalendarKey(row["pk"].removesuffix("#!"), row["sk"].removeprefix(CALENDAR))
+    return from_item(Calendar, row, key=key)
 
 
 def _row(key: Key, value: object, told_by_key: str = "") -> Item:

@@ -1,0 +1,1 @@
+"""Calendars: dates on which the jobs that name them do not fire."""

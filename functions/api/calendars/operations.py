@@ -1,0 +1,137 @@
+"""Calendars are made, listed, read, replaced and deleted. One that a job names is not deleted."""
+
+from typing import Final
+
+from functions.api.calendars.answers import CalendarPageAnswer, calendar_answer
+from functions.api.calendars.request import read_calendar, read_named_calendar
+from functions.api.http.edge import Edge
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import (
+    Request,
+    expected_version,
+    expects_nothing,
+    idempotency_key,
+    read_body,
+    refuse_fields,
+    stale,
+)
+from timeball.domain.model.calendar import CALENDAR_NAME, Calendar, CalendarKey
+from timeball.engine.exclusions.calendars import (
+    CalendarOutcome,
+    create_calendar,
+    delete_calendar,
+    replace_calendar,
+    standing_calendar,
+)
+
+CALENDAR_PARAMETERS: Final = ("limit", "cursor")
+
+
+def post_calendar(edge: Edge, request: Request) -> Reply:
+    """Make a calendar; repeat the answer to the same Idempotency-Key and body."""
+    now = edge.context.clock.now()
+    wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
+    key = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    done = create_calendar(edge.context, wanted, now)
+    if done.outcome is not CalendarOutcome.EXISTS:
+        return _created(done.calendar or wanted)
+    if key is not None and done.calendar is not None and _says(done.calendar) == _says(wanted):
+        return _created(done.calendar, is_repeated=True)
+    raise ProblemError(
+        Problem.CALENDAR_EXISTS, "You have a calendar with this name; change it at /v1/calendars/{name}, with PUT."
+    )
+
+
+def put_calendar(edge: Edge, request: Request) -> Reply:
+    """Make a calendar under the name in the path, or replace all of one."""
+    name, now = request.path["name"], edge.context.clock.now()
+    if not CALENDAR_NAME.fullmatch(name):
+        raise invalid([FieldError("name", "Give 1 to 64 letters, digits, - or _.")])
+    version, is_to_be_new = expected_version(request), expects_nothing(request)
+    wanted, errors = read_calendar(read_body(request), CalendarKey(request.tenant, name), now)
+    if errors:
+        raise invalid(errors)
+    if is_to_be_new:
+        done = create_calendar(edge.context, wanted, now)
+    else:
+        done = replace_calendar(edge.context, wanted, version, now)
+    if done.outcome is CalendarOutcome.CREATED:
+        return _created(done.calendar or wanted)
+    if done.outcome is CalendarOutcome.EXISTS or done.calendar is None:
+        there = "a" if is_to_be_new else "no"
+        header = "If-None-Match" if is_to_be_new else "If-Match"
+        raise ProblemError(Problem.STALE_VERSION, f"You have {there} calendar with this name; leave out {header}.")
+    if done.outcome is CalendarOutcome.STALE:
+        raise stale("calendar", done.calendar.version, "replace")
+    return _shown(done.calendar)
+
+
+def list_calendars(edge: Edge, request: Request) -> Reply:
+    """List a tenant's calendars by name."""
+    reader = Reader(request.query, CALENDAR_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    after = position_in(request.query["cursor"]) if "cursor" in request.query else ""
+    if after and _cursor(request.tenant, after) != request.query["cursor"]:
+        raise invalid([FOREIGN])
+    if "cursor" in request.query and not after:
+        raise invalid([FOREIGN])
+    found = edge.context.store.calendars.of_tenant(request.tenant, after, limit + 1)
+    cursor = _cursor(request.tenant, found[limit - 1].key.name) if len(found) > limit else None
+    return ok(CalendarPageAnswer(items=[calendar_answer(one) for one in found[:limit]], next_cursor=cursor))
+
+
+def read_a_calendar(edge: Edge, request: Request) -> Reply:
+    """Read a calendar."""
+    calendar = standing_calendar(edge.context, _key(request))
+    if calendar is None:
+        raise _no_calendar()
+    return _shown(calendar)
+
+
+def delete_a_calendar(edge: Edge, request: Request) -> Reply:
+    """Delete a calendar that no job names; answer with what it was."""
+    refuse_fields(request)
+    done = delete_calendar(edge.context, _key(request), expected_version(request), edge.context.clock.now())
+    if done.calendar is None:
+        raise _no_calendar()
+    if done.outcome is CalendarOutcome.STALE:
+        raise stale("calendar", done.calendar.version, "delete")
+    if done.used_by is not None:
+        raise ProblemError(
+            Problem.CALENDAR_IN_USE,
+            f"Job {done.used_by.job_id} names this calendar; let it name another, or none, before you delete this one.",
+        )
+    return ok(calendar_answer(done.calendar))
+
+
+def _key(request: Request) -> CalendarKey:
+    if not CALENDAR_NAME.fullmatch(request.path["name"]):
+        raise _no_calendar()
+    return CalendarKey(request.tenant, request.path["name"])
+
+
+def _created(calendar: Calendar, *, is_repeated: bool = False) -> Reply:
+    location = f"/v1/calendars/{calendar.key.name}"
+    return created(calendar_answer(calendar), location, version=calendar.version, is_repeated=is_repeated)
+
+
+def _shown(calendar: Calendar) -> Reply:
+    return ok(calendar_answer(calendar), version=calendar.version)
+
+
+def _says(calendar: Calendar) -> tuple[object, ...]:
+    return calendar.timezone, calendar.dates, calendar.ranges
+
+
+def _cursor(tenant: str, name: str) -> str:
+    return cursor_of((tenant, "calendars"), name)
+
+
+def _no_calendar() -> ProblemError:
+    return not_found("You have no calendar with this name; list yours at /v1/calendars.")

@@ -1,0 +1,108 @@
+"""What a caller may say of a calendar: a zone, dates and ranges of dates; and what is wrong with it, all at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+
+from functions.api.http.fields import CalendarName
+from functions.api.http.problems import FieldError
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.schedules.fields import ZoneName
+from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
+
+MAX_DATES: Final = 1_000
+MAX_RANGES: Final = 100
+MAX_RANGE_DAYS: Final = 3_660
+
+
+def _date(text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("Write a date as 2026-12-25.") from None
+    if len(text) != len("2026-12-25") or not 1970 <= day.year < 2400:
+        raise ValueError("Write a date between the years 1970 and 2399 as 2026-12-25.")
+    return text
+
+
+Day = Annotated[
+    str,
+    AfterValidator(_date),
+    WithJsonSchema({"type": "string", "format": "date", "examples": ["2026-12-25"]}),
+]
+
+
+class Range(Strict):
+    """Dates from one to another, both included."""
+
+    from_date: Day = Field(alias="from")
+    to_date: Day = Field(alias="to")
+
+
+class CalendarBody(Strict):
+    """A calendar without its name."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["timezone"]})
+
+    timezone: ZoneName | None = Field(None, description="The IANA zone in which the dates are meant.")
+    dates: list[Day] | None = Field(None, max_length=MAX_DATES, description="Single dates.")
+    ranges: list[Range] | None = Field(
+        None, max_length=MAX_RANGES, description=f"Ranges of dates, each of {MAX_RANGE_DAYS} days at most."
+    )
+
+
+class CalendarRequest(CalendarBody):
+    """A calendar."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["name", "timezone"]})
+
+    name: CalendarName | None = Field(None, description="What jobs call it.")
+
+
+def read_calendar(body: Mapping[str, Any], key: CalendarKey, now: int) -> tuple[Calendar, list[FieldError]]:
+    """Validate the body of a calendar with a name: the calendar, which counts only if nothing is wrong with it."""
+    wanted, given, errors = read_fields(CalendarBody, body)
+    return _calendar(wanted, key, now), [*errors, *_together(wanted, {*given, *(error.field for error in errors)})]
+
+
+def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple[Calendar, list[FieldError]]:
+    """Validate the body of a calendar that says its name too."""
+    wanted, given, errors = read_fields(CalendarRequest, body)
+    said = {*given, *(error.field for error in errors)}
+    if "name" not in said:
+        errors.append(FieldError("name", "Give the calendar a name, such as holidays-de."))
+    return _calendar(wanted, CalendarKey(tenant, wanted.name or ""), now), [*errors, *_together(wanted, said)]
+
+
+def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:
+    if "timezone" not in said:
+        yield FieldError("timezone", "Give the IANA zone in which the dates are meant, such as Europe/Berlin.")
+    for place, one in enumerate(wanted.ranges or ()):
+        days = (date.fromisoformat(one.to_date) - date.fromisoformat(one.from_date)).days
+        if days < 0:
+            yield FieldError(f"ranges.{place}.to", "This lies before from; give a later date.")
+        if days >= MAX_RANGE_DAYS:
+            yield FieldError(f"ranges.{place}.to", f"A range has at most {MAX_RANGE_DAYS} days; give an earlier date.")
+
+
+def _calendar(wanted: CalendarBody, key: CalendarKey, now: int) -> Calendar:
+    return Calendar(
+        key=key,
+        timezone=wanted.timezone or "UTC",
+        created_at=now,
+        updated_at=now,
+        dates=_in_order(wanted.dates or ()),
+        ranges=tuple(
+            sorted(
+                {DateRange(one.from_date, one.to_date) for one in wanted.ranges or ()},
+                key=lambda one: (one.from_date, one.to_date),
+            )
+        ),
+    )
+
+
+def _in_order(dates: Sequence[str]) -> tuple[str, ...]:
+    """Return dates in order, each once: what is said in another order is the same calendar."""
+    return tuple(sorted(set(dates)))

@@ -1,0 +1,56 @@
+"""The routes of calendars."""
+
+from functions.api.calendars.answers import CalendarAnswer, CalendarPageAnswer
+from functions.api.calendars.operations import (
+    CALENDAR_PARAMETERS,
+    delete_a_calendar,
+    list_calendars,
+    post_calendar,
+    put_calendar,
+    read_a_calendar,
+)
+from functions.api.calendars.request import CalendarBody, CalendarRequest
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/calendars",
+        post_calendar,
+        "Make a calendar of dates on which jobs do not fire",
+        CalendarAnswer,
+        status=201,
+        body=CalendarRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.CALENDAR_EXISTS,),
+    ),
+    Route(
+        "GET",
+        "/v1/calendars",
+        list_calendars,
+        "List calendars by name",
+        CalendarPageAnswer,
+        query=CALENDAR_PARAMETERS,
+    ),
+    Route("GET", "/v1/calendars/{name}", read_a_calendar, "Read a calendar", CalendarAnswer),
+    Route(
+        "PUT",
+        "/v1/calendars/{name}",
+        put_calendar,
+        "Make a calendar, or replace all of it; the same request again changes nothing",
+        CalendarAnswer,
+        body=CalendarBody,
+        also={201: CalendarAnswer},
+        headers=("If-Match", "If-None-Match"),
+    ),
+    Route(
+        "DELETE",
+        "/v1/calendars/{name}",
+        delete_a_calendar,
+        "Delete a calendar that no job names",
+        CalendarAnswer,
+        headers=("If-Match",),
+        problems=(Problem.CALENDAR_IN_USE,),
+    ),
+)

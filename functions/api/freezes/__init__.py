@@ -1,0 +1,1 @@
+"""Freezes: for a while the fires of many jobs do not start."""

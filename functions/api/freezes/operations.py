@@ -1,0 +1,81 @@
+"""Freezes are made, listed, read and lifted. One that is over is no more."""
+
+from typing import Final
+
+from functions.api.freezes.answers import FreezePageAnswer, freeze_answer
+from functions.api.freezes.request import read_freeze
+from functions.api.http.edge import Edge
+from functions.api.http.identity import freeze_id, freeze_id_of_key
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES
+from timeball.engine.exclusions.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
+
+FREEZE_PARAMETERS: Final = ("limit", "cursor")
+
+
+def post_freeze(edge: Edge, request: Request) -> Reply:
+    """Freeze jobs. The answer comes when the freeze is known everywhere; no run starts in it from then on."""
+    now, body = edge.context.clock.now(), read_body(request)
+    wanted, errors = read_freeze(body, freeze_id(edge.random_bytes()), now)
+    key = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    if key is not None:
+        wanted, _ = read_freeze(body, freeze_id_of_key(request.tenant, key), now)
+    made = create_freeze(edge.context, request.tenant, wanted)
+    if made.outcome is FreezeOutcome.CONFLICT:
+        raise key_conflict()
+    if made.outcome is FreezeOutcome.TOO_MANY:
+        raise ProblemError(Problem.TOO_MANY_FREEZES, f"You have {MAX_FREEZES} freezes already; lift one that has done.")
+    known_at = edge.context.clock.now() + BEGINS_AFTER_MS
+    if made.freeze.from_at <= known_at:
+        edge.wait_until(known_at)
+    is_repeated = key is not None and made.outcome is FreezeOutcome.REPEATED
+    answer = freeze_answer(made.freeze, edge.context.clock.now())
+    return created(answer, f"/v1/freezes/{made.freeze.name}", is_repeated=is_repeated)
+
+
+def list_freezes(edge: Edge, request: Request) -> Reply:
+    """List the freezes that are not over, the newest first."""
+    reader = Reader(request.query, FREEZE_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    now, after = edge.context.clock.now(), ""
+    if "cursor" in request.query:
+        after = position_in(request.query["cursor"])
+        if cursor_of((request.tenant, "freezes"), after) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+    found = freezes_of(edge.context, request.tenant).open_at(now)
+    # One that was lifted meanwhile is the end of no page: then its successors by age are what is left.
+    left = [one for one in found if not after or f"{10**15 - one.created_at:016}.{one.name}" > after]
+    last = left[limit - 1] if len(left) > limit else None
+    cursor = None
+    if last is not None:
+        cursor = cursor_of((request.tenant, "freezes"), f"{10**15 - last.created_at:016}.{last.name}")
+    return ok(FreezePageAnswer(items=[freeze_answer(one, now) for one in left[:limit]], next_cursor=cursor))
+
+
+def read_a_freeze(edge: Edge, request: Request) -> Reply:
+    """Read a freeze that is not over."""
+    now, name = edge.context.clock.now(), request.path["freezeId"]
+    found = [one for one in freezes_of(edge.context, request.tenant).open_at(now) if one.name == name]
+    if not found:
+        raise _no_freeze()
+    return ok(freeze_answer(found[0], now))
+
+
+def lift_a_freeze(edge: Edge, request: Request) -> Reply:
+    """Lift a freeze: the catch-up policy of each job decides about what it has kept away."""
+    refuse_fields(request)
+    lifted = lift_freeze(edge.context, request.tenant, request.path["freezeId"])
+    if lifted is None:
+        raise _no_freeze()
+    return ok(freeze_answer(lifted, edge.context.clock.now(), is_lifted=True))
+
+
+def _no_freeze() -> ProblemError:
+    return not_found("You have no freeze with this id, or it is over; list yours at /v1/freezes.")

@@ -1,0 +1,71 @@
+"""What a caller may ask of a freeze: from when to when, which jobs, and why."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from functions.api.http.fields import Instant
+from functions.api.http.problems import FieldError
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.jobs.fields import Name, Tags
+from timeball.domain.model import freeze
+from timeball.domain.model.ids import JOB_ID
+
+MAX_JOB_IDS: Final = 100
+_MAX_TAGS: Final = 10
+
+
+def _job_id(text: object) -> object:
+    if isinstance(text, str) and not JOB_ID.fullmatch(text):
+        raise ValueError("This is no id of a job; give 1 to 64 letters, digits, - or _.")
+    return text
+
+
+_JobId = Annotated[str, BeforeValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+
+
+class Match(Strict):
+    """Which jobs: all, or those that have all of the tags, and an id of these where ids are given."""
+
+    everything: bool | None = Field(None, alias="all", description="True: every job; then alone.")
+    job_ids: list[_JobId] | None = Field(None, min_length=1, max_length=MAX_JOB_IDS, description="Jobs by their ids.")
+    tags: Tags | None = Field(None, description=f"Tags that a job has, all of them; at most {_MAX_TAGS}.")
+
+
+class FreezeRequest(Strict):
+    """A freeze: the fires of the jobs that match do not start from one time to another."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["match"]})
+
+    from_at: Instant | None = Field(None, alias="from", description="When it begins; default at once.")
+    to_at: Instant | None = Field(None, alias="to", description="When it ends; null: when it is lifted.")
+    match: Match | None = Field(None, description="Which jobs.")
+    reason: Name | None = Field(None, description="What people read for a reason.")
+
+
+def read_freeze(body: Mapping[str, Any], name: str, now: int) -> tuple[freeze.Freeze, list[FieldError]]:
+    """Validate a body: the freeze under a name, which counts only if nothing is wrong with it."""
+    wanted, given, errors = read_fields(FreezeRequest, body)
+    errors = [*errors, *_together(wanted, {*given, *(error.field.split(".")[0] for error in errors)}, now)]
+    match = wanted.match or Match.model_validate({})
+    meant = freeze.Match(bool(match.everything), tuple(sorted(set(match.job_ids or ()))), match.tags or {})
+    from_at = now if wanted.from_at is None else wanted.from_at
+    return freeze.Freeze(name, from_at, wanted.to_at, meant, now, wanted.reason), errors
+
+
+def _together(wanted: FreezeRequest, said: set[str], now: int) -> Iterator[FieldError]:
+    begins_at = max(wanted.from_at or now, now + freeze.BEGINS_AFTER_MS)
+    if wanted.to_at is not None and wanted.to_at <= begins_at:
+        seconds = freeze.BEGINS_AFTER_MS // 1000
+        yield FieldError("to", f"This does not lie after the beginning, which is in {seconds} s or at from.")
+    if "match" not in said:
+        yield FieldError("match", 'Say which jobs: give tags, jobIds, or {"all": true}.')
+    if wanted.match is None:
+        return
+    if wanted.match.everything and (wanted.match.job_ids or wanted.match.tags):
+        yield FieldError("match.all", "All jobs are meant by this; give it alone, or leave it out.")
+    if not (wanted.match.everything or wanted.match.job_ids or wanted.match.tags):
+        yield FieldError("match", 'Say which jobs: give tags, jobIds, or {"all": true}.')
+    if len(wanted.match.tags or ()) > _MAX_TAGS:
+        yield FieldError("match.tags", f"Give at most {_MAX_TAGS} tags.")

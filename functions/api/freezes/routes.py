@@ -1,0 +1,37 @@
+"""The routes of freezes."""
+
+from functions.api.freezes.answers import FreezeAnswer, FreezePageAnswer
+from functions.api.freezes.operations import (
+    FREEZE_PARAMETERS,
+    lift_a_freeze,
+    list_freezes,
+    post_freeze,
+    read_a_freeze,
+)
+from functions.api.freezes.request import FreezeRequest
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/freezes",
+        post_freeze,
+        "Freeze jobs: their fires do not start from one time to another, or until it is lifted",
+        FreezeAnswer,
+        status=201,
+        body=FreezeRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.TOO_MANY_FREEZES, Problem.IDEMPOTENCY_CONFLICT),
+    ),
+    Route(
+        "GET",
+        "/v1/freezes",
+        list_freezes,
+        "List the freezes that are not over, the newest first",
+        FreezePageAnswer,
+        query=FREEZE_PARAMETERS,
+    ),
+    Route("GET", "/v1/freezes/{freezeId}", read_a_freeze, "Read a freeze", FreezeAnswer),
+    Route("DELETE", "/v1/freezes/{freezeId}", lift_a_freeze, "Lift a freeze", FreezeAnswer),
+)

@@ -1,0 +1,38 @@
+"""The next fire of a job is skipped by hand, once for each Idempotency-Key."""
+
+from functions.api.http.edge import Edge, job_key
+from functions.api.http.identity import fingerprint
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request, expected_version, idempotency_key, refuse_fields
+from functions.api.jobs.answers import shown_job
+from functions.api.jobs.changing import changed_job
+from functions.api.runs.answers import run_answer
+from timeball.domain.model.job import JobStatus
+from timeball.engine.changes.change import skip_next
+from timeball.engine.changes.skip import Skipping
+
+
+def skip_next_fire(edge: Edge, request: Request) -> Reply:
+    """Give the next fire of a job a skipped row; answer with the job, and with that row as its `latestRun`."""
+    refuse_fields(request)
+    version, key = expected_version(request), job_key(request)
+    errors: list[FieldError] = []
+    named = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    name = None if named is None else f"skip-next {fingerprint(named.encode())}"
+    (done,) = skip_next(edge.context, [Skipping(key, version, name)], request.by)
+    changed = changed_job(done.changed, "skip a fire of")
+    if done.row is None:
+        raise _nothing_to_skip(changed.status)
+    answer = shown_job(edge, changed, latest_run=run_answer(done.row))
+    return ok(answer, version=changed.version, is_repeated=done.is_repeated)
+
+
+def _nothing_to_skip(status: JobStatus) -> ProblemError:
+    if status is JobStatus.PAUSED:
+        return ProblemError(Problem.JOB_PAUSED, "The job is paused, so no fire of it is next; resume it first.")
+    return ProblemError(
+        Problem.JOB_ENDED, "The job has no fire to come that could be skipped, or its calendar keeps the next ten away."
+    )

@@ -1,0 +1,93 @@
+"""Freezes: from an instant on, to another or until they are lifted, the fires of matching jobs do not start.
+
+All freezes of a tenant stand in one row. One that is over is kept there for a while: the fires that it kept away may
+not be planned yet, and it is the reason of those that the catch-up policy skips.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
+
+KNOWN_MS = 2 * SECOND_MS
+"""For how long a process goes by what it has read of freezes and calendars."""
+
+BEGINS_AFTER_MS = KNOWN_MS + SECOND_MS
+"""How long after it is stored a freeze begins at the earliest: by then every process knows of it, also one that claims
+shortly before a run's instant."""
+
+MAX_FREEZES = 50
+"""How many freezes of a tenant may be to come or in force."""
+
+_KEPT_MS = 7 * DAY_MS
+_MAX_KEPT = 100
+
+
+@dataclass(frozen=True)
+class Match:
+    """Which jobs are meant: all of the tenant's, or those with an id of these, or those that have all these tags."""
+
+    everything: bool = False
+    job_ids: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def matches(self, key: JobKey, tags: Mapping[str, str]) -> bool:
+        """Say whether a job is meant."""
+        if self.everything:
+            return True
+        if self.job_ids and key.job_id not in self.job_ids:
+            return False
+        return bool(self.job_ids or self.tags) and all(tags.get(name) == value for name, value in self.tags.items())
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """No fire of the jobs that match starts from `from_at` up to `to_at` (None: until it is lifted)."""
+
+    name: str
+    from_at: int
+    to_at: int | None
+    match: Match
+    created_at: int
+    reason: str | None = None
+
+    def is_over(self, now: int) -> bool:
+        """Say whether it keeps nothing away any more."""
+        return self.to_at is not None and self.to_at <= now
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """From when to when it is in force (ms)."""
+        return self.from_at, LATEST if self.to_at is None else self.to_at
+
+
+@dataclass(frozen=True)
+class Freezes:
+    """The freezes of a tenant: to come, in force, and lately over."""
+
+    tenant: str
+    items: tuple[Freeze, ...] = ()
+    revision: int = 1
+
+    def open_at(self, now: int) -> list[Freeze]:
+        """Return those that are not over, the newest first."""
+        return sorted((one for one in self.items if not one.is_over(now)), key=lambda one: (-one.created_at, one.name))
+
+
+def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:
+    """Return a tenant's freezes with one more, and without those that were over long ago."""
+    over = [one for one in freezes.items if one.is_over(now) and one.span[1] > now - _KEPT_MS]
+    kept = sorted(over, key=lambda one: one.span[1])[-_MAX_KEPT:]
+    return evolve(freezes, items=(*kept, *(one for one in freezes.items if not one.is_over(now)), freeze))
+
+
+def without_freeze(freezes: Freezes, name: str, now: int) -> Freezes:
+    """Return a tenant's freezes with one of them over; one that had not begun is as if it had never been."""
+    items = tuple(
+        evolve(one, to_at=now) if one.name == name and not one.is_over(now) else one
+        for one in freezes.items
+        if one.name != name or one.from_at < now
+    )
+    return evolve(freezes, items=items)

@@ -1,0 +1,134 @@
+"""Skip one fire of a job by hand: the job says which, its row becomes a skipped one, then the job goes on behind it.
+
+Invariant: the intent is dropped only when the row stands. So whoever repeats this late, from an old reading of the job,
+is refused at the row, and a plan of before meets it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Intent, Job, JobStatus, past_skipped
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.change import skipping
+from timeball.domain.policy.ledger import hand_skipped, hand_skipped_row
+from timeball.domain.time.instants import LATEST
+from timeball.domain.time.schedule import fires, next_fire
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_exclusions
+from timeball.engine.metrics import skipped
+from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
+
+
+@dataclass(frozen=True)
+class Skipping:
+    """A job whose next fire is to be skipped, and the version that it must have (None: any).
+
+    The same `request` skips one fire, however often it comes.
+    """
+
+    job: JobKey
+    version: int | None = None
+    request: str | None = None
+
+
+@dataclass
+class Choice:
+    """Which fire a request skips, chosen from the job as it stands: None if there is none that may be.
+
+    `repeated` is the row of the fire that the same request has skipped before.
+    """
+
+    context: Context
+    asked: Skipping
+    fire_at: int | None = None
+    repeated: Run | None = None
+
+    def make(self, job: Job, now: int) -> Job | None:
+        """Return the job with its next fire to be skipped; the same job if nothing is, None if it has ended."""
+        self.fire_at = _fire_to_skip(self.context, job, now)
+        self.repeated = self._noted(job.key, now)
+        if self.repeated is not None:
+            return job
+        if not job.is_open:
+            return None
+        return job if self.fire_at is None else skipping(job, self.fire_at, now)
+
+    def _noted(self, job: JobKey, now: int) -> Run | None:
+        """Note which fire the request is about; return its row if the request has skipped it, or one before it.
+
+        A fire that was noted may have started before it was skipped: then the request went on to the next one.
+        """
+        for number in range(TRIES if self.asked.request is not None else 0):
+            name = f"{self.asked.request} {number}"
+            noted_at = self.context.store.requests.remember(job, name, self.fire_at or 0, now)
+            row = skipped_row(self.context, job, noted_at)
+            if row is not None or noted_at == self.fire_at:
+                return row
+        return None
+
+
+def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
+    """Return the row of a fire if it was skipped by hand."""
+    row = context.store.runs.read([RunId(job, fire_at, Origin.SCHEDULE)])[0]
+    return None if row is None or row.reason is not Reason.SKIPPED_BY_HAND else row
+
+
+def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
+    """Return the first fire of a pending job from now on that has not started, sent ahead or not.
+
+    None too if its calendar keeps away more fires before one that may start than one request goes through.
+    """
+    if job.status is not JobStatus.PENDING:
+        return None
+    last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
+    ahead = [] if last_at is None else context.store.runs.between(job.key, now, last_at)
+    sent = [run.id.fire_at for run in ahead if run.is_unstarted and run.state is RunState.QUEUED]
+    if sent or job.next_fire_at is None:
+        return min(sent, default=None)
+    (excluded,) = read_exclusions(context, [job])
+    to_come = islice(fires(job.spec.schedule, job.next_fire_at, LATEST), TRIES)
+    next_at = next_fire(job.spec.schedule, job.next_fire_at - 1)
+    return next_at if any(excluded.dates.end_of(at) is None for at in to_come) else None
+
+
+def skip_fire(context: Context, job: Job, intent: Intent, now: int) -> Job:
+    """Skip the fire that the intent names, unless it has started; return the job without the intent."""
+    row = _row(context, job, intent, now)
+
+    def gone_on(_: int, standing: Job) -> Job | None:
+        return past_skipped(standing, row, now) if standing.intent == intent else None
+
+    (swapped,) = compare_and_swap(context.store.jobs.swap, [job], gone_on, now)
+    if swapped.row is None or swapped.row.intent == intent:
+        raise UnavailableError(f"job {job.key.job_id} kept changing")
+    on_run_end(context, [(row, swapped.row)])
+    return swapped.row
+
+
+def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
+    """Return the row of the fire as it then stands: skipped, or what has started before.
+
+    Where its calendar skips it anyway, that is said.
+    """
+    fire_at = intent.next_fire_at or 0
+    (excluded,) = read_exclusions(context, [job])
+    reason = Reason.SKIPPED_BY_HAND if excluded.dates.end_of(fire_at) is None else Reason.CALENDAR
+    row = hand_skipped_row(job, fire_at, reason, now)
+    standing = context.store.runs.insert([row], now)[0]
+    if standing is None:
+        skipped(context, job.key, reason, 1, fire_at)
+        return row
+
+    def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        return change_runs(context, {swap.before.id: job for swap in swaps}, swaps, now)
+
+    (swapped,) = compare_and_swap(swap, [standing], lambda _, run: hand_skipped(job, run, reason, now), now)
+    if swapped.row is None or not swapped.done:
+        raise UnavailableError(f"the run at the next fire of job {job.key.job_id} kept changing")
+    return swapped.row

@@ -1,0 +1,85 @@
+"""Freezes are made, lifted and listed: each change is one write of the one row that has all freezes of a tenant."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, Freezes, with_freeze, without_freeze
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+from timeball.ports.errors import ContendedError
+
+
+class FreezeOutcome(StrEnum):
+    """What became of it: made; made before by the same request; that asked for another then; there are too many."""
+
+    CREATED = "created"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+    TOO_MANY = "too_many"
+
+
+def freezes_of(context: Context, tenant: str) -> Freezes:
+    """Return a tenant's freezes as they are."""
+    return context.store.freezes.read([tenant])[0] or Freezes(tenant)
+
+
+@dataclass(frozen=True)
+class Made:
+    """The outcome, and the freeze as it stands."""
+
+    outcome: FreezeOutcome
+    freeze: Freeze
+
+
+def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
+    """Store a freeze, whose name is that of its request. Every process knows of it BEGINS_AFTER_MS after this returns.
+
+    Raises UnavailableError; it may then be repeated.
+    """
+    made = Made(FreezeOutcome.CREATED, wanted)
+
+    def added(_: int, row: Freezes) -> Freezes | None:
+        nonlocal made
+        now = context.clock.now()
+        standing = next((one for one in row.items if one.name == wanted.name), None)
+        if standing is not None:
+            is_same = (standing.match, standing.reason) == (wanted.match, wanted.reason)
+            made = Made(FreezeOutcome.REPEATED if is_same else FreezeOutcome.CONFLICT, standing)
+            return None
+        if len(row.open_at(now)) >= MAX_FREEZES:
+            made = Made(FreezeOutcome.TOO_MANY, wanted)
+            return None
+        freeze = evolve(wanted, from_at=max(wanted.from_at, now + BEGINS_AFTER_MS))
+        made = Made(FreezeOutcome.CREATED, freeze)
+        return with_freeze(row, freeze, now)
+
+    _change(context, tenant, added)
+    return made
+
+
+def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
+    """End a freeze now; return it as it was, None if there is none, or none any more. Raises UnavailableError."""
+    found: Freeze | None = None
+
+    def lifted(_: int, row: Freezes) -> Freezes | None:
+        nonlocal found
+        now = context.clock.now()
+        found = next((one for one in row.open_at(now) if one.name == name), None)
+        return None if found is None else without_freeze(row, name, now)
+
+    _change(context, tenant, lifted)
+    return found
+
+
+def _change(context: Context, tenant: str, change: Callable[[int, Freezes], Freezes | None]) -> None:
+    """Change a tenant's freezes; the row is inserted with the first."""
+    now = context.clock.now()
+    row = context.store.freezes.read([tenant])[0]
+    if row is None:
+        row = context.store.freezes.insert([Freezes(tenant)], now)[0] or Freezes(tenant)
+    (swapped,) = compare_and_swap(context.store.freezes.swap, [row], change, now)
+    if not swapped.done:
+        raise ContendedError("the freezes kept changing")
+    context.known.forget("freezes", tenant)

@@ -1,0 +1,116 @@
+"""Skip a job's next fire by hand: which fire that is, what its row says, and what becomes of the job."""
+
+from dataclasses import replace
+
+from tests.engine.play import NOW, spec
+from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, HOUR_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, skip_next
+from timeball.engine.changes.skip import Skipping
+
+RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_by_hand")
+
+
+def begin(service: Service, timing: Timing | Schedule) -> None:
+    service.play.store_jobs([spec("job", timing)])
+
+
+def skip(service: Service, version: int | None = None, request: str | None = None) -> SkippedNext:
+    return skip_next(service.play.context(), [Skipping(KEY, version, request)])[0]
+
+
+def test_the_next_fire_has_its_row_at_once_and_the_one_after_it_runs(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    done = skip(service)
+    assert done.row is not None
+    assert (done.row.id.fire_at, done.row.state, done.row.reason) == (at(30), RunState.SKIPPED, Reason.SKIPPED_BY_HAND)
+    assert done.changed.job is not None
+    assert (done.changed.job.next_fire_at, done.changed.job.version) == (at(90), 2)
+    service.until(at(100))
+    assert ledger(service.play) == {30: BY_HAND, 90: RAN}
+    assert calls(service) == [(90, 90)]
+
+
+def test_a_fire_that_was_sent_ahead_is_skipped_and_its_message_finds_nothing_to_do(service: Service) -> None:
+    begin(service, Every(60, at(4)))
+    service.until(at(1))
+    assert service.play.runs(KEY)[0].state is RunState.QUEUED
+    done = skip(service)
+    assert done.row is not None
+    assert done.row.id.fire_at == at(4)
+    service.until(at(70))
+    assert ledger(service.play) == {4: BY_HAND, 64: RAN}
+
+
+def test_two_skips_skip_two_fires(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    skip(service)
+    skip(service)
+    service.until(at(160))
+    assert ledger(service.play) == {30: BY_HAND, 90: BY_HAND, 150: RAN}
+
+
+def test_a_named_request_skips_one_fire_however_often_it_comes(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    first, again = skip(service, request="r"), skip(service, request="r")
+    assert (first.is_repeated, again.is_repeated) == (False, True)
+    assert again.row == first.row
+    service.until(at(95))
+    assert ledger(service.play) == {30: BY_HAND, 90: RAN}
+
+
+def test_what_was_skipped_before_it_was_sent_counts_as_no_run(service: Service) -> None:
+    begin(service, Schedule(Every(60, at(30)), max_runs=1))
+    skip(service)
+    service.until(at(100))
+    assert ledger(service.play) == {30: BY_HAND, 90: RAN}
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
+
+
+def test_a_one_off_that_is_skipped_is_completed(service: Service) -> None:
+    for ahead, timing in ((0, At(at(30))), (40, At(at(43)))):
+        service.until(at(ahead))
+        service.play.store_jobs([replace(spec("job", timing), key=replace(KEY, job_id=f"one-{ahead}"))])
+        key = replace(KEY, job_id=f"one-{ahead}")
+        service.until(at(ahead))
+        (done,) = skip_next(service.play.context(), [Skipping(key)])
+        assert done.row is not None
+        service.until(at(ahead + 10))
+        assert service.play.job(key).status is JobStatus.COMPLETED
+    assert calls(service) == []
+
+
+def test_the_last_fire_that_is_skipped_ends_its_job(service: Service) -> None:
+    begin(service, Schedule(Every(60, at(30)), end_at=at(80)))
+    skip(service)
+    service.until(at(70))
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
+    assert ledger(service.play) == {30: BY_HAND}
+
+
+def test_what_was_skipped_far_ahead_stays_so_when_the_job_is_changed_and_changed_back(service: Service) -> None:
+    begin(service, Every(3600, at(3600)))
+    skip(service)
+    reschedule(service.play, Every(60, NOW + DAY_MS))
+    reschedule(service.play, Every(3600, at(3600)))
+    service.until(at(0) + HOUR_MS + 30_000)
+    assert ledger(service.play) == {3600: BY_HAND}
+
+
+def test_a_job_that_is_paused_or_has_ended_has_no_fire_to_skip(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    pause(service.play.context(), [(KEY, None)])
+    done = skip(service)
+    assert (done.changed.outcome, done.row) == (Outcome.DONE, None)
+    cancel(service.play.context(), [(KEY, None)])
+    assert skip(service).changed.outcome is Outcome.ENDED
+
+
+def test_a_stale_version_skips_nothing(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    assert skip(service, version=7).changed.outcome is Outcome.STALE
+    assert service.play.runs(KEY) == []

@@ -1,0 +1,102 @@
+"""Jobs that name a calendar, at work: what their ledger says of its dates, and of a calendar that changes."""
+
+from dataclasses import replace
+
+from tests.engine.play import spec
+from tests.engine.service import KEY, Service, at, calls, ledger
+from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarUse
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.exclusions.calendars import CalendarOutcome, create_calendar, replace_calendar
+
+RAN, CALENDAR, MISFIRED = ("succeeded", None), ("skipped", "calendar"), ("skipped", "misfired")
+
+ZONE = "Pacific/Marquesas"
+"""Where a test that begins at 09:30 UTC begins at midnight, on the 21st."""
+TODAY, YESTERDAY = "2026-11-21", "2026-11-20"
+
+
+def calendar(*dates: str) -> Calendar:
+    return Calendar(CalendarKey("acme", "closed"), ZONE, 0, 0, dates)
+
+
+def begin(
+    service: Service,
+    timing: Timing | Schedule,
+    *dates: str,
+    catch_up: CatchUp = CatchUp(),  # noqa: B008 - a frozen value
+    created_at: int | None = None,
+) -> None:
+    create_calendar(service.play.context(), calendar(*dates), at(0))
+    wanted = replace(spec("job", timing), calendar=CalendarUse("closed"), catch_up=catch_up)
+    service.play.store_jobs([wanted], created_at)
+
+
+def change(service: Service, *dates: str) -> None:
+    done = replace_calendar(service.play.context(), calendar(*dates), None, service.play.clock.now())
+    assert done.outcome is CalendarOutcome.DONE
+
+
+def test_each_fire_on_a_date_has_its_row_and_is_not_called(service: Service) -> None:
+    begin(service, Every(30, at(10)), TODAY)
+    service.until(at(80))
+    assert ledger(service.play) == {10: CALENDAR, 40: CALENDAR, 70: CALENDAR}
+    assert calls(service) == []
+
+
+def test_a_job_that_fires_each_second_has_ranges_no_longer_than_the_look_ahead(service: Service) -> None:
+    begin(service, Every(1, at(2)), TODAY)
+    service.until(at(20))
+    rows = service.play.runs(KEY)
+    assert sum(row.count for row in rows) == rows[-1].count + (rows[-1].id.fire_at - at(2)) // SECOND_MS
+    assert max(row.count for row in rows) <= 6
+
+
+def test_other_dates_keep_nothing_away(service: Service) -> None:
+    begin(service, Every(30, at(10)), YESTERDAY)
+    service.until(at(45))
+    assert ledger(service.play) == {10: RAN, 40: RAN}
+
+
+def test_a_change_of_the_calendar_decides_about_all_that_has_not_started(service: Service) -> None:
+    begin(service, Every(30, at(10)))
+    service.until(at(36))  # what is due at 40 s is sent already
+    change(service, TODAY)
+    service.until(at(75))
+    change(service)
+    service.until(at(105))
+    assert ledger(service.play) == {10: RAN, 40: CALENDAR, 70: CALENDAR, 100: RAN}
+
+
+def test_of_what_was_missed_the_dates_take_no_others_place(service: Service) -> None:
+    """All of today is excluded: the latest that may run is of yesterday, before midnight."""
+    begin(service, Every(60, at(-90)), TODAY, catch_up=CatchUp(CatchUpPolicy.LATEST), created_at=at(-90))
+    service.play.clock.advance(200 * SECOND_MS)
+    service.until(at(205))
+    assert ledger(service.play) == {-90: MISFIRED, -30: RAN, 30: CALENDAR}
+    assert service.play.runs(KEY)[-1].count == 3
+
+
+def test_what_the_calendar_skips_counts_as_no_run(service: Service) -> None:
+    begin(service, Schedule(Every(30, at(10)), max_runs=1), TODAY)
+    service.until(at(45))
+    assert service.play.job(KEY).status is JobStatus.PENDING
+    change(service)
+    service.until(at(80))
+    assert ledger(service.play) == {10: CALENDAR, 40: CALENDAR, 70: RAN}
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
+
+
+def test_a_one_off_on_a_date_is_completed_without_a_call(service: Service) -> None:
+    begin(service, At(at(10)), TODAY)
+    service.until(at(20))
+    assert ledger(service.play) == {10: CALENDAR}
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
+
+
+def test_a_calendar_that_is_gone_keeps_nothing_away(service: Service) -> None:
+    service.play.store_jobs([replace(spec("job", Every(30, at(10))), calendar=CalendarUse("nowhere"))])
+    service.until(at(20))
+    assert ledger(service.play) == {10: RAN}

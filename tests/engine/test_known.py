@@ -1,0 +1,52 @@
+"""What a process has read lately: it asks again after two seconds, for what it lacks alone."""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.freeze import KNOWN_MS, Freezes
+from timeball.engine.known import Known
+from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_store import MemoryFreezes
+
+
+class Asked(MemoryFreezes):
+    """Freezes that note who asks for what."""
+
+    def __init__(self) -> None:
+        super().__init__(Memory())
+        self.asked: list[str] = []
+
+    def read(self, keys: Sequence[str], *, strong: bool = True) -> list[Freezes | None]:
+        """Note what is asked for."""
+        assert strong
+        self.asked += keys
+        return super().read(keys, strong=strong)
+
+
+def test_what_was_read_is_known_for_a_while_also_that_there_is_nothing() -> None:
+    known, rows = Known(), Asked()
+    rows.insert([Freezes("a")], 0)
+    assert known.read("freezes", rows, ["a", "b", "a"], 10_000) == [Freezes("a"), None, Freezes("a")]
+    assert rows.asked == ["a", "b"]
+    assert known.read("freezes", rows, ["b", "c"], 10_000 + KNOWN_MS - 1) == [None, None]
+    assert rows.asked == ["a", "b", "c"]
+    known.read("freezes", rows, ["a", "c"], 10_000 + KNOWN_MS)
+    assert rows.asked == ["a", "b", "c", "a"]
+
+
+def test_what_this_process_changes_is_asked_for_again() -> None:
+    known, rows = Known(), Asked()
+    known.read("freezes", rows, ["a"], 10_000)
+    known.forget("freezes", "a")
+    known.forget("freezes", "a")
+    known.read("freezes", rows, ["a"], 10_000)
+    assert rows.asked == ["a", "a"]
+
+
+def test_a_process_of_very_many_tenants_forgets_instead_of_growing() -> None:
+    known, rows = Known(), Asked()
+    tenants = [str(number) for number in range(6_000)]
+    assert known.read("freezes", rows, tenants[:4_000], 10_000) == [None] * 4_000
+    assert known.read("freezes", rows, tenants, 10_001) == [None] * 6_000
+    assert known.read("freezes", rows, ["x"], 10_002) == [None]
+    known.read("freezes", rows, tenants[:1], 10_003)
+    assert rows.asked.count("0") == 3

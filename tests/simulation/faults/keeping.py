@@ -1,0 +1,40 @@
+"""Faults of calendars and freezes: of who asks for them, and of what is said of what they keep away."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import timeball.engine.execution.claim as claiming
+from tests.simulation.faults.hands import Fault, given, instead
+from timeball.domain.model.job import Job, held_back
+from timeball.domain.model.reason import Reason
+from timeball.domain.policy.exclusions import NOTHING, Exclusions
+from timeball.engine import known
+from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_exclusions
+
+
+def _nothing(_: Context, jobs: Sequence[Job]) -> list[Exclusions]:
+    return [NOTHING] * len(jobs)
+
+
+def _out_of_the_index(job: Job, _: int) -> Job:
+    return replace(job, due_at=None)
+
+
+FAULTS = {
+    "a claim asks nobody about freezes": Fault(
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 2
+    ),
+    "a claim asks nobody about calendars": Fault(
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 5
+    ),
+    "what a process knows is never asked for again": Fault(
+        given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
+    ),
+    "what was frozen is taken for missed": Fault(
+        given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
+        "what was kept away says so and nothing else does",
+        1,
+    ),
+    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 1),
+}

@@ -1,0 +1,101 @@
+"""What calendars and freezes must hold: what they keep away does not start, and its row says why.
+
+Each is a generator of complaints. Users do what there is to do about both here, too.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.client import Client
+from tests.simulation.story import MARQUESAS, MOST_SKEW_MS, THE_DAY, THE_DAY_BEFORE, Story
+from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, KNOWN_MS, Freeze, Match
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.engine.context import Context
+from timeball.engine.exclusions.calendars import replace_calendar
+from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
+
+
+async def freeze(user: Client, key: JobKey) -> None:
+    """Freeze a job, or all of its tenant, for a while; lift that, or let it end."""
+    story, draw, now = user.story, user.story.random, user.process.now()
+    name, from_at = f"freeze-{next(story.names)}", now + draw.choice((0, 0, 5_000, 20_000))
+    to_at = draw.choice((None, from_at + draw.randrange(4_000, 90_000)))
+    match = draw.choice((Match(everything=True), Match(job_ids=(key.job_id,))))
+    await user.ask("freeze", key, create_freeze, key.tenant, Freeze(name, from_at, to_at, match, now))
+    if to_at is None or draw.random() < 0.5:
+        await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))
+        await user.ask("lift", key, _lift, key.tenant, name)
+
+
+def _lift(context: Context, tenant: str, name: str) -> list[Freeze | None]:
+    return [lift_freeze(context, tenant, name)]
+
+
+async def change_calendar(user: Client, key: JobKey) -> None:
+    """Give the calendar of a tenant other dates."""
+    draw, now = user.story.random, user.process.now()
+    dates = draw.choice(((), (THE_DAY_BEFORE,), (THE_DAY,), (THE_DAY_BEFORE, THE_DAY)))
+    wanted = Calendar(CalendarKey(key.tenant, "closed"), MARQUESAS, now, now, dates)
+    await user.ask("calendar", key, replace_calendar, wanted, None, now)
+
+
+def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
+    """No first attempt of the schedule, from the beginning that its user was told until it is over or lifted."""
+    history = story.store.history
+    for write, before in history.claims():
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted:
+            continue
+        starts_at = max(write.after.claimed_at or 0, before.not_before)
+        for job in history.jobs_between(before.id.job, write.at, write.at):
+            for freeze in history.freezes_between(job, write.at, write.at):
+                start, end = freeze.span
+                known_at = history.frozen_at[freeze.name] + BEGINS_AFTER_MS
+                if max(start, known_at) + MOST_SKEW_MS <= starts_at < end - MOST_SKEW_MS:
+                    yield f"{write} starts at {starts_at}, within {freeze}"
+
+
+def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
+    """As its job, and the calendar, were when that was decided."""
+    history = story.store.history
+    for write, before in history.claims():
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted:
+            continue
+        from_at = (write.after.claimed_at or 0) - MOST_SKEW_MS - KNOWN_MS
+        jobs = history.jobs_between(before.id.job, from_at, write.at)
+        if all(history.is_closed(job, before.id.fire_at, from_at, write.at) == {True} for job in jobs):
+            yield f"{write}, of {jobs[-1].spec.calendar}"
+
+
+def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[str]:
+    """A skipped row of a calendar, or of a freeze, is of a fire that this kept away when it was decided."""
+    history = story.store.history
+    for write in history.runs:
+        row = write.after
+        if row.state is not RunState.SKIPPED or (write.before is not None and write.before.is_terminal):
+            continue
+        from_at = (row.finished_at or 0) - MOST_SKEW_MS - KNOWN_MS
+        jobs = history.jobs_between(row.id.job, from_at, write.at)
+        closed = [True in history.is_closed(job, row.id.fire_at, from_at, write.at) for job in jobs]
+        if row.reason is Reason.CALENDAR and not any(closed):
+            yield f"{write} was on no date of its calendar"
+        spans = [freeze.span for job in jobs for freeze in history.freezes_between(job, from_at, write.at)]
+        was_frozen = any(start <= at < end for start, end in spans for at in (row.id.fire_at, row.not_before))
+        if row.reason is Reason.FROZEN and not was_frozen:
+            yield f"{write} was due in no freeze"
+        if row.reason is Reason.MISFIRED and write.by.startswith("scanner") and _was_frozen(spans, row):
+            yield f"{write} was due in a freeze"
+
+
+def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
+    """Say whether a row is of a fire in a freeze that was over, as everybody knew, when the row was written."""
+    known_at = (row.finished_at or 0) - MOST_SKEW_MS - KNOWN_MS
+    return any(start <= row.id.fire_at < end < known_at for start, end in spans)
+
+
+KEPT_AWAY = (
+    _nothing_starts_in_a_freeze,
+    _nothing_starts_on_a_date_of_its_calendar,
+    _what_was_kept_away_says_so_and_nothing_else_does,
+)
