@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.api.calendars.answers import CalendarPageAnswer, calendar_answer
 from functions.api.calendars.request import read_calendar, read_named_calendar
-from functions.api.http.edge import Edge
+from functions.api.http.edge import Edge, note
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
@@ -17,6 +17,7 @@ from functions.api.http.request import (
     refuse_fields,
     stale,
 )
+from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.calendar import CALENDAR_NAME, Calendar, CalendarKey
 from timeball.engine.exclusions.calendars import (
     CalendarOutcome,
@@ -36,6 +37,7 @@ def post_calendar(edge: Edge, request: Request) -> Reply:
     key = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
+    note(edge, request, Action.CREATE, Resource(Kind.CALENDAR, wanted.key.name))
     done = create_calendar(edge.context, wanted, now)
     if done.outcome is not CalendarOutcome.EXISTS:
         return _created(done.calendar or wanted)
@@ -55,6 +57,7 @@ def put_calendar(edge: Edge, request: Request) -> Reply:
     wanted, errors = read_calendar(read_body(request), CalendarKey(request.tenant, name), now)
     if errors:
         raise invalid(errors)
+    note(edge, request, Action.PUT, Resource(Kind.CALENDAR, name))
     if is_to_be_new:
         done = create_calendar(edge.context, wanted, now)
     else:
@@ -97,7 +100,9 @@ def read_a_calendar(edge: Edge, request: Request) -> Reply:
 def delete_a_calendar(edge: Edge, request: Request) -> Reply:
     """Delete a calendar that no job names; answer with what it was."""
     refuse_fields(request)
-    done = delete_calendar(edge.context, _key(request), expected_version(request), edge.context.clock.now())
+    version, key = expected_version(request), _key(request)
+    note(edge, request, Action.DELETE, Resource(Kind.CALENDAR, key.name))
+    done = delete_calendar(edge.context, key, version, edge.context.clock.now())
     if done.calendar is None:
         raise _no_calendar()
     if done.outcome is CalendarOutcome.STALE:

@@ -4,13 +4,14 @@ from typing import Final
 
 from functions.api.freezes.answers import FreezePageAnswer, freeze_answer
 from functions.api.freezes.request import read_freeze
-from functions.api.http.edge import Edge
+from functions.api.http.edge import Edge, note
 from functions.api.http.identity import freeze_id, freeze_id_of_key
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze
 from timeball.engine.exclusions.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
 
 FREEZE_PARAMETERS: Final = ("limit", "cursor")
@@ -25,6 +26,7 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
         raise invalid(errors)
     if key is not None:
         wanted, _ = read_freeze(body, freeze_id_of_key(request.tenant, key), now)
+    note(edge, request, Action.CREATE, Resource(Kind.FREEZE, wanted.name))
     made = create_freeze(edge.context, request.tenant, wanted)
     if made.outcome is FreezeOutcome.CONFLICT:
         raise key_conflict()
@@ -61,20 +63,27 @@ def list_freezes(edge: Edge, request: Request) -> Reply:
 
 def read_a_freeze(edge: Edge, request: Request) -> Reply:
     """Read a freeze that is not over."""
-    now, name = edge.context.clock.now(), request.path["freezeId"]
-    found = [one for one in freezes_of(edge.context, request.tenant).open_at(now) if one.name == name]
-    if not found:
-        raise _no_freeze()
-    return ok(freeze_answer(found[0], now))
+    now = edge.context.clock.now()
+    return ok(freeze_answer(_standing(edge, request, now), now))
 
 
 def lift_a_freeze(edge: Edge, request: Request) -> Reply:
     """Lift a freeze: the catch-up policy of each job decides about what it has kept away."""
     refuse_fields(request)
-    lifted = lift_freeze(edge.context, request.tenant, request.path["freezeId"])
+    name = _standing(edge, request, edge.context.clock.now()).name
+    note(edge, request, Action.DELETE, Resource(Kind.FREEZE, name))
+    lifted = lift_freeze(edge.context, request.tenant, name)
     if lifted is None:
         raise _no_freeze()
     return ok(freeze_answer(lifted, edge.context.clock.now(), is_lifted=True))
+
+
+def _standing(edge: Edge, request: Request, now: int) -> Freeze:
+    """Return the freeze that the path names. Raises ProblemError if there is none, or none any more."""
+    for freeze in freezes_of(edge.context, request.tenant).open_at(now):
+        if freeze.name == request.path["freezeId"]:
+            return freeze
+    raise _no_freeze()
 
 
 def _no_freeze() -> ProblemError:

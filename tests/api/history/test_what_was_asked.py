@@ -12,6 +12,8 @@ from timeball.domain.time.instants import SECOND_MS, format_instant
 
 URL = "https://example.com/hook"
 TASK = {"name": "mail", "target": {"type": "http", "url": URL}}
+CALENDAR = {"timezone": "UTC", "dates": ["2026-12-25"]}
+FREEZE = {"match": {"tags": {"team": "blue"}}, "from": "2026-11-22T00:00:00Z"}
 RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 
 TOLD_ELSEWHERE: Final = {
@@ -28,6 +30,7 @@ TOLD_ELSEWHERE: Final = {
             "DELETE /v1/jobs/{jobId}",
             "POST /v1/jobs/{jobId}/pause",
             "POST /v1/jobs/{jobId}/resume",
+            "POST /v1/jobs/{jobId}/skip-next",
             "POST /v1/jobs/{jobId}/trigger",
             "POST /v1/jobs/{jobId}/revisions/{revision}:restore",
         ),
@@ -62,6 +65,11 @@ CASES: Final = {
     "POST /v1/tasks": Case("/v1/tasks", TASK, "create", "task", "{taskId}", of_job=False),
     "PUT /v1/tasks/{taskId}": Case("/v1/tasks/{task}", TASK, "put", "task", "{task}", of_job=False),
     "DELETE /v1/tasks/{taskId}": Case("/v1/tasks/{task}", None, "delete", "task", "{task}", of_job=False),
+    "POST /v1/calendars": Case("/v1/calendars", {**CALENDAR, "name": "new"}, "create", "calendar", "new", of_job=False),
+    "PUT /v1/calendars/{name}": Case("/v1/calendars/new", CALENDAR, "put", "calendar", "new", of_job=False),
+    "DELETE /v1/calendars/{name}": Case("/v1/calendars/closed", None, "delete", "calendar", "closed", of_job=False),
+    "POST /v1/freezes": Case("/v1/freezes", FREEZE, "create", "freeze", "{freezeId}", of_job=False),
+    "DELETE /v1/freezes/{freezeId}": Case("/v1/freezes/{freeze}", None, "delete", "freeze", "{freeze}", of_job=False),
 }
 
 
@@ -87,7 +95,16 @@ def things(api: Api) -> dict[str, str]:
     task = api.call("POST", "/v1/tasks", TASK).body["taskId"]
     backfill = api.call("POST", f"/v1/jobs/{job['jobId']}/backfills", RANGE).body["backfillId"]
     queued = api.call("POST", f"/v1/jobs/{job['jobId']}/trigger").body["runId"]
-    return {"job": job["jobId"], "task": task, "backfill": backfill, "run": str(dead(api, job).id), "queued": queued}
+    api.call("PUT", "/v1/calendars/closed", CALENDAR)
+    freeze = api.call("POST", "/v1/freezes", FREEZE).body["freezeId"]
+    return {
+        "job": job["jobId"],
+        "freeze": freeze,
+        "task": task,
+        "backfill": backfill,
+        "run": str(dead(api, job).id),
+        "queued": queued,
+    }
 
 
 @pytest.mark.parametrize("route", CASES)

@@ -29,6 +29,8 @@ class Kind(StrEnum):
     RUN = "run"
     BACKFILL = "backfill"
     TASK = "task"
+    CALENDAR = "calendar"
+    FREEZE = "freeze"
     DEAD_LETTERS = "deadLetters"
 
 
