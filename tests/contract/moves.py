@@ -180,7 +180,9 @@ CALENDAR_MOVES = {
     "other dates": replace(CALENDAR, dates=(), ranges=(), updated_at=NOW + 1, version=2),
     "deleted": replace(CALENDAR, is_deleted=True),
 }
-FREEZE = Freeze("frz_1", NOW, None, Match(job_ids=("a", "b"), tags={"città": "Forlì"}), NOW, "release ☃")
+FREEZE = Freeze(
+    "frz_1", NOW, None, Match(job_ids=("a", "b"), tags={"città": "Forlì"}, task_id="mail"), NOW, "release ☃"
+)
 FROZEN = Freezes("acme", (FREEZE,))
 FREEZES_MOVES = {
     "another one": replace(FROZEN, items=(FREEZE, Freeze("frz_2", NOW, NOW + 9, Match(everything=True), NOW))),

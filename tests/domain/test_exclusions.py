@@ -16,6 +16,7 @@ from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, 
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
+from timeball.domain.model.task_use import TaskUse
 from timeball.domain.policy.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
 from timeball.domain.policy.ledger import planned_row
 from timeball.domain.policy.planner import Hold, SkippedRange, Start, plan
@@ -249,6 +250,24 @@ def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() ->
     assert exclusions(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(
         [(1, 2), (5, LATEST)]
     )
+
+
+@pytest.mark.parametrize(
+    ("match", "is_meant"),
+    [
+        (Match(everything=True), True),
+        (Match(), False),  # nothing is said
+        (Match(task_id="mail"), True),
+        (Match(task_id="report"), False),
+        (Match(job_ids=("job",), task_id="mail"), True),
+        (Match(job_ids=("job",), task_id="report"), False),  # all that is said must hold
+        (Match(tags={"team": "red"}, task_id="mail"), False),
+    ],
+)
+def test_a_freeze_means_the_jobs_of_which_all_holds_that_it_says(match: Match, *, is_meant: bool) -> None:
+    job = with_spec(_job(Schedule(Every(60, NOW)), CatchUp(), NOW), task=TaskUse("mail"), tags={"team": "blue"})
+    assert match.matches(job) is is_meant
+    assert not match.task_id or not match.matches(with_spec(job, task=None))
 
 
 def test_a_freeze_that_is_over_is_kept_for_a_week_and_one_that_never_began_is_not() -> None:

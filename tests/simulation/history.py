@@ -86,7 +86,7 @@ class History:
         """Return every freeze of a job, in every shape that stood at some time between two true times."""
         standing = [row for at, row in self.freezes if at <= from_at and row.tenant == job.key.tenant][-1:]
         rows = [*standing, *(row for at, row in self.freezes if from_at < at <= to_at and row.tenant == job.key.tenant)]
-        return [one for row in rows for one in row.items if one.match.matches(job.key, job.spec.tags)]
+        return [one for row in rows for one in row.items if one.match.matches(job)]
 
     def is_closed(self, job: Job, fire_at: int, from_at: int, to_at: int) -> set[bool]:
         """Return whether a fire of a job is on a date of its calendar, as that stood between two true times."""

@@ -18,11 +18,14 @@ from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
 
 
 async def freeze(user: Client, key: JobKey) -> None:
-    """Freeze a job, or all of its tenant, for a while; lift that, or let it end."""
-    story, draw, now = user.story, user.story.random, user.process.now()
-    name, from_at = f"freeze-{next(story.names)}", now + draw.choice((0, 0, 5_000, 20_000))
+    """Freeze a job, those of its task, or all of its tenant, for a while; lift that, or let it end."""
+    story, draw, now, number = user.story, user.story.random, user.process.now(), next(user.story.names)
+    name, from_at = f"freeze-{number}", now + draw.choice((0, 0, 5_000, 20_000))
     to_at = draw.choice((None, from_at + draw.randrange(4_000, 90_000)))
     match = draw.choice((Match(everything=True), Match(job_ids=(key.job_id,))))
+    task_id = story.store.jobs[key].task_id
+    if task_id is not None and number % 2:
+        match = Match(task_id=task_id)
     await user.ask("freeze", key, create_freeze, key.tenant, Freeze(name, from_at, to_at, match, now))
     if to_at is None or draw.random() < 0.5:
         await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))

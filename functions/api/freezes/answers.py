@@ -15,6 +15,7 @@ class MatchAnswer(Answer):
 
     everything: bool = Field(alias="all")
     job_ids: list[str]
+    task_id: str | None
     tags: Mapping[str, str]
 
 
@@ -42,7 +43,12 @@ def freeze_answer(freeze: Freeze, now: int, *, is_lifted: bool = False) -> Freez
     status: Literal["scheduled", "active", "lifted"] = "scheduled" if freeze.from_at > now else "active"
     # As mappings, for `all` and `from` are words of Python's.
     meant = freeze.match
-    match: dict[str, Any] = {"all": meant.everything, "job_ids": list(meant.job_ids), "tags": meant.tags}
+    match: dict[str, Any] = {
+        "all": meant.everything,
+        "job_ids": list(meant.job_ids),
+        "task_id": meant.task_id,
+        "tags": meant.tags,
+    }
     when: dict[str, Any] = {"from": format_instant(freeze.from_at), "to": time_of(freeze.to_at)}
     return FreezeAnswer(
         freeze_id=freeze.name,

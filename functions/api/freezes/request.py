@@ -9,11 +9,13 @@ from functions.api.http.fields import Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.jobs.fields import Name, Tags
+from functions.api.jobs.target import TaskId
 from timeball.domain.model import freeze
 from timeball.domain.model.ids import JOB_ID
 
 MAX_JOB_IDS: Final = 100
 _MAX_TAGS: Final = 10
+_WHICH: Final = 'Say which jobs: give tags, taskId, jobIds, or {"all": true}.'
 
 
 def _job_id(text: object) -> object:
@@ -26,10 +28,11 @@ _JobId = Annotated[str, BeforeValidator(_job_id), WithJsonSchema({"type": "strin
 
 
 class Match(Strict):
-    """Which jobs: all, or those that have all of the tags, and an id of these where ids are given."""
+    """Which jobs: all, or those of which all holds that is given."""
 
     everything: bool | None = Field(None, alias="all", description="True: every job; then alone.")
     job_ids: list[_JobId] | None = Field(None, min_length=1, max_length=MAX_JOB_IDS, description="Jobs by their ids.")
+    task_id: TaskId | None = Field(None, description="The task that a job names.")
     tags: Tags | None = Field(None, description=f"Tags that a job has, all of them; at most {_MAX_TAGS}.")
 
 
@@ -49,7 +52,9 @@ def read_freeze(body: Mapping[str, Any], name: str, now: int) -> tuple[freeze.Fr
     wanted, given, errors = read_fields(FreezeRequest, body)
     errors = [*errors, *_together(wanted, {*given, *(error.field.split(".")[0] for error in errors)}, now)]
     match = wanted.match or Match.model_validate({})
-    meant = freeze.Match(bool(match.everything), tuple(sorted(set(match.job_ids or ()))), match.tags or {})
+    meant = freeze.Match(
+        bool(match.everything), tuple(sorted(set(match.job_ids or ()))), match.tags or {}, match.task_id
+    )
     from_at = now if wanted.from_at is None else wanted.from_at
     return freeze.Freeze(name, from_at, wanted.to_at, meant, now, wanted.reason), errors
 
@@ -60,12 +65,13 @@ def _together(wanted: FreezeRequest, said: set[str], now: int) -> Iterator[Field
         seconds = freeze.BEGINS_AFTER_MS // 1000
         yield FieldError("to", f"This does not lie after the beginning, which is in {seconds} s or at from.")
     if "match" not in said:
-        yield FieldError("match", 'Say which jobs: give tags, jobIds, or {"all": true}.')
+        yield FieldError("match", _WHICH)
     if wanted.match is None:
         return
-    if wanted.match.everything and (wanted.match.job_ids or wanted.match.tags):
+    says_which = bool(wanted.match.job_ids or wanted.match.tags or wanted.match.task_id)
+    if wanted.match.everything and says_which:
         yield FieldError("match.all", "All jobs are meant by this; give it alone, or leave it out.")
-    if not (wanted.match.everything or wanted.match.job_ids or wanted.match.tags):
-        yield FieldError("match", 'Say which jobs: give tags, jobIds, or {"all": true}.')
+    if not (wanted.match.everything or says_which):
+        yield FieldError("match", _WHICH)
     if len(wanted.match.tags or ()) > _MAX_TAGS:
         yield FieldError("match.tags", f"Give at most {_MAX_TAGS} tags.")

@@ -19,7 +19,7 @@ def test_a_freeze_holds_when_its_answer_comes(api: Api) -> None:
     made = freeze(api, reason="release", to=None)
     assert (made.status, made.body["from"], made.body["to"]) == (201, "2026-11-21T09:30:03.250Z", None)
     assert (made.body["status"], made.body["reason"]) == ("active", "release")
-    assert made.body["match"] == {"all": True, "jobIds": [], "tags": {}}
+    assert made.body["match"] == {"all": True, "jobIds": [], "taskId": None, "tags": {}}
     assert made.headers["Location"] == f"/v1/freezes/{made.body['freezeId']}"
     assert api.clock.now() == NOW + 3 * SECOND_MS
     api.create(everySeconds=60, anchorAt="2026-11-21T09:30:05Z")
@@ -80,11 +80,15 @@ def test_the_same_key_makes_one_freeze(api: Api) -> None:
         ({"jobIds": ["mine", "yours"]}, True),
         ({"jobIds": ["yours"]}, False),
         ({"jobIds": ["mine"], "tags": {"team": "red"}}, False),
+        ({"taskId": "mail"}, True),
+        ({"taskId": "report"}, False),
+        ({"taskId": "mail", "tags": {"team": "red"}}, False),
     ],
 )
 def test_a_freeze_is_about_the_jobs_that_match(api: Api, match: dict[str, Any], *, is_meant: bool) -> None:
-    assert freeze(api, match=match).status == 201
-    body = {"handler": "https://example.com/hook", "tags": {"team": "blue"}}
+    api.call("PUT", "/v1/tasks/mail", {"name": "mail", "target": {"type": "http", "url": "https://example.com/hook"}})
+    assert freeze(api, match=match).body["match"].items() >= match.items()
+    body = {"handler": "mail", "tags": {"team": "blue"}}
     assert api.call("PUT", "/v1/jobs/mine", body).status == 201
     assert bool(api.store.runs) is not is_meant
 
@@ -96,7 +100,9 @@ def test_a_freeze_is_about_the_jobs_that_match(api: Api, match: dict[str, Any], 
         ({"match": {}}, ["match"]),
         ({"match": {"all": False}}, ["match"]),
         ({"match": {"all": True, "jobIds": ["a"]}}, ["match.all"]),
+        ({"match": {"all": True, "taskId": "mail"}}, ["match.all"]),
         ({"match": {"jobIds": ["a b"]}}, ["match.jobIds.0"]),
+        ({"match": {"taskId": "a b"}}, ["match.taskId"]),
         ({"match": {"tag": "x"}}, ["match.tag"]),
         ({"to": "2026-11-21T09:00:00Z"}, ["to"]),
         ({"from": "2026-11-21T12:00:00Z", "to": "2026-11-21T11:00:00Z"}, ["to"]),

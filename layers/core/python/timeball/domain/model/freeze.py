@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 
 KNOWN_MS = 2 * SECOND_MS
@@ -27,19 +27,27 @@ _MAX_KEPT = 100
 
 @dataclass(frozen=True)
 class Match:
-    """Which jobs are meant: all of the tenant's, or those with an id of these, or those that have all these tags."""
+    """Which jobs are meant: all of the tenant's, or those of which all holds that is said: id, task, tags."""
 
     everything: bool = False
     job_ids: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    task_id: str | None = None
 
-    def matches(self, key: JobKey, tags: Mapping[str, str]) -> bool:
+    @property
+    def says_which(self) -> bool:
+        """Whether it says anything of the jobs that are meant."""
+        return bool(self.job_ids or self.tags or self.task_id)
+
+    def matches(self, job: Job) -> bool:
         """Say whether a job is meant."""
-        if self.everything:
-            return True
-        if self.job_ids and key.job_id not in self.job_ids:
-            return False
-        return bool(self.job_ids or self.tags) and all(tags.get(name) == value for name, value in self.tags.items())
+        if not self.says_which:
+            return self.everything
+        return (
+            (not self.job_ids or job.key.job_id in self.job_ids)
+            and self.task_id in (None, job.task_id)
+            and all(job.spec.tags.get(name) == value for name, value in self.tags.items())
+        )
 
 
 @dataclass(frozen=True)

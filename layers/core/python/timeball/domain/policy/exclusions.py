@@ -59,7 +59,7 @@ def allowed_fires(schedule: Schedule, first_at: int, dates: Spans) -> Iterator[i
 
 def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
     """Return what keeps fires of a job away, of its calendar (None: it has none) and of its tenant's freezes."""
-    frozen = spans_of(one.span for one in freezes if one.match.matches(job.key, job.spec.tags))
+    frozen = spans_of(one.span for one in freezes if one.match.matches(job))
     if calendar is None or job.spec.calendar is None:
         return Exclusions(frozen=frozen) if frozen.starts else NOTHING
     return Exclusions(calendar.spans, frozen)
