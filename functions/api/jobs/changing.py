@@ -11,7 +11,8 @@ from functions.api.jobs.answers import shown_job
 from functions.api.jobs.of_tasks import tasks_of, unfit_for_task
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.request import JobRequest
-from functions.api.jobs.spec import no_calendar, spec_of, unfit
+from functions.api.jobs.spec import spec_of, unfit
+from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.job import Job, JobSpec

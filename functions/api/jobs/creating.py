@@ -13,7 +13,8 @@ from functions.api.http.request import Request, idempotency_key, key_conflict, r
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import no_calendar, spec_of, unfit
+from functions.api.jobs.spec import spec_of, unfit
+from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey

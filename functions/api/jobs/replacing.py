@@ -15,7 +15,8 @@ from functions.api.jobs.changing import changed_answer, changed_job, ended, misf
 from functions.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import no_calendar, spec_of, unfit
+from functions.api.jobs.spec import spec_of, unfit
+from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.job import Job, JobSpec

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from functions.api.http.fields import CalendarName, OverlapPolicy, Payload
+from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
 from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer
 from functions.api.jobs.target import Handler, Target, TaskId
-from functions.api.schedules.fields import NEEDS, RECURRING, Delay, ScheduleFields, bad_window
+from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
 from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
@@ -45,13 +45,6 @@ class CatchUp(Strict):
         None, ge=1, le=MAX_CAUGHT_UP, description="Of `all`: so many run at most, the newest; default 10."
     )
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
-
-
-class CalendarUse(Strict):
-    """The calendar on whose dates a job does not fire."""
-
-    name: CalendarName = Field(description="One of your calendars.")
-    policy: Literal["skip"] = Field("skip", description="A fire on its dates is skipped.")
 
 
 class JobRequest(ScheduleFields, PolicyFields):

@@ -62,11 +62,6 @@ def unfit(
     return misfits
 
 
-def no_calendar() -> FieldError:
-    """Say that a request names a calendar that does not exist."""
-    return FieldError("calendar.name", "You have no calendar with this name; make it at /v1/calendars first.")
-
-
 def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
     """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
     if first_fire(schedule, now) is not None:

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from functions.api.http.fields import Instant
+from functions.api.http.fields import CalendarName, Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from timeball.domain.time.cron import parse_cron
@@ -64,6 +64,13 @@ class DstPolicy(Strict):
     )
 
 
+class CalendarUse(Strict):
+    """The calendar on whose dates a job does not fire."""
+
+    name: CalendarName = Field(description="One of your calendars.")
+    policy: Literal["skip"] = Field("skip", description="A fire on its dates is skipped.")
+
+
 class ScheduleFields(Strict):
     """When a job is due."""
 
@@ -83,6 +90,11 @@ def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
     """Validate the two ends of the window together."""
     if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
         yield FieldError("endAt", "This lies before startAt; give a later time.")
+
+
+def no_calendar() -> FieldError:
+    """Say that a request names a calendar that does not exist."""
+    return FieldError("calendar.name", "You have no calendar with this name; make it at /v1/calendars first.")
 
 
 def timing_of(request: ScheduleFields, now: int) -> Timing | None:

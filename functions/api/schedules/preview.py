@@ -1,10 +1,10 @@
-"""Show the fire times that a schedule has, before there is a job: nothing is read and nothing is stored.
+"""Show the fire times that a schedule has, before there is a job, and what keeps some away: nothing is stored.
 
 A schedule is read as if its job were created at the instant from which on it is shown.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -15,12 +15,25 @@ from functions.api.http.reply import Answer, Reply, Time, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import misplaced, read_fields
 from functions.api.http.schema_rules import together
-from functions.api.schedules.fields import NEEDS, ScheduleFields, ZoneName, bad_window, timing_of
+from functions.api.schedules.fields import (
+    NEEDS,
+    CalendarUse,
+    ScheduleFields,
+    ZoneName,
+    bad_window,
+    no_calendar,
+    timing_of,
+)
 from functions.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.job import RuleSet
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule
+from timeball.domain.time.spans import spans_of
+from timeball.engine.exclusions.calendars import standing_calendar
+from timeball.engine.exclusions.freezes import freezes_of
 
 MAX_COUNT: Final = 100
 """The costliest schedules take some 5 ms of CPU for so many fires."""
@@ -37,6 +50,7 @@ class PreviewRequest(ScheduleFields):
     timezone: ZoneName | None = Field(
         None, description="The IANA zone of `cronExpression`, and of all local times; default UTC."
     )
+    calendar: CalendarUse | None = Field(None, description="The calendar that the job is to name.")
     from_at: Instant | None = Field(None, alias="from", description="No fire before this time; default now.")
     count: int | None = Field(
         None, ge=1, le=MAX_COUNT, description="So many fire times, default 5; fewer if the schedule ends."
@@ -50,6 +64,9 @@ class FireAnswer(Answer):
     local_time: str = Field(description="What clocks show then, without an offset: `2026-10-25T02:30:00`.")
     utc_offset: str = Field(description="Local time minus UTC: `+02:00`.")
     note: str | None = Field(description="What a clock change does to this fire, if anything.")
+    reason: Literal["calendar", "frozen"] | None = Field(
+        description="What keeps this fire away: its date on the calendar, or a freeze of all jobs; null: it runs."
+    )
 
 
 class PreviewAnswer(Answer):
@@ -65,6 +82,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     from_at = edge.context.clock.now() if wanted.from_at is None else wanted.from_at
+    excluded = _excluded(edge, request.tenant, wanted)
     timing = timing_of(wanted, from_at)
     if timing is None:
         raise ValueError("a faultless request names one form of schedule")
@@ -75,10 +93,32 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
             local_time=fire.local_time,
             utc_offset=fire.utc_offset,
             note=fire.note,
+            reason=_reason(excluded, fire.fire_at),
         )
         for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
     ]
     return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
+
+
+def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest) -> Exclusions:
+    """Return what keeps fires away of which all is known: the calendar's dates, and the freezes of all jobs.
+
+    Raises ProblemError if there is no such calendar.
+    """
+    freezes = freezes_of(edge.context, tenant).open_at(edge.context.clock.now())
+    frozen = spans_of(one.span for one in freezes if one.match.everything)
+    if wanted.calendar is None:
+        return Exclusions(frozen=frozen)
+    calendar = standing_calendar(edge.context, CalendarKey(tenant, wanted.calendar.name))
+    if calendar is None:
+        raise invalid([no_calendar()])
+    return Exclusions(calendar.spans, frozen)
+
+
+def _reason(excluded: Exclusions, fire_at: int) -> Literal["calendar", "frozen"] | None:
+    if excluded.dates.end_of(fire_at) is not None:
+        return "calendar"
+    return None if excluded.frozen.end_of(fire_at) is None else "frozen"
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:

@@ -29,12 +29,14 @@ def test_a_fire_is_shown_with_its_local_time_its_offset_and_a_note(api: Api) -> 
             "localTime": "2026-10-24T02:30:00",
             "utcOffset": "+02:00",
             "note": None,
+            "reason": None,
         },
         {
             "fireTime": "2026-10-25T00:30:00.000Z",
             "localTime": "2026-10-25T02:30:00",
             "utcOffset": "+02:00",
             "note": "the first of two times that clocks show 02:30",
+            "reason": None,
         },
     ]
 
@@ -215,3 +217,18 @@ class TestPoliciesOfAJob:
         assert api.create(**BERLIN, **start)["nextRunAt"] == "2027-03-28T01:00:00.000Z"
         job = api.create(**BERLIN, **start, dstPolicy={"gap": "skip"})
         assert job["nextRunAt"] == "2027-03-29T00:30:00.000Z"
+
+
+def test_what_keeps_a_fire_away_is_shown_with_it(api: Api) -> None:
+    calendar = {"name": "closed", "timezone": "Europe/Berlin", "dates": ["2026-11-24"]}
+    assert api.call("POST", "/v1/calendars", calendar).status == 201
+    span = {"from": "2026-11-25T00:00:00Z", "to": "2026-11-26T00:00:00Z"}
+    for match in ({"all": True}, {"tags": {"team": "blue"}}):  # whether the job has that tag is not known
+        assert api.call("POST", "/v1/freezes", {"match": match, **span}).status == 201
+        span = {"from": "2026-11-25T00:00:00Z", "to": "2026-11-29T00:00:00Z"}
+    body = {**BERLIN, "from": "2026-11-23T00:00:00Z", "calendar": {"name": "closed"}, "count": 4}
+    reasons = [(one["localTime"][8:10], one["reason"]) for one in shown(api, body)]
+    assert reasons == [("23", None), ("24", "calendar"), ("25", "frozen"), ("26", None)]
+    assert [one["reason"] for one in shown(api, {**body, "calendar": None})] == [None, None, "frozen", None]
+    assert api.call("POST", PATH, body, tenant="other").bad_fields() == ["calendar.name"]
+    assert api.call("POST", PATH, {**body, "calendar": {"policy": "skip"}}).bad_fields() == ["calendar.name"]
