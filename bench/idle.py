@@ -154,6 +154,7 @@ def bill(scans: Scans) -> Sequence[Item]:
         ),
         Item("the scan's reads", f"{reads:,.0f} units", reads * prices.READ_UNIT),
         Item("polls of idle queues", f"{polls:,.0f}", polls * prices.SQS_REQUEST),
+        Item("the secret with the first admin key", "1", prices.SECRET_MONTH),
     )
 
 

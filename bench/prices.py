@@ -10,6 +10,8 @@ READ_UNIT = 0.125 / 1e6
 """DynamoDB on demand: a strong read of up to 4 KB; any other read is half a unit."""
 WRITE_UNIT = 0.625 / 1e6
 SQS_REQUEST = 0.40 / 1e6
+SECRET_MONTH = 0.40
+"""Secrets Manager: a secret for a month."""
 LOG_GB = 0.50
 """CloudWatch: a GB that is written."""
 

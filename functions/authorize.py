@@ -1,24 +1,28 @@
 """The authorizer function: whose key is this? It only says so; the API function denies.
 
-Invariant: nobody passes as a tenant unless the row of their key was read within the last minute; if the table
-cannot be read, it raises, and API Gateway answers 500. The answer is always "authorized", so that a caller
-without a valid key gets the documented problem of the API and not the gateway's own. Whoever sends a key that opens
-nothing is counted, so that somebody who tries keys is seen.
+Invariant: nobody passes as a tenant unless the row of their key was read within the last minute, so a key that is
+revoked opens nothing a minute later; if the table cannot be read, it raises, and API Gateway answers 500. The answer is
+always "authorized", so that a caller without a valid key gets the documented problem of the API and not the gateway's
+own. Whoever sends a key that opens nothing is counted, so that somebody who tries keys is seen.
 """
 
+import hmac
+import json
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from timeball.aws.dynamodb.tenants import DynamoTenants
+from timeball.aws.dynamodb.tenants import DynamoHolders
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import Timed, in_time
-from timeball.domain.model.tenant import KEY_PREFIX, KeyHolder, hash_of
+from timeball.domain.model.key import Key, hash_of, id_in
+from timeball.domain.model.tenant import Tenant
 from timeball.ports.clock import Clock
 from timeball.ports.telemetry import Telemetry
-from timeball.ports.tenants import Tenants
+from timeball.ports.tenants import Holders
 from timeball.runtime.clock import SystemClock
 
 CACHE_MS: Final = 60_000
@@ -30,19 +34,35 @@ FAILED: Final = "AuthenticationsFailed"
 MEANING: Final = (
     "count",
     "Requests with an `Authorization` header that opens nothing; requests without one are not counted.",
-    "`malformed`, `unknown`, `expired` or `disabled`",
+    "`malformed`, `unknown`, `expired` or `revoked`",
 )
 """Its unit, what it says, and what its dimension `reason` holds: docs/runs.md has it from here."""
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """A key that is known, and its tenant."""
+
+    tenant: Tenant
+    key: Key
+
+    @property
+    def context(self) -> dict[str, str]:
+        """What the API is told; a context holds flat values only."""
+        told = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(self.key.role)}
+        if self.key.tags:
+            told["tags"] = json.dumps(dict(self.key.tags))
+        return told if self.tenant.disabled_at is None else {**told, "disabled": "true"}
 
 
 class Authorizer:
     """Finds the holder of each request's key, and remembers it for a minute, unknown keys too."""
 
-    def __init__(self, tenants: Tenants, clock: Clock, telemetry: Telemetry) -> None:
-        self._tenants = tenants
+    def __init__(self, holders: Holders, clock: Clock, telemetry: Telemetry) -> None:
+        self._holders = holders
         self._clock = clock
         self._telemetry = telemetry
-        self._known: OrderedDict[str, tuple[int, KeyHolder | None]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[int, _Holder | None]] = OrderedDict()
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer an event of payload format 2.0 in the simple form."""
@@ -50,22 +70,28 @@ class Authorizer:
         key = _key_in(authorization)
         holder = None if key is None else self._holder(key)
         now = self._clock.now()
-        if authorization is not None and (holder is None or not holder.is_valid(now)):
+        if authorization is not None and (holder is None or not holder.key.is_valid(now)):
             self._telemetry.count(FAILED, 1, _why(key, holder))
             holder = None
-        context = {"tenant": holder.tenant, "keyId": holder.key_id} if holder else {}
-        return {"isAuthorized": True, "context": context}
+        return {"isAuthorized": True, "context": holder.context if holder else {}}
 
-    def _holder(self, key: str) -> KeyHolder | None:
+    def _holder(self, text: str) -> _Holder | None:
         """Return the holder of a key, valid or not."""
-        now, hashed = self._clock.now(), hash_of(key)
+        now, hashed = self._clock.now(), hash_of(text)
         fresh_until, holder = self._known.get(hashed, (0, None))
         if now >= fresh_until:
-            holder = self._tenants.find_holder(hashed)
+            holder = self._find(text, hashed)
             self._remember(hashed, now + CACHE_MS, holder)
         return holder
 
-    def _remember(self, hashed: str, fresh_until: int, holder: KeyHolder | None) -> None:
+    def _find(self, text: str, hashed: str) -> _Holder | None:
+        key_id = id_in(text) or ""
+        tenant, key = self._holders.find_holder(key_id)
+        if tenant is None or tenant.deleted_at is not None:
+            return None
+        return _Holder(tenant, key) if key is not None and hmac.compare_digest(key.hashed, hashed) else None
+
+    def _remember(self, hashed: str, fresh_until: int, holder: _Holder | None) -> None:
         self._known[hashed] = (fresh_until, holder)
         self._known.move_to_end(hashed)
         while len(self._known) > CACHE_ENTRIES:
@@ -80,17 +106,17 @@ def _key_in(authorization: str | None) -> str | None:
     """Return the key that an Authorization header carries, if it looks like one."""
     scheme, _, key = (authorization or "").partition(" ")
     key = key.strip()
-    is_key = scheme.lower() == "bearer" and key.startswith(KEY_PREFIX) and key.isascii() and len(key) <= MAX_KEY_LENGTH
+    is_key = scheme.lower() == "bearer" and len(key) <= MAX_KEY_LENGTH and id_in(key) is not None
     return key if is_key else None
 
 
-def _why(key: str | None, holder: KeyHolder | None) -> str:
+def _why(key: str | None, holder: _Holder | None) -> str:
     """Return why a key opens nothing."""
     if key is None:
         return "malformed"
     if holder is None:
         return "unknown"
-    return "disabled" if holder.disabled else "expired"
+    return "expired" if holder.key.revoked_at is None else "revoked"
 
 
 @in_time
@@ -101,6 +127,6 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 @cache
 def _authorizer() -> Authorizer:
-    tenants = DynamoTenants.open(os.environ["TIMEBALL_TENANTS_TABLE"])
+    holders = DynamoHolders.open(os.environ["TIMEBALL_TENANTS_TABLE"])
     clock = SystemClock()
-    return Authorizer(tenants, clock, EmbeddedMetrics(clock))
+    return Authorizer(holders, clock, EmbeddedMetrics(clock))

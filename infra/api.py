@@ -30,10 +30,16 @@ _ACCESS_LOG = {
 
 
 class Api(Construct):
-    """The API and its two functions."""
+    """The API and its two functions; a third answers admins."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
+        self,
+        scope: Construct,
+        construct_id: str,
+        maker: FunctionMaker,
+        storage: Storage,
+        queues: Queues,
+        admin: lambda_.IFunction,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = maker.settings
@@ -64,10 +70,10 @@ class Api(Construct):
                 Duration.seconds(10),
                 memory_mb=512,
                 reserved=settings.reserved_concurrency,
-                why="One read of one row, tried again within seconds; every answer waits for it",
+                why="One read of two rows, tried again within seconds; every answer waits for it",
             ),
         )
-        allow(authorize, ["dynamodb:GetItem"], [storage.tenants.table_arn])
+        allow(authorize, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
 
         http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
         self.url = http.api_endpoint
@@ -90,7 +96,10 @@ class Api(Construct):
         integration = integrations.HttpLambdaIntegration("Integration", self.function)
         health = http.add_routes(path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration)
         acknowledge(health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more")
-        http.add_routes(path="/{proxy+}", integration=integration, authorizer=_authorizer(authorize))
+        authorizer = _authorizer(authorize)
+        http.add_routes(path="/{proxy+}", integration=integration, authorizer=authorizer)
+        admins = integrations.HttpLambdaIntegration("AdminIntegration", admin)
+        http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
 
 
 def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
@@ -98,7 +107,7 @@ def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
 
     With an identity source API Gateway itself answers a request without a key, and after a refusal one with
     a wrong key, both with a bare `{"message": …}`. So there is none, the function always allows and hands on
-    `{tenant, keyId}` or nothing, and the API function, which denies by default, refuses in the form of its
+    `{tenant, keyId, role}` or nothing, and the API function, which denies by default, refuses in the form of its
     other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
     """
     return authorizers.HttpLambdaAuthorizer(

@@ -67,7 +67,7 @@ class Settings:
     stage: str = one_of(
         "small",
         STAGES,
-        "`local` is the embedded AWS; `small` idles at less than $6 a month; `large` takes thousands of runs a second",
+        "`local` is the embedded AWS; `small` idles at less than $7 a month; `large` takes thousands of runs a second",
     )
     name: str = setting("Timeball", "Name of the stack; another name is another Timeball", _stack_name)
     functions: FunctionSettings

@@ -4,6 +4,7 @@ from aws_cdk import Annotations, CfnOutput, Stack
 from constructs import Construct
 
 from infra import emulated
+from infra.admin import Admin
 from infra.api import Api
 from infra.code import code
 from infra.dependencies import Dependencies
@@ -33,7 +34,8 @@ class TimeballStack(Stack):
         ours = code(target)
         maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
 
-        api = Api(self, "Api", maker, storage, queues)
+        admin = Admin(self, "Admin", maker, storage)
+        api = Api(self, "Api", maker, storage, queues, admin.function)
         scan = Scan(self, "Scan", maker, storage, queues)
         Executors(self, "Executors", maker, storage, queues)
         Watch(self, "Look", maker, storage, queues)
@@ -43,6 +45,7 @@ class TimeballStack(Stack):
             "ApiUrl": api.url,
             "JobsTable": storage.jobs.table_name,
             "TenantsTable": storage.tenants.table_name,
+            "FirstKeySecret": admin.first_key,
             "TickerArn": ticker.machine.state_machine_arn,
         }
         outputs["WatchQueue"] = queues.watch.queue.queue_url

@@ -61,6 +61,7 @@ Timeball runs on this machine.
 
   API     {stage.deployment.api_url}
   Key     {stage.key}
+  Admin   {stage.admin_key}
   Logs    {stage.folder}
 
 Create a job that calls this API's own health page in three seconds:

@@ -13,7 +13,7 @@ from types import TracebackType
 from local.child import ChildFailedError
 from local.deploy import Deployer, Deployment
 from local.emulator import Emulator
-from local.tenant import create_key
+from local.tenant import create_key, first_key
 from local.warm import FunctionFailedError, warm
 
 TENANT = "demo"
@@ -21,12 +21,13 @@ TENANT = "demo"
 
 @dataclass(frozen=True)
 class Stage:
-    """A Timeball that runs, and the key to it."""
+    """A Timeball that runs, a key of a tenant, and the first key, with which tenants are managed."""
 
     emulator: Emulator
     deployment: Deployment
     tenant: str
     key: str
+    admin_key: str
     folder: Path
 
 
@@ -68,5 +69,6 @@ def run_stage(
         with step("Starting the ticks"):
             deployer.start_ticking(deployment)
         with step("Creating a tenant and a key"):
-            key = create_key(emulator, deployment.outputs["TenantsTable"], TENANT)
-        yield Stage(emulator, deployment, TENANT, key, folder)
+            admin_key = first_key(emulator, deployment)
+            key = create_key(deployment.api_url, admin_key, TENANT)
+        yield Stage(emulator, deployment, TENANT, key, admin_key, folder)

@@ -1,18 +1,36 @@
-"""A tenant and an API key, made as an administrator would."""
+"""A tenant and a key of it, made over the API as an administrator would, with the first key of the deployment."""
 
-import secrets
-import time
+import json
+import urllib.error
+import urllib.request
+from typing import Any
 
+from local.deploy import Deployment
 from local.emulator import Emulator
-from timeball.aws.dynamodb.tenants import DynamoTenants
-from timeball.domain.model.tenant import issue_key, new_tenant
+
+_SECONDS = 60
+"""A function's first call may take long on a busy machine."""
+_CONFLICT = 409
 
 
-def create_key(emulator: Emulator, tenants_table: str, tenant: str) -> str:
+def first_key(emulator: Emulator, deployment: Deployment) -> str:
+    """Return the admin key that the deployment has made."""
+    secret = emulator.client("secretsmanager").get_secret_value(SecretId=deployment.outputs["FirstKeySecret"])
+    return str(secret["SecretString"])
+
+
+def create_key(api_url: str, admin_key: str, tenant: str, role: str = "admin", **fields: object) -> str:
     """Create a tenant, unless it is there, and a key of it; return the key, which nothing stores."""
-    tenants = DynamoTenants(emulator.client("dynamodb"), tenants_table)
-    now = time.time_ns() // 1_000_000
-    tenants.create_tenant(new_tenant(tenant, now))
-    issued = issue_key(tenant, secrets.token_bytes(32), now)
-    tenants.create_key(issued.hashed, issued.holder)
-    return issued.key
+    try:
+        _post(f"{api_url}/v1/admin/tenants", admin_key, {"name": tenant})
+    except urllib.error.HTTPError as refused:
+        if refused.code != _CONFLICT:
+            raise
+    return str(_post(f"{api_url}/v1/admin/tenants/{tenant}/keys", admin_key, {"role": role, **fields})["key"])
+
+
+def _post(url: str, key: str, body: dict[str, object]) -> Any:  # noqa: ANN401 - JSON
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own API
+    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+        return json.load(answer)

@@ -1,10 +1,12 @@
 """The HTTP edge: an API Gateway event in, an answer out; whatever happens, one that the API documents.
 
 Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the path exists or not.
-`_deny_by_default` is the only place that decides this, and it runs before any route.
+`_deny_by_default` is the only place that decides this, and it runs before any route. What a role may not do is refused
+by `_check_access` alone, before anything of the request is read.
 """
 
 import asyncio
+import json
 import logging
 import secrets
 from collections.abc import Callable, Mapping
@@ -16,7 +18,10 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from functions.api.admin.tenants import no_tenant
+from functions.api.http.access import Access, refusal
 from functions.api.http.body import decoded
+from functions.api.http.bounds import check_reach
 from functions.api.http.edge import Edge
 from functions.api.http.identity import ID_BYTES
 from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
@@ -43,16 +48,26 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
 @cache
 def _api() -> Handler:
     """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
-    from timeball.runtime.wiring import engine_context, environment  # noqa: PLC0415 - AWS only where it is needed
+    from timeball.runtime.wiring import engine_context, environment, tenants  # noqa: PLC0415 - AWS only where it is needed
 
-    addresses = parse_rules(environment().settings.private_targets)
-    context = engine_context()
+    settings, context = environment().settings, engine_context()
 
     def wait_until(at: int) -> None:
         asyncio.run(context.clock.sleep_until(at))
 
     fresh = partial(secrets.token_bytes, ID_BYTES)
-    return build_api(Edge(context, fresh, _document, _page, wait_until, addresses))
+    return build_api(
+        Edge(
+            context,
+            fresh,
+            _document,
+            _page,
+            wait_until,
+            parse_rules(settings.private_targets),
+            settings.operating_tenant,
+            tenants(),
+        )
+    )
 
 
 def _document() -> str:
@@ -97,6 +112,10 @@ _CONTENDED = ProblemError(
     "The job or run kept changing meanwhile; nothing of this request was done. Repeat it.",
     headers={"Retry-After": "1"},
 )
+_DISABLED = ProblemError(
+    Problem.TENANT_DISABLED,
+    "Your tenant is disabled: nothing of it is lost or started until those who operate this Timeball enable it again.",
+)
 _INTERNAL = ProblemError(
     Problem.INTERNAL,
     "This is a fault of Timeball, not of the request; report it with the id under `instance`.",
@@ -137,6 +156,7 @@ def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
+        _check_access(resolver, route, edge, path)
         route.refuse_undeclared(event.query_string_parameters)
         request = Request(
             tenant=_tenant(resolver),
@@ -145,10 +165,24 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             path=path,
             query=event.query_string_parameters,
             body=_body(event.raw_event) if route.takes_body else b"",
+            bounds=json.loads(_authorized(resolver, "tags") or "{}"),
         )
+        check_reach(edge, route, request)
         return _response(route.operation(edge, request))
 
     return answer
+
+
+def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, path: Mapping[str, str]) -> None:
+    """Raise ProblemError if the caller's key may not use a route, or not for the tenant that a path names."""
+    is_operating = _tenant(resolver) == edge.operating_tenant
+    refused = refusal(route.access, _authorized(resolver, "role"), is_operating=is_operating)
+    if refused is not None:
+        raise ProblemError(Problem.FORBIDDEN, refused)
+    if _authorized(resolver, "disabled") and route.access not in (Access.PUBLIC, Access.REPORT):
+        raise _DISABLED
+    if not is_operating and path.get("tenant", _tenant(resolver)) != _tenant(resolver):
+        raise no_tenant()
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,7 @@
 """The one table of routes, put together from the rooms. The resolver, the OpenAPI document and the tests use it."""
 
 from functions.api import service
+from functions.api.admin import routes as admin
 from functions.api.backfills import routes as backfills
 from functions.api.calendars import routes as calendars
 from functions.api.dead_letters import routes as dead_letters
@@ -22,6 +23,7 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *calendars.ROUTES,
     *freezes.ROUTES,
+    *admin.ROUTES,
     *service.ROUTES,
 )
 

@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+from functions.api.http.access import Access
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Reply, ok
 from functions.api.http.request import Request
@@ -33,7 +34,7 @@ def docs(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operati
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/healthz", healthz, "Say that the API is up", HealthAnswer, is_public=True),
-    Route("GET", "/openapi.json", openapi, "Describe the API", None, is_public=True),
-    Route("GET", "/docs", docs, "Show the API to people", None, is_public=True, media_type=HTML),
+    Route("GET", "/healthz", healthz, "Say that the API is up", HealthAnswer, access=Access.PUBLIC),
+    Route("GET", "/openapi.json", openapi, "Describe the API", None, access=Access.PUBLIC),
+    Route("GET", "/docs", docs, "Show the API to people", None, access=Access.PUBLIC, media_type=HTML),
 )

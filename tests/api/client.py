@@ -17,6 +17,7 @@ from functions.api.routes import ROUTES
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, Work
 from timeball.domain.model.run import Run
+from timeball.domain.model.tenant import new_tenant
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.dispatch import dispatch
@@ -24,10 +25,13 @@ from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
+from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
 
 DOCUMENT = document()
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
+OPERATING = "acme"
+"""The tenant whose admins manage all tenants."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,21 @@ class Api:
 
     store: MemoryStore = field(default_factory=MemoryStore)
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
+    tenants: MemoryTenants = field(default_factory=MemoryTenants)
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
         self.context = Context(self.store, self.queue, self.clock, Rules(), KeptTelemetry(), host_of)
         numbers = itertools.count(1)
+        self.tenants.tenants.insert([new_tenant(name, NOW) for name in (OPERATING, "globex")], NOW)
         self.edge = Edge(
             self.context,
             lambda: next(numbers).to_bytes(16),
             document_text,
             page_text,
             lambda at: self.clock.advance(max(0, at - self.clock.now())),
+            operating_tenant=OPERATING,
+            tenants=self.tenants,
         )
         self.handle = build_api(self.edge)
 
@@ -75,12 +83,16 @@ class Api:
         raw: bytes | None = None,
         tenant: str | None = "acme",
         key: str = "key_1",
+        role: str = "admin",
+        bounds: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         as_base64: bool = False,
     ) -> Answer:
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-        event = event_of(method, path, tenant, headers or {}, query or {}, key) | _body(sent, as_base64=as_base64)
+        event = event_of(method, path, tenant, headers or {}, query or {}, key, role) | _body(sent, as_base64=as_base64)
+        if bounds:
+            event["requestContext"]["authorizer"]["lambda"]["tags"] = json.dumps(bounds)
         return self.answer(event)
 
     def answer(self, event: Mapping[str, Any]) -> Answer:
@@ -148,8 +160,9 @@ def event_of(
     headers: Mapping[str, str],
     query: Mapping[str, str],
     key: str = "key_1",
+    role: str = "admin",
 ) -> dict[str, Any]:
-    context = {} if tenant is None else {"tenant": tenant, "keyId": key, "role": "editor"}
+    context = {} if tenant is None else {"tenant": tenant, "keyId": key, "role": role}
     event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": "$default",

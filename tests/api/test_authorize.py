@@ -1,17 +1,30 @@
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, FAILED, Authorizer
-from timeball.domain.model.tenant import KeyHolder, hash_of
+from timeball.domain.model.key import Key, fresh_key, hash_of, id_in
+from timeball.domain.model.role import Role
+from timeball.domain.model.tenant import Tenant, new_tenant
 from timeball.ports.errors import UnavailableError
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
 
-HOLDER = KeyHolder("acme", "key_1", 0)
-KNOWN = {"isAuthorized": True, "context": {"tenant": "acme", "keyId": "key_1"}}
+
+def text_of(number: int) -> str:
+    return fresh_key("acme", number.to_bytes(32))
+
+
+def key_of(text: str, **fields: Any) -> Key:
+    return Key(**{"key_id": id_in(text), "hashed": hash_of(text), "role": Role.OPERATOR, "created_at": 0, **fields})
+
+
+GOOD, BAD, SHORT, OFF = map(text_of, range(4))
+GOOD_ID, SHORT_ID = id_in(GOOD), id_in(SHORT)
+KNOWN: dict[str, Any] = {"isAuthorized": True, "context": {"tenant": "acme", "keyId": GOOD_ID, "role": "operator"}}
 UNKNOWN: dict[str, Any] = {"isAuthorized": True, "context": {}}
 
 
@@ -20,17 +33,22 @@ class Keys(MemoryTenants):
 
     def __init__(self) -> None:
         super().__init__()
-        self.create_key(hash_of("tb_good"), HOLDER)
-        self.create_key(hash_of("tb_short"), KeyHolder("acme", "key_2", 0, expires_at=30_000))
+        self.tenants.insert([new_tenant("acme", 0)], 0)
+        self.keys.insert([key_of(GOOD), key_of(SHORT, expires_at=30_000)], 0)
         self.asked: list[str] = []
         self.broken = 0
 
-    def find_holder(self, hashed: str) -> KeyHolder | None:
-        self.asked.append(hashed)
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
+        self.asked.append(key_id)
         if self.broken:
             self.broken -= 1
             raise UnavailableError("no table")
-        return super().find_holder(hashed)
+        return super().find_holder(key_id)
+
+    def change(self, text: str, **fields: Any) -> None:
+        """Change what is stored of a key."""
+        key = key_of(text)
+        self.keys[key.key_id] = replace(self.keys.get(key.key_id, key), **fields)
 
 
 @pytest.fixture
@@ -58,7 +76,7 @@ def event(authorization: str | None) -> dict[str, Any]:
     return {"version": "2.0", "type": "REQUEST", "headers": headers}
 
 
-@pytest.mark.parametrize("header", ["Bearer tb_good", "bearer tb_good", "BEARER  tb_good "])
+@pytest.mark.parametrize("header", [f"Bearer {GOOD}", f"bearer {GOOD}", f"BEARER  {GOOD} "])
 def test_a_known_key_names_its_tenant(authorizer: Authorizer, header: str) -> None:
     assert authorizer(event(header)) == KNOWN
 
@@ -70,9 +88,11 @@ def test_a_known_key_names_its_tenant(authorizer: Authorizer, header: str) -> No
         "",
         "Bearer",
         "Bearer ",
-        "tb_good",
-        "Basic tb_good",
-        "Bearer good",
+        GOOD,
+        f"Basic {GOOD}",
+        f"Bearer {GOOD[3:]}",
+        f"Bearer {GOOD}0",
+        f"Bearer {GOOD[:-1]}",
         "Bearer tb_ä",
         f"Bearer tb_{'x' * 300}",
     ],
@@ -87,7 +107,7 @@ def test_an_event_without_headers_names_nobody(authorizer: Authorizer) -> None:
     assert authorizer({"version": "2.0", "headers": None}) == UNKNOWN
 
 
-@pytest.mark.parametrize(("header", "answer"), [("Bearer tb_good", KNOWN), ("Bearer tb_bad", UNKNOWN)])
+@pytest.mark.parametrize(("header", "answer"), [(f"Bearer {GOOD}", KNOWN), (f"Bearer {BAD}", UNKNOWN)])
 def test_known_and_unknown_keys_are_remembered_for_a_minute(
     authorizer: Authorizer, keys: Keys, clock: VirtualClock, header: str, answer: dict[str, Any]
 ) -> None:
@@ -97,49 +117,79 @@ def test_known_and_unknown_keys_are_remembered_for_a_minute(
     assert authorizer(event(header)) == answer
     assert len(keys.asked) == 1
     clock.advance(1)
-    keys.holders = {hash_of("tb_bad"): HOLDER}
-    assert authorizer(event(header)) == (UNKNOWN if answer == KNOWN else KNOWN)
+    keys.change(GOOD, revoked_at=1)
+    keys.change(BAD)
+    told = authorizer(event(header))["context"]
+    assert told.get("keyId") == (None if answer == KNOWN else id_in(BAD))
     assert CACHE_MS <= 60_000
 
 
 def test_a_key_that_expires_while_it_is_remembered_opens_nothing(authorizer: Authorizer, clock: VirtualClock) -> None:
-    assert authorizer(event("Bearer tb_short"))["context"]["keyId"] == "key_2"
+    assert authorizer(event(f"Bearer {SHORT}"))["context"]["keyId"] == SHORT_ID
     clock.advance(30_000)
-    assert authorizer(event("Bearer tb_short")) == UNKNOWN
+    assert authorizer(event(f"Bearer {SHORT}")) == UNKNOWN
 
 
 def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, keys: Keys) -> None:
     for number in range(CACHE_ENTRIES + 1):
-        authorizer(event(f"Bearer tb_{number}"))
+        authorizer(event(f"Bearer {text_of(number)}"))
     keys.asked.clear()
-    authorizer(event(f"Bearer tb_{CACHE_ENTRIES}"))
+    authorizer(event(f"Bearer {text_of(CACHE_ENTRIES)}"))
     assert keys.asked == []
-    authorizer(event("Bearer tb_0"))
-    assert keys.asked == [hash_of("tb_0")]
+    authorizer(event(f"Bearer {text_of(0)}"))
+    assert keys.asked == [id_in(text_of(0))]
 
 
 def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorizer: Authorizer, keys: Keys) -> None:
     keys.broken = 1
     with pytest.raises(UnavailableError):
-        authorizer(event("Bearer tb_good"))
-    assert authorizer(event("Bearer tb_good")) == KNOWN
+        authorizer(event(f"Bearer {GOOD}"))
+    assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
 
 
-def test_a_key_that_disabled_opens_nothing(authorizer: Authorizer, keys: Keys) -> None:
-    keys.holders[hash_of("tb_good")] = replace(HOLDER, disabled=True)
-    assert authorizer(event("Bearer tb_good")) == UNKNOWN
+@pytest.mark.parametrize("change", [{"revoked_at": 1}, {"expires_at": 0}, {"hashed": hash_of(BAD)}])
+def test_a_key_that_is_revoked_or_over_or_has_another_secret_opens_nothing(
+    authorizer: Authorizer, keys: Keys, change: dict[str, Any]
+) -> None:
+    keys.change(GOOD, **change)
+    assert authorizer(event(f"Bearer {GOOD}")) == UNKNOWN
+
+
+def test_a_key_that_is_revoked_opens_nothing_a_minute_later_in_any_process(
+    authorizer: Authorizer, keys: Keys, clock: VirtualClock, telemetry: KeptTelemetry
+) -> None:
+    assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
+    keys.change(GOOD, revoked_at=1)
+    assert Authorizer(keys, clock, telemetry)(event(f"Bearer {GOOD}")) == UNKNOWN
+    clock.advance(60_000)
+    assert authorizer(event(f"Bearer {GOOD}")) == UNKNOWN
+
+
+def test_the_bounds_of_a_key_and_that_its_tenant_is_disabled_are_handed_on(authorizer: Authorizer, keys: Keys) -> None:
+    keys.change(GOOD, role=Role.WORKER, tags={"team": "blue"})
+    keys.tenants["acme"] = replace(keys.tenants["acme"], disabled_at=1)
+    told = authorizer(event(f"Bearer {GOOD}"))["context"]
+    assert json.loads(told.pop("tags")) == {"team": "blue"}
+    assert told == {**KNOWN["context"], "role": "worker", "disabled": "true"}
+
+
+def test_the_keys_of_a_tenant_that_is_deleted_or_was_never_made_open_nothing(keys: Keys, clock: VirtualClock) -> None:
+    keys.tenants["acme"] = replace(keys.tenants["acme"], deleted_at=1)
+    assert Authorizer(keys, clock, KeptTelemetry())(event(f"Bearer {GOOD}")) == UNKNOWN
+    keys.tenants.clear()
+    assert Authorizer(keys, clock, KeptTelemetry())(event(f"Bearer {GOOD}")) == UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
         (None, None),
-        ("Bearer tb_good", None),
+        (f"Bearer {GOOD}", None),
         ("", "malformed"),
-        ("Basic tb_good", "malformed"),
-        ("Bearer tb_bad", "unknown"),
-        ("Bearer tb_short", "expired"),
-        ("Bearer tb_off", "disabled"),
+        (f"Basic {GOOD}", "malformed"),
+        (f"Bearer {BAD}", "unknown"),
+        (f"Bearer {SHORT}", "expired"),
+        (f"Bearer {OFF}", "revoked"),
     ],
 )
 def test_a_key_that_opens_nothing_is_counted_each_time_and_no_key_at_all_is_not(
@@ -150,7 +200,7 @@ def test_a_key_that_opens_nothing_is_counted_each_time_and_no_key_at_all_is_not(
     header: str | None,
     reason: str | None,
 ) -> None:
-    keys.create_key(hash_of("tb_off"), replace(HOLDER, disabled=True))
+    keys.change(OFF, revoked_at=1)
     clock.advance(30_000)
     for _ in range(3):
         authorizer(event(header))
@@ -159,6 +209,7 @@ def test_a_key_that_opens_nothing_is_counted_each_time_and_no_key_at_all_is_not(
 
 def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(0):
-        authorizer(event("Bearer tb_good"))
-    assert "tb_good" not in caplog.text
-    assert "tb_good" not in repr(vars(authorizer)["_known"])
+        authorizer(event(f"Bearer {GOOD}"))
+    secret = GOOD.rpartition("_")[2]
+    assert secret not in caplog.text
+    assert secret not in repr(vars(authorizer)["_known"])

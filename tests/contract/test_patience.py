@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from tests.contract.waits import Waits
-from timeball.aws.dynamodb.tenants import DynamoTenants
+from timeball.aws.dynamodb.tenants import DynamoHolders
 from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules
@@ -61,7 +61,8 @@ def test_an_executor_is_less_patient_than_everybody_else() -> None:
     assert _of_context(wiring.executor_context()) == {BRISK}
     assert _of_context(wiring.engine_context()) == _of_context(wiring.engine_context()) == {PATIENT}
     inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
-    assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(DynamoTenants.open("tenants")) == BRISK
+    holders: Any = DynamoHolders.open("tenants")
+    assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(holders._reader) == BRISK
     assert BRISK.longest_seconds < PATIENT.longest_seconds
 
 

@@ -1,6 +1,7 @@
-"""Tenants and the holders of keys: one suite for the memory fake, moto and an endpoint, and what DynamoDB stores."""
+"""Tenants and keys: one suite for the memory fake, moto and an endpoint, and what DynamoDB stores."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -9,77 +10,136 @@ from botocore.exceptions import ClientError
 from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.aws.dynamodb.tenants import DynamoTenants
-from timeball.domain.model.tenant import KeyHolder, issue_key, new_tenant
-from timeball.ports.tenants import Tenants
+from timeball.aws.dynamodb.tenants import DynamoHolders, dynamo_tenants
+from timeball.domain.model.key import Key, fresh_key, hash_of, id_in
+from timeball.domain.model.role import Role
+from timeball.domain.model.tenant import Tenant, new_tenant
+from timeball.ports.rows import Swap
+from timeball.ports.tenants import Holders, Tenants
 from timeball.testing.memory_tenants import MemoryTenants
 
-ISSUED = issue_key("acme", bytes(range(32)), 1000)
-HOLDERS = {
-    "a plain one": ISSUED.holder,
-    "one that expires": KeyHolder("acme", "key_2", 1000, expires_at=2000),
-    "one that is disabled": KeyHolder("acme", "key_3", 1000, disabled=True),
+TEXT = fresh_key("acme", bytes(range(32)))
+KEY_ID = id_in(TEXT) or ""
+KEYS = {
+    "a plain one": Key(KEY_ID, hash_of(TEXT), Role.VIEWER, 1000),
+    "one that says all": Key(
+        KEY_ID, hash_of(TEXT), Role.WORKER, 1000, "ci", {"team": "blue"}, "acme.9", expires_at=2000, revoked_at=3000
+    ),
 }
+NOW = 5000
+
+
+@dataclass
+class Place:
+    """The rows of one table, and what the authorizer asks of it."""
+
+    tenants: Tenants
+    holders: Holders
 
 
 @pytest.fixture(params=["memory", "moto", *(["endpoint"] if ENDPOINT else [])])
-def tenants(request: pytest.FixtureRequest) -> Iterator[Tenants]:
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     if request.param == "memory":
-        yield MemoryTenants()
+        memory = MemoryTenants()
+        yield Place(memory, memory)
     elif request.param == "moto":
         with moto():
-            yield _on(client("dynamodb"))
+            yield _on(client("dynamodb"))[0]
     else:
         dynamodb = client("dynamodb", ENDPOINT)
-        table = new_table(dynamodb, TENANTS)
-        yield DynamoTenants(dynamodb, table)
+        there, table = _on(dynamodb)
+        yield there
         dynamodb.delete_table(TableName=table)
 
 
-def _on(dynamodb: Any) -> DynamoTenants:
-    return DynamoTenants(dynamodb, new_table(dynamodb, TENANTS))
+def _on(dynamodb: Any) -> tuple[Place, str]:
+    table = new_table(dynamodb, TENANTS)
+    return Place(dynamo_tenants(dynamodb, table), DynamoHolders(dynamodb, table)), table
 
 
-@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_a_holder_is_found_by_the_hash_of_its_key_as_it_was_stored(tenants: Tenants, holder: KeyHolder) -> None:
-    assert tenants.create_key(ISSUED.hashed, holder)
-    assert tenants.find_holder(ISSUED.hashed) == holder
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_a_key_is_found_with_its_tenant_as_they_were_stored(place: Place, key: Key) -> None:
+    tenant = new_tenant("acme", 1000)
+    assert place.tenants.tenants.insert([tenant], NOW) == [None]
+    assert place.tenants.keys.insert([key], NOW) == [None]
+    assert place.holders.find_holder(KEY_ID) == (tenant, key)
+    assert place.tenants.keys.read([KEY_ID]) == [key]
 
 
-def test_a_key_that_was_never_made_has_no_holder(tenants: Tenants) -> None:
-    assert tenants.create_key(ISSUED.hashed, ISSUED.holder)
-    assert tenants.find_holder(ISSUED.hashed[:-1]) is None
+def test_a_key_that_was_never_made_is_none_and_its_tenant_is_found(place: Place) -> None:
+    place.tenants.tenants.insert([new_tenant("acme", 1000)], NOW)
+    assert place.holders.find_holder(KEY_ID) == (new_tenant("acme", 1000), None)
+    assert place.holders.find_holder("globex.000000000000") == (None, None)
 
 
-def test_a_key_keeps_its_first_holder(tenants: Tenants) -> None:
-    assert tenants.create_key(ISSUED.hashed, ISSUED.holder)
-    assert not tenants.create_key(ISSUED.hashed, KeyHolder("globex", "key_9", 1000))
-    assert tenants.find_holder(ISSUED.hashed) == ISSUED.holder
+def test_what_stands_is_not_written_over(place: Place) -> None:
+    key = KEYS["a plain one"]
+    place.tenants.keys.insert([key], NOW)
+    assert place.tenants.keys.insert([replace(key, role=Role.ADMIN)], NOW) == [key]
+    place.tenants.tenants.insert([new_tenant("acme", 1000)], NOW)
+    assert place.tenants.tenants.insert([new_tenant("acme", 2000)], NOW) == [new_tenant("acme", 1000)]
 
 
-def test_a_tenant_is_created_once(tenants: Tenants) -> None:
-    assert tenants.create_tenant(new_tenant("acme", 1000))
-    assert not tenants.create_tenant(new_tenant("acme", 2000))
-    assert tenants.create_tenant(new_tenant("globex", 2000))
+def test_a_key_and_a_tenant_change_only_as_they_were_read(place: Place) -> None:
+    key, tenant = KEYS["a plain one"], new_tenant("acme", 1000)
+    place.tenants.keys.insert([key], NOW)
+    place.tenants.tenants.insert([tenant], NOW)
+    revoked = Swap(key, replace(key, revoked_at=9))
+    (done,) = place.tenants.keys.swap([revoked], NOW)
+    assert (done.done, done.row) == (True, replace(key, revoked_at=9, revision=2))
+    (late,) = place.tenants.keys.swap([Swap(key, replace(key, role=Role.ADMIN))], NOW)
+    assert (late.done, late.row) == (False, done.row)
+    (disabled,) = place.tenants.tenants.swap([Swap(tenant, replace(tenant, disabled_at=7))], NOW)
+    assert place.holders.find_holder(KEY_ID) == (disabled.row, done.row)
+
+
+def test_tenants_and_the_keys_of_one_are_listed_in_order_page_by_page(place: Place) -> None:
+    names = ["a", "a-b", "acme", "b", "bb"]
+    place.tenants.tenants.insert([new_tenant(name, 1) for name in reversed(names)], NOW)
+    ids = [f"{name}.{number:012x}" for name in names for number in range(3)]
+    place.tenants.keys.insert([Key(one, "h", Role.VIEWER, 1) for one in ids], NOW)
+
+    def named(after: str, limit: int) -> list[str]:
+        return [one.name for one in place.tenants.tenants.listed(after, limit)]
+
+    def of(tenant: str, after: str, limit: int) -> list[str]:
+        return [one.key_id for one in place.tenants.keys.of_tenant(tenant, after, limit)]
+
+    assert named("", 10) == names
+    assert named("a", 2) == ["a-b", "acme"]
+    assert of("a", "", 10) == ids[:3]
+    assert of("a", ids[0], 1) == [ids[1]]
+    assert of("acme", "", 2) == ids[6:8]
+    assert of("nobody", "", 2) == []
 
 
 def test_a_key_is_stored_as_its_hash_alone() -> None:
     with moto():
         dynamodb = client("dynamodb")
-        tenants = _on(dynamodb)
-        tenants.create_key(ISSUED.hashed, ISSUED.holder)
-        (row,) = dynamodb.scan(TableName=tenants._table)["Items"]
+        place, table = _on(dynamodb)
+        place.tenants.keys.insert([KEYS["a plain one"]], NOW)
+        (row,) = dynamodb.scan(TableName=table)["Items"]
     assert row == {
-        "pk": {"S": f"KEY#{ISSUED.hashed}"},
-        "sk": {"S": "KEY"},
+        "pk": {"S": "KEYS#acme"},
+        "sk": {"S": KEY_ID},
         "v": {"N": "1"},
-        "tenant": {"S": "acme"},
-        "key_id": {"S": ISSUED.holder.key_id},
+        "hashed": {"S": hash_of(TEXT)},
+        "role": {"S": "viewer"},
         "created_at": {"N": "1000"},
+        "revision": {"N": "1"},
     }
-    assert ISSUED.key.removeprefix("tb_") not in str(row)
+    assert TEXT.rpartition("_")[2] not in str(row)
 
 
 def test_a_read_that_fails_raises() -> None:
     with moto(), pytest.raises(ClientError):
-        DynamoTenants(client("dynamodb"), "no-such-table").find_holder(ISSUED.hashed)
+        DynamoHolders(client("dynamodb"), "no-such-table").find_holder(KEY_ID)
+
+
+def test_a_tenant_without_a_change_is_a_small_row() -> None:
+    with moto():
+        dynamodb = client("dynamodb")
+        place, table = _on(dynamodb)
+        place.tenants.tenants.insert([Tenant("acme", 1000)], NOW)
+        (row,) = dynamodb.scan(TableName=table)["Items"]
+    assert row.keys() == {"pk", "sk", "v", "created_at", "revision"}

@@ -68,7 +68,7 @@ def other(stage: Stage) -> ApiClient:
 
 
 def _tenant(stage: Stage, name: str) -> ApiClient:
-    key = create_key(stage.emulator, stage.deployment.outputs["TenantsTable"], name)
+    key = create_key(stage.deployment.api_url, stage.admin_key, name)
     return ApiClient(stage.deployment.api_url, key)
 
 

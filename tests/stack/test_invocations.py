@@ -21,6 +21,8 @@ from timeball.runtime.settings import Environment
 
 PATIENCE = {
     "api": PATIENT,
+    "admin": PATIENT,
+    "first-key-maker": PATIENT,
     "authorize": BRISK,
     "watch": PATIENT,
     "execute-high": BRISK,

@@ -82,6 +82,8 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
     assert {function["LoggingConfig"]["LogFormat"] for function in functions.values()} == {"JSON"}
     assert {name: (function["Handler"], function["Timeout"]) for name, function in functions.items()} == {
         "api": ("functions.api.app.handler", 29),
+        "admin": ("functions.api.app.handler", 29),
+        "first-key-maker": ("functions.first_key.handler", 60),
         "authorize": ("functions.authorize.handler", 10),
         "scan": ("functions.scan.handler", 30),
         "execute-high": ("functions.execute.handler", 900),
@@ -94,7 +96,7 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
 def test_each_route_but_that_of_health_is_behind_the_authorizer(stack: Synthesized) -> None:
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
     behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
-    assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM"}
+    assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM", "ANY /v1/admin/{proxy+}": "CUSTOM"}
 
 
 def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesized, local_stack: Synthesized) -> None:
@@ -134,6 +136,7 @@ def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synt
 
 ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
 FIND = {"Query"}
+KEEP = {"BatchGetItem", "PutItem", "UpdateItem"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
@@ -150,7 +153,9 @@ KEEPER = {**SENDER, "Unreadable": SEND}
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
         ("watch", {"Jobs": ROWS, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND}),
-        ("authorize", {"Tenants": {"GetItem"}}),
+        ("authorize", {"Tenants": {"BatchGetItem"}}),
+        ("admin", {"Jobs": KEEP, "Tenants": KEEP | FIND}),
+        ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
     ],
 )
 def test_a_function_may_do_what_it_does_and_no_more(
@@ -210,12 +215,20 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
     Environment.read(variables)
     for name, function in stack.functions().items():
         told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
-        assert told == ({"TIMEBALL_TENANTS_TABLE"} if name == "authorize" else variables.asked)
+        keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker"} else set()
+        assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
     queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "UnreadableQueue"}
-    assert stack.template["Outputs"].keys() == {"ApiUrl", "JobsTable", "TenantsTable", "TickerArn", *queues}
+    assert stack.template["Outputs"].keys() == {
+        "ApiUrl",
+        "FirstKeySecret",
+        "JobsTable",
+        "TenantsTable",
+        "TickerArn",
+        *queues,
+    }
 
 
 def _listed(value: Any) -> list[Any]:
@@ -228,6 +241,6 @@ def _short_name(resource: Any) -> str:
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Api", "Scan", "Executors", "Look"):
+    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look"):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

@@ -4,6 +4,7 @@ from functions.api.backfills.answers import BackfillAnswer, BackfillPageAnswer, 
 from functions.api.backfills.listing import BACKFILL_PARAMETERS, list_backfills
 from functions.api.backfills.operations import cancel_a_backfill, create_backfill, read_backfill
 from functions.api.backfills.request import BackfillRequest
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 
@@ -22,6 +23,7 @@ ROUTES: tuple[Route, ...] = (
         also={200: DryRunAnswer},
         headers=("Idempotency-Key",),
         problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -30,6 +32,7 @@ ROUTES: tuple[Route, ...] = (
         "List a job's backfills, newest first",
         BackfillPageAnswer,
         query=BACKFILL_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "GET",
@@ -37,6 +40,7 @@ ROUTES: tuple[Route, ...] = (
         read_backfill,
         "Read how far a backfill is",
         BackfillAnswer,
+        access=Access.READ,
     ),
     Route(
         "DELETE",
@@ -45,5 +49,6 @@ ROUTES: tuple[Route, ...] = (
         "Cancel a backfill",
         BackfillAnswer,
         headers=("If-Match",),
+        access=Access.OPERATE,
     ),
 )

@@ -10,6 +10,7 @@ from functions.api.calendars.operations import (
     read_a_calendar,
 )
 from functions.api.calendars.request import CalendarBody, CalendarRequest
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 
@@ -24,6 +25,7 @@ ROUTES: tuple[Route, ...] = (
         body=CalendarRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.CALENDAR_EXISTS,),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -32,8 +34,9 @@ ROUTES: tuple[Route, ...] = (
         "List calendars by name",
         CalendarPageAnswer,
         query=CALENDAR_PARAMETERS,
+        access=Access.READ,
     ),
-    Route("GET", "/v1/calendars/{name}", read_a_calendar, "Read a calendar", CalendarAnswer),
+    Route("GET", "/v1/calendars/{name}", read_a_calendar, "Read a calendar", CalendarAnswer, access=Access.READ),
     Route(
         "PUT",
         "/v1/calendars/{name}",
@@ -43,6 +46,7 @@ ROUTES: tuple[Route, ...] = (
         body=CalendarBody,
         also={201: CalendarAnswer},
         headers=("If-Match", "If-None-Match"),
+        access=Access.OPERATE,
     ),
     Route(
         "DELETE",
@@ -52,5 +56,6 @@ ROUTES: tuple[Route, ...] = (
         CalendarAnswer,
         headers=("If-Match",),
         problems=(Problem.CALENDAR_IN_USE,),
+        access=Access.OPERATE,
     ),
 )

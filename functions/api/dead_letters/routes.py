@@ -3,6 +3,7 @@
 from functions.api.dead_letters.answers import DeadLetterPageAnswer, DealtAnswer
 from functions.api.dead_letters.operations import discard_dead_letters, list_dead_letters, replay_dead_letters
 from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DiscardRequest, ReplayRequest
+from functions.api.http.access import Access
 from functions.api.http.route import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -13,6 +14,7 @@ ROUTES: tuple[Route, ...] = (
         "List the runs that failed for good, the newest death first",
         DeadLetterPageAnswer,
         query=DEAD_LETTER_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "POST",
@@ -22,6 +24,7 @@ ROUTES: tuple[Route, ...] = (
         DealtAnswer,
         body=ReplayRequest,
         headers=("Idempotency-Key",),
+        access=Access.OPERATE,
     ),
     Route(
         "POST",
@@ -31,5 +34,6 @@ ROUTES: tuple[Route, ...] = (
         DealtAnswer,
         body=DiscardRequest,
         headers=("Idempotency-Key",),
+        access=Access.OPERATE,
     ),
 )

@@ -9,6 +9,7 @@ from functions.api.freezes.operations import (
     read_a_freeze,
 )
 from functions.api.freezes.request import FreezeRequest
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 
@@ -23,6 +24,7 @@ ROUTES: tuple[Route, ...] = (
         body=FreezeRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.TOO_MANY_FREEZES, Problem.IDEMPOTENCY_CONFLICT),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -31,7 +33,8 @@ ROUTES: tuple[Route, ...] = (
         "List the freezes that are not over, the newest first",
         FreezePageAnswer,
         query=FREEZE_PARAMETERS,
+        access=Access.READ,
     ),
-    Route("GET", "/v1/freezes/{freezeId}", read_a_freeze, "Read a freeze", FreezeAnswer),
-    Route("DELETE", "/v1/freezes/{freezeId}", lift_a_freeze, "Lift a freeze", FreezeAnswer),
+    Route("GET", "/v1/freezes/{freezeId}", read_a_freeze, "Read a freeze", FreezeAnswer, access=Access.READ),
+    Route("DELETE", "/v1/freezes/{freezeId}", lift_a_freeze, "Lift a freeze", FreezeAnswer, access=Access.OPERATE),
 )

@@ -63,7 +63,7 @@ def _filter(request: Request, reader: Reader) -> AuditFilter:
     if job_id is not None and not JOB_ID.fullmatch(job_id):
         reader.errors.append(FieldError("jobId", "Give the id of a job: 1 to 64 letters, digits, - or _."))
     if key_id is not None and not _KEY_ID.fullmatch(key_id):
-        reader.errors.append(FieldError("actor", "Give the id of an API key, such as key_0123456789abcdef."))
+        reader.errors.append(FieldError("actor", "Give the id of an API key, such as acme.0123456789ab."))
     return AuditFilter(
         request.tenant,
         from_at=from_at or 0,

@@ -2,6 +2,7 @@
 
 import re
 
+from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply
@@ -29,6 +30,7 @@ def restore_job(edge: Edge, request: Request) -> Reply:
     errors_now = [error for error in errors_now if error.field not in kept]
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
+    check_job(request, wanted.tags)
     return replace_job(edge, job, wanted, Action.RESTORE, request.by)
 
 

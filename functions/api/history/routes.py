@@ -3,6 +3,7 @@
 from functions.api.history.answers import ChangePageAnswer
 from functions.api.history.reading import AUDIT_PARAMETERS, REVISION_PARAMETERS, read_audit, read_revisions
 from functions.api.history.restoring import restore_job
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.jobs.answers import JobAnswer
@@ -15,6 +16,7 @@ ROUTES: tuple[Route, ...] = (
         "List the changes that made a job, the newest first",
         ChangePageAnswer,
         query=REVISION_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "POST",
@@ -24,6 +26,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -32,5 +35,6 @@ ROUTES: tuple[Route, ...] = (
         "List what was done, and by whom, the newest first",
         ChangePageAnswer,
         query=AUDIT_PARAMETERS,
+        access=Access.READ,
     ),
 )

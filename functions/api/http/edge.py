@@ -10,6 +10,7 @@ from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.job import Job
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
+from timeball.ports.tenants import Tenants
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
 RandomBytes = Callable[[], bytes]
@@ -21,7 +22,8 @@ class Edge:
     """What the operations are handed: the engine's context, where fresh ids come from, what webhooks may reach.
 
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
-    imported below them. `wait_until` returns when an instant (ms) has come.
+    imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
+    `tenants`, which one function alone is given.
     """
 
     context: Context
@@ -30,6 +32,15 @@ class Edge:
     show: Callable[[], str]
     wait_until: Callable[[int], None]
     addresses: AddressRules = PUBLIC_ONLY
+    operating_tenant: str = ""
+    tenants: Tenants | None = None
+
+    @property
+    def admin(self) -> Tenants:
+        """Tenants and keys. Raises LookupError in a function that has none to do with them."""
+        if self.tenants is None:
+            raise LookupError("this function was given no tenants table")
+        return self.tenants
 
 
 def job_key(request: Request) -> JobKey:

@@ -24,7 +24,10 @@ _OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
 
 @dataclass(frozen=True)
 class Request:
-    """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name."""
+    """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name.
+
+    `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them.
+    """
 
     tenant: str
     by: Actor = NOBODY
@@ -32,6 +35,7 @@ class Request:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    bounds: Mapping[str, str] = field(default_factory=dict)
 
 
 def expected_version(request: Request) -> int | None:

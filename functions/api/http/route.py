@@ -7,6 +7,7 @@ from functools import cached_property
 
 from pydantic import BaseModel
 
+from functions.api.http.access import Access
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError, Problem, invalid, shortened
 from functions.api.http.reply import Reply
@@ -21,9 +22,10 @@ _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 class Route:
     """A method and a path template, what answers it, and what the documentation says of it.
 
-    A public route needs no API key. `query` and `headers` name parameters that openapi/parameters.py describes. `also`
-    are answers of another status. `problems` are those that do not follow from the rest. `answer` None: the OpenAPI
-    document, or the page of it.
+    `access` says who may; it has no default, so that no route is open by mistake. One that `keeps_bounds` keeps to the
+    tags that a key is bounded to by itself (bounds.py). `query` and `headers` name parameters that
+    openapi/parameters.py describes. `also` are answers of another status. `problems` are those that do not follow from
+    the rest. `answer` None: the OpenAPI document, or the page of it.
     """
 
     method: str
@@ -38,8 +40,14 @@ class Route:
     query: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    is_public: bool = False
     media_type: str = "application/json"
+    keeps_bounds: bool = False
+    access: Access = field(kw_only=True)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it needs no key."""
+        return self.access is Access.PUBLIC
 
     @property
     def answers(self) -> Mapping[int, type[BaseModel] | None]:
@@ -54,7 +62,11 @@ class Route:
             *((Problem.NOT_FOUND,) if "{" in self.path else ()),
             *self.problems,
             *((Problem.STALE_VERSION,) if "If-Match" in self.headers else ()),
-            *(() if self.is_public else (Problem.UNAUTHENTICATED, Problem.INVALID_REQUEST)),
+            *(
+                ()
+                if self.is_public
+                else (Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.TENANT_DISABLED, Problem.INVALID_REQUEST)
+            ),
             *_ANYWHERE,
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
@@ -58,6 +59,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         if not job.is_open:
             raise ended(job, "change")
         spec = _spec(edge, job, patch)
+        check_job(request, spec.tags)
         done = revise_job(edge.context, job, spec, Action.PATCH, request.by)
         if done.outcome is not Outcome.STALE or version is not None:
             return changed_answer(edge, changed_job(done, "change"), done)

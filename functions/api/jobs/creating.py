@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from functions.api.http.body import canonical
+from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
@@ -67,7 +68,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
 def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
     """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored."""
     now = edge.context.clock.now()
-    read = [_read(edge, request.tenant, one, now) for one in asked]
+    read = [_read(edge, request, one, now) for one in asked]
     tasks = tasks_of(edge, request.tenant, [one.request for one in read if isinstance(one, _Wanted)])
     allowance = Allowance()
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
@@ -79,12 +80,16 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
 
 
-def _read(edge: Edge, tenant: str, asked: Asked, now: int) -> _Wanted | ProblemError:
+def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | ProblemError:
     wanted, errors, errors_now = read_job_request(asked.body, now)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
-    named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(tenant, asked.key)
-    spec = spec_of(wanted, JobKey(tenant, named), fingerprint(canonical(asked.body)), now)
+    try:
+        check_job(request, wanted.tags)
+    except ProblemError as refused:
+        return refused
+    named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
+    spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
     errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
     return _Wanted(wanted, spec, asked.key is not None, errors_now)
 

@@ -54,6 +54,7 @@ def _filter(request: Request, reader: Reader) -> JobFilter:
         request.tenant,
         statuses=_statuses(request.query, reader.errors),
         tag=_tag(request.query, reader.errors),
+        bounds=request.bounds,
         task_id=_task_id(request.query, reader.errors),
         from_at=from_at or 0,
         to_at=LATEST if to_at is None else to_at,

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
@@ -65,7 +66,7 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     target; with a task, what the job had by default is the task's to say. What went with these alone goes with them,
     unless the patch itself gives it: then it is validated as in any request.
     """
-    merged = _merged(document, patch)
+    merged = merge(document, patch)
     given = {name for name, value in patch.items() if value is not None}
     for alternatives in (SCHEDULE_FORMS, TO_CALL):
         if given & set(alternatives):
@@ -91,16 +92,6 @@ def _names_a_task(handler: object) -> bool:
 def _is_default(name: str, value: object) -> bool:
     """Say whether nobody said this of a job without a task: with one it is the task's to say."""
     return name in _DEFAULTS and value == _DEFAULTS[name]
-
-
-def _merged(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = _merged(merged.get(name), value) if isinstance(value, dict) else value
-    return merged
 
 
 def _unknown_nulls(model: type[BaseModel], patch: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

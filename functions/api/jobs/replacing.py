@@ -5,6 +5,7 @@ no time at all) counts from the job's creation, and a job that is as it says get
 """
 
 from functions.api.http.body import canonical
+from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
@@ -35,6 +36,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
     errors_now = [error for error in errors_now if error.field not in kept]
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
+    check_job(request, wanted.tags)
     if standing is None:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")

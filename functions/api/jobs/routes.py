@@ -1,5 +1,6 @@
 """The routes of jobs."""
 
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.jobs.answers import JobAnswer
@@ -25,6 +26,8 @@ ROUTES: tuple[Route, ...] = (
         body=JobRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.IDEMPOTENCY_CONFLICT,),
+        keeps_bounds=True,
+        access=Access.SUBMIT,
     ),
     Route(
         "GET",
@@ -33,6 +36,8 @@ ROUTES: tuple[Route, ...] = (
         "List jobs, the newest first",
         JobPageAnswer,
         query=JOB_PARAMETERS,
+        keeps_bounds=True,
+        access=Access.READ,
     ),
     Route(
         "POST",
@@ -42,6 +47,8 @@ ROUTES: tuple[Route, ...] = (
         BatchAnswer,
         body=BatchRequest,
         headers=("Idempotency-Key",),
+        keeps_bounds=True,
+        access=Access.SUBMIT,
     ),
     Route(
         "PUT",
@@ -53,6 +60,7 @@ ROUTES: tuple[Route, ...] = (
         also={201: JobAnswer},
         headers=("If-Match", "If-None-Match"),
         problems=(Problem.JOB_ENDED,),
+        access=Access.SUBMIT,
     ),
     Route(
         "GET",
@@ -60,6 +68,7 @@ ROUTES: tuple[Route, ...] = (
         read_job,
         "Read a job with its latest run",
         JobAnswer,
+        access=Access.READ,
     ),
     Route(
         "DELETE",
@@ -69,6 +78,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+        access=Access.SUBMIT,
     ),
     Route(
         "PATCH",
@@ -79,6 +89,7 @@ ROUTES: tuple[Route, ...] = (
         body=JobRequest,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+        access=Access.SUBMIT,
     ),
     Route(
         "POST",
@@ -88,6 +99,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+        access=Access.SUBMIT,
     ),
     Route(
         "POST",
@@ -97,6 +109,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED,),
+        access=Access.SUBMIT,
     ),
     Route(
         "POST",
@@ -106,6 +119,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         headers=("If-Match", "Idempotency-Key"),
         problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED),
+        access=Access.SUBMIT,
     ),
     Route(
         "POST",
@@ -118,5 +132,6 @@ ROUTES: tuple[Route, ...] = (
         is_body_optional=True,
         headers=("Idempotency-Key",),
         problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+        access=Access.SUBMIT,
     ),
 )

@@ -8,7 +8,10 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from functions.api.admin.answers import KeyAnswer, NewKeyAnswer, TenantAnswer
+from functions.api.admin.request import KeyRequest, TenantRequest
 from functions.api.backfills.answers import BackfillAnswer
+from functions.api.http.access import either, roles_for
 from functions.api.http.problem_details import ProblemDetails
 from functions.api.http.problems import CONTENT_TYPE, Problem
 from functions.api.http.request import MERGE_PATCH
@@ -22,9 +25,13 @@ from functions.api.routes import ROUTES
 VERSION: Final = "1.0.0"
 
 _REF: Final = "#/components/schemas/{model}"
-_VERSIONED: Final = (JobAnswer, BackfillAnswer)
+_VERSIONED: Final = (JobAnswer, BackfillAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
 """The answers that come with an ETag."""
-_PATCH_OF: Final[dict[type[BaseModel], str]] = {JobRequest: "JobPatch"}
+_PATCH_OF: Final[dict[type[BaseModel], str]] = {
+    JobRequest: "JobPatch",
+    KeyRequest: "KeyPatch",
+    TenantRequest: "TenantPatch",
+}
 
 
 def document() -> dict[str, Any]:
@@ -64,6 +71,8 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.is_public:
         described["security"] = []
+    else:
+        described["description"] = f"Needs a key with the role {either(roles_for(route.access))}."
     names = (*path_parameters, *route.query, *route.headers)
     if names:
         described["parameters"] = [described_parameter(name, route.path) for name in names]
@@ -74,7 +83,8 @@ def _operation(route: Route) -> dict[str, Any]:
 
 def _operation_id(route: Route) -> str:
     first, *rest = route.operation.__name__.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    of_tenant = "OfTenant" if "/{tenant}/" in route.path else ""  # beside the same operation of the caller's own
+    return first + "".join(word.capitalize() for word in rest) + of_tenant
 
 
 def _responses(route: Route) -> dict[str, Any]:

@@ -40,6 +40,17 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
     "freezeId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "tenant": {
+        "in": "path",
+        "required": True,
+        "description": "A tenant's name.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}$"},
+    },
+    "keyId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"},
+    },
     "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
     "backfillId": {
         "in": "path",

@@ -1,5 +1,6 @@
 """The routes of runs."""
 
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.runs.answers import HeartbeatAnswer, RunAnswer, RunDetailAnswer, RunPageAnswer
@@ -25,6 +26,7 @@ ROUTES: tuple[Route, ...] = (
         "List a job's runs, newest first",
         RunPageAnswer,
         query=RUN_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "GET",
@@ -33,6 +35,7 @@ ROUTES: tuple[Route, ...] = (
         "List the attempts of a job's runs, newest first",
         ExecutionPageAnswer,
         query=RUN_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "GET",
@@ -40,6 +43,7 @@ ROUTES: tuple[Route, ...] = (
         read_run,
         "Read a run with every attempt",
         RunDetailAnswer,
+        access=Access.READ,
     ),
     Route(
         "POST",
@@ -50,6 +54,7 @@ ROUTES: tuple[Route, ...] = (
         body=RetryRequest,
         is_body_optional=True,
         problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED, Problem.RUN_OVER, Problem.RUN_UNDER_WAY),
+        access=Access.OPERATE,
     ),
     Route(
         "POST",
@@ -58,6 +63,7 @@ ROUTES: tuple[Route, ...] = (
         "Cancel a run; one that is under way is asked to stop",
         RunAnswer,
         problems=(Problem.RUN_OVER,),
+        access=Access.OPERATE,
     ),
     Route(
         "POST",
@@ -67,6 +73,7 @@ ROUTES: tuple[Route, ...] = (
         RunAnswer,
         body=CompleteRequest,
         problems=_OF_A_CALLBACK,
+        access=Access.REPORT,
     ),
     Route(
         "POST",
@@ -76,6 +83,7 @@ ROUTES: tuple[Route, ...] = (
         RunAnswer,
         body=FailRequest,
         problems=_OF_A_CALLBACK,
+        access=Access.REPORT,
     ),
     Route(
         "POST",
@@ -85,5 +93,6 @@ ROUTES: tuple[Route, ...] = (
         HeartbeatAnswer,
         body=HeartbeatRequest,
         problems=(*_OF_A_CALLBACK, Problem.LEASE_EXPIRED),
+        access=Access.REPORT,
     ),
 )

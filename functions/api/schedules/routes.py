@@ -1,5 +1,6 @@
 """The routes of schedules."""
 
+from functions.api.http.access import Access
 from functions.api.http.route import Route
 from functions.api.schedules.preview import PreviewAnswer, PreviewRequest, preview_schedule
 
@@ -11,5 +12,7 @@ ROUTES: tuple[Route, ...] = (
         "Show the next fire times of a schedule; nothing is stored",
         PreviewAnswer,
         body=PreviewRequest,
+        keeps_bounds=True,
+        access=Access.READ,
     ),
 )

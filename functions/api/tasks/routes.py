@@ -1,5 +1,6 @@
 """The routes of tasks."""
 
+from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.tasks.answers import TaskAnswer, TaskPageAnswer
@@ -18,6 +19,7 @@ ROUTES: tuple[Route, ...] = (
         body=TaskRequest,
         headers=("Idempotency-Key",),
         problems=(Problem.IDEMPOTENCY_CONFLICT,),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -26,6 +28,7 @@ ROUTES: tuple[Route, ...] = (
         "List tasks, the newest first",
         TaskPageAnswer,
         query=TASK_PARAMETERS,
+        access=Access.READ,
     ),
     Route(
         "PUT",
@@ -36,6 +39,7 @@ ROUTES: tuple[Route, ...] = (
         body=TaskRequest,
         also={201: TaskAnswer},
         headers=("If-Match", "If-None-Match"),
+        access=Access.OPERATE,
     ),
     Route(
         "GET",
@@ -43,6 +47,7 @@ ROUTES: tuple[Route, ...] = (
         read_task,
         "Read a task",
         TaskAnswer,
+        access=Access.READ,
     ),
     Route(
         "DELETE",
@@ -52,5 +57,6 @@ ROUTES: tuple[Route, ...] = (
         TaskAnswer,
         headers=("If-Match",),
         problems=(Problem.TASK_IN_USE,),
+        access=Access.OPERATE,
     ),
 )

@@ -18,6 +18,8 @@ RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 
 TOLD_ELSEWHERE: Final = {
     "POST /v1/schedules:preview": "it stores nothing",
+    "POST /v1/admin/keys/{keyId}/rotate": "a key is created, and the end of another moves: test_rotating_is_told",
+    "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",
     "POST /v1/runs/{runId}/complete": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/fail": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt tells it",
@@ -51,6 +53,19 @@ class Case:
     of_job: bool = True
 
 
+KEYS: Final = {"/v1/admin/keys": "/v1/admin/keys", "/v1/admin/tenants/{tenant}/keys": "/v1/admin/tenants/acme/keys"}
+
+
+def of_keys(keys: str) -> list[tuple[str, str, Case]]:
+    """List the cases of the keys that stand at a path: the method, the rest of the path, the case."""
+    one = f"{keys}/{{key}}"
+    return [
+        ("POST", "", Case(keys, {"role": "viewer"}, "create", "key", "{keyId}", of_job=False)),
+        ("PATCH", "/{keyId}", Case(one, {"role": "operator"}, "patch", "key", "{key}", of_job=False)),
+        ("DELETE", "/{keyId}", Case(one, None, "revoke", "key", "{key}", of_job=False)),
+    ]
+
+
 CASES: Final = {
     "POST /v1/runs/{runId}/retry": Case("/v1/runs/{run}/retry", None, "retry", "run", "{run}"),
     "POST /v1/runs/{runId}/cancel": Case("/v1/runs/{queued}/cancel", None, "cancel", "run", "{queued}"),
@@ -70,6 +85,12 @@ CASES: Final = {
     "DELETE /v1/calendars/{name}": Case("/v1/calendars/closed", None, "delete", "calendar", "closed", of_job=False),
     "POST /v1/freezes": Case("/v1/freezes", FREEZE, "create", "freeze", "{freezeId}", of_job=False),
     "DELETE /v1/freezes/{freezeId}": Case("/v1/freezes/{freeze}", None, "delete", "freeze", "{freeze}", of_job=False),
+    "POST /v1/admin/tenants": Case("/v1/admin/tenants", {"name": "new"}, "create", "tenant", "new", of_job=False),
+    "PATCH /v1/admin/tenants/{tenant}": Case(
+        "/v1/admin/tenants/globex", {"disabled": True}, "patch", "tenant", "globex", of_job=False
+    ),
+    "DELETE /v1/admin/tenants/{tenant}": Case("/v1/admin/tenants/off", None, "delete", "tenant", "off", of_job=False),
+    **{f"{verb} {keys}{path}": case for keys, of in KEYS.items() for verb, path, case in of_keys(of)},
 }
 
 
@@ -84,7 +105,7 @@ def filled(text: Any, ids: dict[str, str]) -> Any:
         return {name: filled(value, ids) for name, value in text.items()}
     if isinstance(text, list):
         return [filled(value, ids) for value in text]
-    for name, value in ids.items():
+    for name, value in ids.items() if isinstance(text, str) else ():
         text = text and text.replace(f"{{{name}}}", value)
     return text
 
@@ -97,7 +118,10 @@ def things(api: Api) -> dict[str, str]:
     queued = api.call("POST", f"/v1/jobs/{job['jobId']}/trigger").body["runId"]
     api.call("PUT", "/v1/calendars/closed", CALENDAR)
     freeze = api.call("POST", "/v1/freezes", FREEZE).body["freezeId"]
+    key = api.call("POST", "/v1/admin/keys", {"role": "viewer"}).body["keyId"]
+    api.call("POST", "/v1/admin/tenants", {"name": "off", "disabled": True})
     return {
+        "key": key,
         "job": job["jobId"],
         "freeze": freeze,
         "task": task,
@@ -121,7 +145,7 @@ def test_what_is_asked_is_told_by_whom_and_about_what(api: Api, route: str) -> N
             "jobId": ids["job"] if case.of_job else None,
             "revision": None,
             "at": format_instant(NOW + SECOND_MS),
-            "actor": {"keyId": "key_2", "role": "editor", "address": "192.0.2.1"},
+            "actor": {"keyId": "key_2", "role": "admin", "address": "192.0.2.1"},
             "action": case.action,
             "before": None,
             "after": None,

@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 
 URL = "https://example.com/hook"
-ACTOR = {"keyId": "key_1", "role": "editor", "address": "192.0.2.1"}
+ACTOR = {"keyId": "key_1", "role": "admin", "address": "192.0.2.1"}
 
 CHANGES: dict[str, tuple[str, str, object]] = {
     "patch": ("PATCH", "", {"name": "other"}),

@@ -2,12 +2,14 @@
 
 import json
 import logging
+import re
 from dataclasses import fields, replace
 from typing import Any, NoReturn
 
 import pytest
 from pydantic import BaseModel
 
+from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
 from functions.api.app import build_api
 from functions.api.backfills.request import BackfillRequest
 from functions.api.calendars.request import CalendarBody, CalendarRequest
@@ -25,21 +27,18 @@ from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
+from timeball.ports.tenants import Tenants
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
+IDS = {"jobId": "job_1", "runId": "job_1.5.s", "tenant": "acme", "keyId": "acme.0123456789ab"}
+"""What ids look like that are not any name at all."""
+
+
 def path_of(route: Route) -> str:
-    return route.path.format(
-        jobId="job_1",
-        taskId="task_1",
-        runId="job_1.5.s",
-        backfillId="bf1",
-        revision="1",
-        name="closed",
-        freezeId="frz_1",
-    )
+    return re.sub(r"\{(\w+)\}", lambda name: IDS.get(name[1], "1"), route.path)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -143,7 +142,8 @@ def broken_api(error: Exception) -> Api:
     api = Api()
     broken: Any = _Broken(error)
     store = Store(*(broken for _ in fields(Store)))
-    api.handle = build_api(replace(api.edge, context=replace(api.context, store=store)))
+    context, tenants = replace(api.context, store=store), Tenants(broken, broken)
+    api.handle = build_api(replace(api.edge, context=context, tenants=tenants))
     return api
 
 
@@ -166,6 +166,9 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     CalendarRequest: {"name": "closed", "timezone": "UTC"},
     CalendarBody: {"timezone": "UTC"},
     FreezeRequest: {"match": {"all": True}},
+    TenantRequest: {"name": "acme"},
+    KeyRequest: {"role": "viewer"},
+    RotateRequest: {"overlapSeconds": 60},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 
@@ -207,8 +210,14 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "malformed-body": 400,
         "invalid-request": 400,
         "unauthenticated": 401,
+        "forbidden": 403,
+        "tenant-disabled": 403,
         "not-found": 404,
         "method-not-allowed": 405,
+        "locks-out": 409,
+        "key-revoked": 409,
+        "tenant-exists": 409,
+        "tenant-enabled": 409,
         "job-ended": 409,
         "job-paused": 409,
         "run-over": 409,

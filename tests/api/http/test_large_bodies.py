@@ -4,6 +4,7 @@ The seconds of CPU are generous, at least three times what this takes: they tell
 """
 
 import json
+import re
 import time
 
 import pytest
@@ -114,9 +115,7 @@ LONGEST = 10_240
 @pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route.path], ids=lambda route: route.summary)
 def test_a_long_id_costs_nothing(api: Api, route: Route) -> None:
     for text in ("a" * LONGEST, "a." * (LONGEST // 2), "job_1." + "5" * LONGEST + ".s"):
-        path = route.path.format(
-            **dict.fromkeys(("jobId", "taskId", "runId", "backfillId", "revision", "name", "freezeId"), text)
-        )
+        path = re.sub(r"\{\w+\}", text, route.path)
         event = event_of(route.method, path, "acme", {}, {})
         began = time.process_time()
         answer = api.answer(event | {"body": json.dumps({"attempt": 1})})

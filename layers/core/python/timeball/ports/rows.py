@@ -15,11 +15,13 @@ from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job
+from timeball.domain.model.key import Key
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
+from timeball.domain.model.tenant import Tenant
 from timeball.domain.policy.circuit_breaker import Host
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

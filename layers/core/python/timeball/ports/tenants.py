@@ -1,18 +1,37 @@
-"""Tenants, and who holds an API key."""
+"""Tenants and their keys, in a table of their own: whoever may write jobs may make no keys."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.tenant import KeyHolder, Tenant
+from timeball.domain.model.key import Key
+from timeball.domain.model.tenant import Tenant
+from timeball.ports.rows import Rows
 
 
-class Tenants(Protocol):
-    """Tenants, and the holders of API keys by the hash of each key. One at a time: a request brings one key."""
+class TenantRows(Rows[str, Tenant], Protocol):
+    """The tenants, by their names. One that is deleted keeps its row."""
 
-    def create_tenant(self, tenant: Tenant) -> bool:
-        """Insert a tenant if absent; False: there is one of that name."""
+    def listed(self, after: str, limit: int) -> list[Tenant]:
+        """Return up to `limit` tenants behind a name, in the order of their names."""
 
-    def create_key(self, hashed: str, holder: KeyHolder) -> bool:
-        """Insert the holder of a key if absent; False: that hash has a holder."""
 
-    def find_holder(self, hashed: str) -> KeyHolder | None:
-        """Return the holder of a key, valid or not, or None if there is none. A key may be unknown when it is new."""
+class KeyRows(Rows[str, Key], Protocol):
+    """The keys, by their ids. One that is revoked keeps its row."""
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
+        """Return up to `limit` keys of a tenant behind an id, in the order of their ids."""
+
+
+@dataclass(frozen=True)
+class Tenants:
+    """The rows of tenants, and those of keys."""
+
+    tenants: TenantRows
+    keys: KeyRows
+
+
+class Holders(Protocol):
+    """What the authorizer asks."""
+
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
+        """Return a key and its tenant as they are now, in one request. Raises UnavailableError."""

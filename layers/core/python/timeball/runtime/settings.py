@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.domain.model.tenant import TENANT_NAME
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, written
 from timeball.targets.http.addresses import parse_rules
@@ -17,6 +18,12 @@ def _networks(text: str) -> str:
     return text
 
 
+def _tenant(text: str) -> str:
+    if not TENANT_NAME.fullmatch(text):
+        raise ValueError("must be the name of a tenant: 1 to 40 letters, digits and hyphens")
+    return text
+
+
 @dataclass(frozen=True)
 class FunctionSettings:
     """The settings of a deployment that its functions go by."""
@@ -24,6 +31,9 @@ class FunctionSettings:
     rules: Rules
     mapper: Mapper
     private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
+    operating_tenant: str = setting(
+        "main", "The tenant whose admins manage all tenants; the first admin key is of it", _tenant
+    )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )

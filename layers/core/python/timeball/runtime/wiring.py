@@ -8,11 +8,13 @@ from functools import cache
 from typing import Any, Literal
 
 from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
+from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import Environment
 from timeball.targets.http.resource import host_of
@@ -37,6 +39,13 @@ def environment() -> Environment:
 def engine_context() -> Context:
     """Return the engine's context over AWS."""
     return _context(PATIENTLY)
+
+
+@cache
+def tenants() -> Tenants | None:
+    """Return tenants and keys, in the one function that is told their table."""
+    table = os.environ.get("TIMEBALL_TENANTS_TABLE")
+    return dynamo_tenants(_client("dynamodb", PATIENTLY.patience), table) if table else None
 
 
 @cache

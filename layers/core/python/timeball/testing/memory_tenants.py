@@ -1,34 +1,45 @@
-"""Tenants and the holders of keys, in memory."""
+"""Tenants and keys, in memory."""
 
-from typing import TypeVar
+from operator import attrgetter
 
-from timeball.domain.model.tenant import KeyHolder, Tenant
+from timeball.domain.model.key import Key, tenant_of
+from timeball.domain.model.tenant import Tenant
+from timeball.ports.tenants import Tenants
+from timeball.testing.memory_rows import Memory, MemoryRows
 
-_Row = TypeVar("_Row")
+
+class MemoryTenantRows(MemoryRows[str, Tenant]):
+    """The tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("name"))
+
+    def listed(self, after: str, limit: int) -> list[Tenant]:
+        """Return tenants behind a name."""
+        return [self[name] for name in sorted(self) if name > after][:limit]
 
 
-class MemoryTenants:
-    """Keeps tenants by name, and holders by the hash of their keys."""
+class MemoryKeyRows(MemoryRows[str, Key]):
+    """The keys."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key_id"))
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
+        """Return a tenant's keys behind an id."""
+        return [self[key_id] for key_id in sorted(self) if tenant_of(key_id) == tenant and key_id > after][:limit]
+
+
+class MemoryTenants(Tenants):
+    """The tenants and the keys of one table, and what the authorizer asks of it."""
+
+    tenants: MemoryTenantRows
+    keys: MemoryKeyRows
 
     def __init__(self) -> None:
-        self.tenants: dict[str, Tenant] = {}
-        self.holders: dict[str, KeyHolder] = {}
+        memory = Memory()
+        super().__init__(MemoryTenantRows(memory), MemoryKeyRows(memory))
 
-    def create_tenant(self, tenant: Tenant) -> bool:
-        """Insert a tenant if absent."""
-        return _insert(self.tenants, tenant.name, tenant)
-
-    def create_key(self, hashed: str, holder: KeyHolder) -> bool:
-        """Insert the holder of a key if absent."""
-        return _insert(self.holders, hashed, holder)
-
-    def find_holder(self, hashed: str) -> KeyHolder | None:
-        """Return the holder of a key, or None if there is none."""
-        return self.holders.get(hashed)
-
-
-def _insert(rows: dict[str, _Row], name: str, row: _Row) -> bool:
-    if name in rows:
-        return False
-    rows[name] = row
-    return True
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
+        """Return a key and its tenant."""
+        return self.tenants.get(tenant_of(key_id)), self.keys.get(key_id)

@@ -1,23 +1,64 @@
-"""Tenants and the holders of API keys, in the tenants table: one row each, written once, its attributes the value's."""
+"""Tenants and keys over DynamoDB: one row each, in a table of theirs. All tenants stand together; so do one's keys."""
 
-from typing import TYPE_CHECKING, Self
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
 
-from timeball.aws.dynamodb.table.codec import from_item, to_item
-from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import LAST, Key
+from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
-from timeball.aws.dynamodb.table.writes import from_values, to_values
-from timeball.aws.patience import BRISK, BRISKLY, Asker
-from timeball.domain.model.tenant import KeyHolder, Tenant
+from timeball.aws.dynamodb.table.writes import Writer
+from timeball.aws.patience import BRISK, BRISKLY, PATIENTLY, Asker
+from timeball.domain.model import key as keys
+from timeball.domain.model.tenant import Tenant
+from timeball.ports.tenants import Tenants
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
+_ALL = "TENANTS"
+_THREADS = 2
 
-class DynamoTenants:
-    """The tenants table. A read is eventually consistent: a key may be unknown for a second after it was made."""
+
+class DynamoTenantRows(DynamoRows[str, Tenant]):
+    """The tenants of one table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table, Kind(_tenant_key, _tenant_item, _to_tenant))
+
+    def listed(self, after: str, limit: int) -> list[Tenant]:
+        """Return tenants behind a name."""
+        return [*map(_to_tenant, islice(self._table.reader.between(_ALL, f"{after} ", LAST), limit))]
+
+
+class DynamoKeyRows(DynamoRows[str, keys.Key]):
+    """The keys of one table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table, Kind(_key_key, _key_item, _to_key))
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[keys.Key]:
+        """Return a tenant's keys behind an id."""
+        rows = self._table.reader.between(_keys_of(tenant), f"{after} ", LAST)
+        return [*map(_to_key, islice(rows, limit))]
+
+
+def dynamo_tenants(client: "DynamoDBClient", table: str, asker: Asker = PATIENTLY) -> Tenants:
+    """Return the tenants and keys of a table."""
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tenants")
+    writer = Writer(client, table, threads, asker, in_batches=False)
+    rows = Table(Reader(client, table, asker), writer, Mapper(), threads)
+    return Tenants(DynamoTenantRows(rows), DynamoKeyRows(rows))
+
+
+class DynamoHolders:
+    """What the authorizer asks of the tenants table. It reads strongly: what is revoked opens no new process's door."""
 
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
-        self._client, self._table, self._asker = client, table, asker
+        self._reader = Reader(client, table, asker)
 
     @classmethod
     def open(cls, table: str) -> Self:
@@ -27,28 +68,35 @@ class DynamoTenants:
         # A caller waits behind every answer of the authorizer: better no answer soon than one after a minute.
         return cls(boto3.client("dynamodb", config=BRISK.config()), table)
 
-    def create_tenant(self, tenant: Tenant) -> bool:
-        """Insert a tenant if absent."""
-        return self._insert({"pk": f"TENANT#{tenant.name}", "sk": "TENANT"}, tenant)
-
-    def create_key(self, hashed: str, holder: KeyHolder) -> bool:
-        """Insert the holder of a key if absent."""
-        return self._insert(_holder_key(hashed), holder)
-
-    def find_holder(self, hashed: str) -> KeyHolder | None:
-        """Return the holder of a key, or None if there is none. Raises if the read fails."""
-        key = to_values(_holder_key(hashed))
-        answer = self._asker.ask(lambda: self._client.get_item(TableName=self._table, Key=key))
-        return from_item(KeyHolder, from_values(answer["Item"])) if "Item" in answer else None
-
-    def _insert(self, key: Key, value: Tenant | KeyHolder) -> bool:
-        row = to_values({**key, "v": SCHEMA_VERSION, **to_item(value)})
-        try:
-            self._client.put_item(TableName=self._table, Item=row, ConditionExpression="attribute_not_exists(pk)")
-        except self._client.exceptions.ConditionalCheckFailedException:
-            return False
-        return True
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, keys.Key | None]:
+        """Return a key and its tenant."""
+        tenant, key = self._reader.get([_tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
+        return _to_tenant(tenant) if tenant else None, _to_key(key) if key else None
 
 
-def _holder_key(hashed: str) -> Key:
-    return {"pk": f"KEY#{hashed}", "sk": "KEY"}
+def _tenant_key(name: str) -> Key:
+    return {"pk": _ALL, "sk": name}
+
+
+def _keys_of(tenant: str) -> str:
+    return f"KEYS#{tenant}"
+
+
+def _key_key(key_id: str) -> Key:
+    return {"pk": _keys_of(keys.tenant_of(key_id)), "sk": key_id}
+
+
+def _tenant_item(tenant: Tenant, _: int) -> Item:
+    return {**_tenant_key(tenant.name), "v": SCHEMA_VERSION, **to_item(tenant, "name")}
+
+
+def _key_item(key: keys.Key, _: int) -> Item:
+    return {**_key_key(key.key_id), "v": SCHEMA_VERSION, **to_item(key, "key_id")}
+
+
+def _to_tenant(row: dict[str, Any]) -> Tenant:
+    return from_item(Tenant, row, name=row["sk"])
+
+
+def _to_key(row: dict[str, Any]) -> keys.Key:
+    return from_item(keys.Key, row, key_id=row["sk"])

@@ -18,6 +18,8 @@ class Action(StrEnum):
     TRIGGER = "trigger"
     RETRY = "retry"
     DELETE = "delete"
+    ROTATE = "rotate"
+    REVOKE = "revoke"
     REPLAY = "replay"
     DISCARD = "discard"
 
@@ -32,6 +34,8 @@ class Kind(StrEnum):
     CALENDAR = "calendar"
     FREEZE = "freeze"
     DEAD_LETTERS = "deadLetters"
+    TENANT = "tenant"
+    KEY = "key"
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ The listing knows the status that a job's row has. Whether a one-off is `running
 those that may be.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import OPEN, Job, JobStatus
@@ -27,12 +27,13 @@ _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 class JobFilter:
     """Which jobs: of a tenant, in one of these statuses (none: any), created from `from_at` to `to_at` (both included).
 
-    `tag` is one that they have, its key and its value; `task_id` the task that they name.
+    `tag` is one that they have, its key and its value, and `bounds` are others; `task_id` the task that they name.
     """
 
     tenant: str
     statuses: frozenset[str] = frozenset()
     tag: tuple[str, str] | None = None
+    bounds: Mapping[str, str] = field(default_factory=dict)
     task_id: str | None = None
     from_at: int = 0
     to_at: int = LATEST
@@ -49,7 +50,8 @@ class JobFilter:
         has_tag = self.tag is None or job.spec.tags.get(self.tag[0]) == self.tag[1]
         if self.task_id is not None and job.task_id != self.task_id:
             return False
-        return has_tag and (not self.statuses or shown in self.statuses or is_failed)
+        is_within = self.bounds.items() <= job.spec.tags.items()
+        return is_within and has_tag and (not self.statuses or shown in self.statuses or is_failed)
 
 
 @dataclass(frozen=True)

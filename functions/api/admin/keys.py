@@ -1,0 +1,158 @@
+"""A tenant's keys are made, read, changed, rotated and revoked, by its admins and by those of the operating tenant.
+
+Invariant: the key itself stands in the one answer that made it, and nowhere else.
+"""
+
+from functions.api.admin.answers import KeyPageAnswer, key_answer
+from functions.api.admin.request import KeyRequest, RotateRequest, read_key
+from functions.api.admin.tenants import LIST_PARAMETERS, standing_tenant
+from functions.api.http.edge import Edge
+from functions.api.http.merge_patch import merge
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
+from functions.api.http.request_model import aliases, read_fields
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.key import KEY_ID, Key, fresh_key, hash_of, id_in, tenant_of
+from timeball.domain.model.role import Role
+from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
+from timeball.engine.changes.history import announce
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+
+def create_key(edge: Edge, request: Request) -> Reply:
+    """Create a key; the answer alone shows it."""
+    wanted, errors = read_key(read_body(request), edge.context.clock.now())
+    if errors or wanted.role is None:
+        raise invalid(errors)
+    tenant = standing_tenant(edge, request).name
+    made = Key("", "", Role(wanted.role), 0, wanted.name, wanted.tags or {}, expires_at=wanted.expires_at)
+    return _created(edge, request, tenant, made)
+
+
+def list_keys(edge: Edge, request: Request) -> Reply:
+    """List a tenant's keys, those that are revoked or have expired too."""
+    reader = Reader(request.query, LIST_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    tenant, after = standing_tenant(edge, request).name, ""
+    if "cursor" in request.query:
+        after = position_in(request.query["cursor"])
+        if cursor_of(("keys", tenant), after) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+    found = edge.admin.keys.of_tenant(tenant, after, limit + 1)
+    cursor = cursor_of(("keys", tenant), found[limit - 1].key_id) if len(found) > limit else None
+    return ok(KeyPageAnswer(items=[key_answer(one) for one in found[:limit]], next_cursor=cursor))
+
+
+def read_a_key(edge: Edge, request: Request) -> Reply:
+    """Read what is known of a key."""
+    key = _standing(edge, request)
+    return ok(key_answer(key), version=key.revision)
+
+
+def patch_key(edge: Edge, request: Request) -> Reply:
+    """Change what a key may do, or until when. It holds within a minute."""
+    patch, version = read_body(request, MERGE_PATCH), expected_version(request)
+    key = _live(_standing(edge, request))
+    document = {"role": key.role.value, "name": key.name, "tags": dict(key.tags)}
+    if key.expires_at is not None:
+        document["expiresAt"] = format_instant(key.expires_at)
+    unknown = {name: None for name in patch if name not in aliases(KeyRequest)}  # a null, too
+    now = edge.context.clock.now()
+    wanted, errors = read_key({**merge(document, patch), **unknown}, now, was_to_end_at=key.expires_at)
+    if errors or wanted.role is None:
+        raise invalid(errors)
+    after = evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
+    is_own = key.key_id == request.by.key_id
+    if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
+        raise _locks_out()
+    changed = key if after == key else _swapped(edge, request, key, after, version, Action.PATCH)
+    if changed is key:
+        _check_version(key, version)
+    return ok(key_answer(changed), version=changed.revision)
+
+
+def rotate_key(edge: Edge, request: Request) -> Reply:
+    """Make a key like another one, which goes on opening for a while: so nobody is cut off while it is replaced."""
+    wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    old, now = _live(_standing(edge, request)), edge.context.clock.now()
+    overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
+    lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
+    reply = _created(edge, request, old.tenant, evolve(old, expires_at=lifetime_ms and now + lifetime_ms, revision=1))
+    ends_at = now + overlap_ms
+    if old.expires_at is None or old.expires_at > ends_at:
+        _swapped(edge, request, old, evolve(old, expires_at=ends_at), None, Action.ROTATE)
+    return reply
+
+
+def revoke_key(edge: Edge, request: Request) -> Reply:
+    """Revoke a key: it opens nothing any more, within a minute. Again, it gives the same answer."""
+    version = expected_version(request)
+    key = _standing(edge, request)
+    if key.revoked_at is not None:
+        _check_version(key, version)
+        return ok(key_answer(key), version=key.revision)
+    if key.key_id == request.by.key_id:
+        raise _locks_out()
+    revoked = evolve(key, revoked_at=edge.context.clock.now())
+    done = _swapped(edge, request, key, revoked, version, Action.REVOKE)
+    return ok(key_answer(done), version=done.revision)
+
+
+def _created(edge: Edge, request: Request, tenant: str, like: Key) -> Reply:
+    now = edge.context.clock.now()
+    text = fresh_key(tenant, edge.random_bytes() + edge.random_bytes())
+    key = evolve(like, key_id=id_in(text) or "", hashed=hash_of(text), created_at=now, created_by=request.by.key_id)
+    _note(edge, request, Action.CREATE, key)
+    if edge.admin.keys.insert([key], now)[0] is not None:
+        raise ContendedError("a fresh id was taken")
+    location = f"/v1/admin/tenants/{tenant}/keys/{key.key_id}"
+    return created(key_answer(key, text), location, version=key.revision)
+
+
+def _standing(edge: Edge, request: Request) -> Key:
+    key_id = request.path["keyId"]
+    tenant = standing_tenant(edge, request).name
+    is_own = KEY_ID.fullmatch(key_id) and tenant_of(key_id) == tenant
+    key = edge.admin.keys.read([key_id])[0] if is_own else None
+    if key is None:
+        raise not_found("The tenant has no key with this id; list its keys at .../keys.")
+    return key
+
+
+def _live(key: Key) -> Key:
+    if key.revoked_at is not None:
+        raise ProblemError(Problem.KEY_REVOKED, "This key is revoked for good; make another one.")
+    return key
+
+
+def _swapped(edge: Edge, request: Request, before: Key, after: Key, version: int | None, action: Action) -> Key:
+    _check_version(before, version)
+    _note(edge, request, action, before)
+    done = edge.admin.keys.swap([Swap(before, after)], edge.context.clock.now())[0]
+    if not done.done or done.row is None:
+        raise ContendedError(f"key {before.key_id} was changed meanwhile")
+    return done.row
+
+
+def _check_version(key: Key, version: int | None) -> None:
+    if version is not None and key.revision != version:
+        raise stale("key", key.revision, "change")
+
+
+def _locks_out() -> ProblemError:
+    return ProblemError(
+        Problem.LOCKS_OUT, "This is the key of this very request, and perhaps the last admin's; use another one for it."
+    )
+
+
+def _note(edge: Edge, request: Request, action: Action, key: Key) -> None:
+    """Tell the tenant of a key what is asked of it, whoever asks."""
+    announce(edge.context, key.tenant, request.by, action, [Resource(Kind.KEY, key.key_id)])

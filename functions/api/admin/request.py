@@ -1,0 +1,81 @@
+"""What admins ask for: tenants and keys."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from functions.api.http.fields import Instant
+from functions.api.http.problems import FieldError
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed
+from functions.api.jobs.fields import Name, Tags
+from timeball.domain.model.role import Role
+from timeball.domain.model.tenant import TENANT_NAME
+
+MAX_KEY_TAGS: Final = 10
+LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600
+
+RoleName = Annotated[str, Field(), WithJsonSchema({"enum": [role.value for role in Role]})]
+
+
+class TenantRequest(Strict):
+    """A tenant."""
+
+    model_config = ConfigDict(json_schema_extra=needed("name"))
+
+    name: str | None = Field(None, description="1 to 40 letters, digits and hyphens; it never changes.")
+    disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report.")
+
+
+class KeyRequest(Strict):
+    """An API key."""
+
+    model_config = ConfigDict(json_schema_extra=needed("role"))
+
+    role: RoleName | None = Field(None, description="What it may do.")
+    name: Name | None = Field(None, description="What people call it.")
+    tags: Tags | None = Field(
+        None, description=f"It sees and makes only jobs that have all of these; at most {MAX_KEY_TAGS}."
+    )
+    expires_at: Instant | None = Field(None, description="When it ends; never, unless this is given.")
+
+
+class RotateRequest(Strict):
+    """A key that is to take the place of another."""
+
+    overlap_seconds: int | None = Field(
+        None, ge=0, le=LONGEST_OVERLAP_SECONDS, description="How long the old key goes on opening; a day."
+    )
+
+
+def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantRequest, list[FieldError]]:
+    """Return a tenant that is asked for, or a change of the one that is named; and all that is wrong."""
+    wanted, given, errors = read_fields(TenantRequest, body)
+    told = {error.field for error in errors}
+    if named is not None and "name" in given and wanted.name != named and "name" not in told:
+        errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
+    if named is None and "name" not in given:
+        errors.append(FieldError("name", "This field is needed; give it."))
+    elif named is None and "name" not in told and not TENANT_NAME.fullmatch(wanted.name or ""):
+        errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
+    return wanted, errors
+
+
+def read_key(
+    body: dict[str, Any], now: int, *, was_to_end_at: int | None = None
+) -> tuple[KeyRequest, list[FieldError]]:
+    """Return the key that is asked for, and all that is wrong; an end that has passed is held against no old key."""
+    wanted, given, errors = read_fields(KeyRequest, body)
+    told = {error.field for error in errors}
+    roles = [role.value for role in Role]
+    if "role" not in given:
+        errors.append(FieldError("role", f"Say what the key may do: give one of {', '.join(roles)}."))
+    elif "role" not in told and wanted.role not in roles:
+        errors.append(FieldError("role", f"Use one of {', '.join(roles)}."))
+    if wanted.tags and wanted.role == Role.ADMIN:
+        errors.append(FieldError("tags", "An admin's key cannot be bounded to tags; leave them out."))
+    if wanted.tags and len(wanted.tags) > MAX_KEY_TAGS:
+        errors.append(FieldError("tags", f"At most {MAX_KEY_TAGS} tags may bound a key."))
+    if wanted.expires_at is not None and wanted.expires_at <= now and wanted.expires_at != was_to_end_at:
+        errors.append(FieldError("expiresAt", "This lies in the past; give a later time, or revoke the key."))
+    return wanted, errors

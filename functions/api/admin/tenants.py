@@ -1,0 +1,119 @@
+"""Tenants are made, read, disabled and deleted, by admins of the tenant that operates this Timeball."""
+
+from typing import Final
+
+from functions.api.admin.answers import TenantPageAnswer, tenant_answer
+from functions.api.admin.request import read_tenant
+from functions.api.http.edge import Edge, note
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.problems import Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+LIST_PARAMETERS: Final = ("limit", "cursor")
+
+
+def create_tenant(edge: Edge, request: Request) -> Reply:
+    """Create a tenant."""
+    wanted, errors = read_tenant(read_body(request))
+    if errors:
+        raise invalid(errors)
+    now = edge.context.clock.now()
+    tenant = new_tenant(wanted.name or "", now)
+    if wanted.disabled:
+        tenant = evolve(tenant, disabled_at=now)
+    note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
+    if edge.admin.tenants.insert([tenant], now)[0] is not None:
+        raise ProblemError(
+            Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
+        )
+    return created(tenant_answer(tenant), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
+
+
+def list_tenants(edge: Edge, request: Request) -> Reply:
+    """List all tenants, for admins of the operating one; for others theirs alone."""
+    reader = Reader(request.query, LIST_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    after = ""
+    if "cursor" in request.query:
+        after = position_in(request.query["cursor"])
+        if cursor_of(("tenants", request.tenant), after) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+    if request.tenant == edge.operating_tenant:
+        found = edge.admin.tenants.listed(after, limit + 1)
+    else:
+        found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
+    shown = [tenant_answer(one) for one in found[:limit] if one.deleted_at is None]
+    cursor = cursor_of(("tenants", request.tenant), found[limit - 1].name) if len(found) > limit else None
+    return ok(TenantPageAnswer(items=shown, next_cursor=cursor))
+
+
+def read_a_tenant(edge: Edge, request: Request) -> Reply:
+    """Read a tenant."""
+    tenant = standing_tenant(edge, request)
+    return ok(tenant_answer(tenant), version=tenant.revision)
+
+
+def patch_tenant(edge: Edge, request: Request) -> Reply:
+    """Disable a tenant, or enable it again."""
+    body, version = read_body(request, MERGE_PATCH), expected_version(request)
+    tenant = standing_tenant(edge, request)
+    wanted, errors = read_tenant(body, tenant.name)
+    if errors:
+        raise invalid(errors)
+    is_disabled = tenant.disabled_at is not None
+    if "disabled" not in wanted.model_fields_set or bool(wanted.disabled) == is_disabled:
+        _check_version(tenant, version, "change")
+        return ok(tenant_answer(tenant), version=tenant.revision)
+    after = evolve(tenant, disabled_at=None if is_disabled else edge.context.clock.now())
+    return _changed(edge, request, tenant, after, version, Action.PATCH)
+
+
+def delete_tenant(edge: Edge, request: Request) -> Reply:
+    """Delete a tenant that is disabled: its keys open nothing any more, and what it has is never started."""
+    version = expected_version(request)
+    tenant = standing_tenant(edge, request)
+    if tenant.disabled_at is None:
+        raise ProblemError(Problem.TENANT_ENABLED, "Disable this tenant first, so that nobody is taken by surprise.")
+    after = evolve(tenant, deleted_at=edge.context.clock.now())
+    return _changed(edge, request, tenant, after, version, Action.DELETE)
+
+
+def standing_tenant(edge: Edge, request: Request) -> Tenant:
+    """Return the tenant that a request is about: the one that its path names, or the caller's. Raises ProblemError."""
+    name = request.path.get("tenant", request.tenant)
+    tenant = edge.admin.tenants.read([name])[0] if TENANT_NAME.fullmatch(name) else None
+    if tenant is None or tenant.deleted_at is not None:
+        raise no_tenant()
+    return tenant
+
+
+def no_tenant() -> ProblemError:
+    """Return the problem of a name that is no tenant's that this caller may see."""
+    return not_found("There is no tenant of this name; list those that you may see at /v1/admin/tenants.")
+
+
+def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
+    if version is not None and tenant.revision != version:
+        raise stale("tenant", tenant.revision, verb)
+
+
+def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action) -> Reply:
+    """Write a change of a tenant. Raises ProblemError if it would lock everybody out."""
+    _check_version(before, version, "change")
+    if before.name == edge.operating_tenant and after.disabled_at is not None:
+        raise ProblemError(
+            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it nobody could manage tenants any more."
+        )
+    note(edge, request, action, Resource(Kind.TENANT, before.name))
+    done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
+    if not done.done or done.row is None:
+        raise ContendedError(f"tenant {before.name} was changed meanwhile")
+    return ok(tenant_answer(done.row), version=done.row.revision)

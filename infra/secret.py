@@ -1,0 +1,24 @@
+"""The one way to make a secret in Secrets Manager. AWS draws it; a template never holds one."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from infra.acknowledged import acknowledge
+from infra.settings import Settings
+
+
+def make_secret(scope: Construct, construct_id: str, settings: Settings, *, about: str, unrotated: str) -> str:
+    """Make a secret of 64 letters and digits, and return its ARN; `unrotated` says why AWS does not rotate it."""
+    secret = secretsmanager.Secret(
+        scope,
+        construct_id,
+        description=about,
+        generate_secret_string=secretsmanager.SecretStringGenerator(password_length=64, exclude_punctuation=True),
+        removal_policy=RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN,
+    )
+    acknowledge(secret, "SMG4", unrotated)
+    definition = secret.node.default_child
+    if not isinstance(definition, secretsmanager.CfnSecret):
+        raise TypeError("a secret is no CfnSecret any more")
+    return definition.attr_id  # its ARN, as `Ref` too is on AWS; the embedded AWS says its name there

@@ -1,0 +1,86 @@
+"""Tenants by their routes, and what a disabled one may still do."""
+
+from typing import Any
+
+import pytest
+
+from functions.api.http.access import Access
+from functions.api.http.route import Route
+from functions.api.routes import ROUTES
+from tests.api.client import Api, event_of
+from tests.api.http.test_edge import path_of
+
+TENANTS = "/v1/admin/tenants"
+
+
+def test_a_tenant_is_created_once_read_and_listed(api: Api) -> None:
+    answer = api.call("POST", TENANTS, {"name": "initech"})
+    assert (answer.status, answer.headers["Location"], answer.headers["ETag"]) == (201, f"{TENANTS}/initech", '"1"')
+    assert (answer.body["name"], answer.body["disabled"]) == ("initech", False)
+    assert api.call("GET", f"{TENANTS}/initech").body == answer.body
+    api.clock.advance(1)
+    again = api.call("POST", TENANTS, {"name": "initech"})
+    assert (again.status, again.body["type"]) == (409, "urn:timeball:problem:tenant-exists")
+    assert [one["name"] for one in api.call("GET", TENANTS).body["items"]] == ["acme", "globex", "initech"]
+    page = api.call("GET", TENANTS, query={"limit": "2"}).body
+    rest = api.call("GET", TENANTS, query={"limit": "2", "cursor": page["nextCursor"]}).body
+    assert [one["name"] for one in rest["items"]] == ["initech"]
+    assert rest["nextCursor"] is None
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": None}, {"name": "a b"}, {"name": "x" * 41}, {"name": 5}, {"name": "a_b"}]
+)
+def test_a_name_that_is_none_is_refused(api: Api, body: dict[str, Any]) -> None:
+    assert api.call("POST", TENANTS, body).bad_fields() == ["name"]
+
+
+def test_an_admin_of_another_tenant_sees_his_own_alone_and_changes_none(api: Api) -> None:
+    assert [one["name"] for one in api.call("GET", TENANTS, tenant="globex").body["items"]] == ["globex"]
+    assert api.call("GET", f"{TENANTS}/globex", tenant="globex").status == 200
+    assert api.call("GET", f"{TENANTS}/acme", tenant="globex").status == 404
+    for method, path, body in (("POST", TENANTS, {"name": "new"}), ("PATCH", f"{TENANTS}/globex", {"disabled": True})):
+        answer = api.call(method, path, body, tenant="globex")
+        assert answer.status == 403
+        assert "in the tenant that operates this Timeball" in answer.body["detail"]
+
+
+def test_a_tenant_is_disabled_and_enabled_again(api: Api) -> None:
+    disabled = api.call("PATCH", f"{TENANTS}/globex", {"disabled": True}, headers={"If-Match": '"1"'})
+    assert (disabled.status, disabled.body["disabled"], disabled.headers["ETag"]) == (200, True, '"2"')
+    assert api.call("PATCH", f"{TENANTS}/globex", {"disabled": True}).body == disabled.body
+    assert api.call("PATCH", f"{TENANTS}/globex", {"disabled": False}, headers={"If-Match": '"1"'}).status == 412
+    enabled = api.call("PATCH", f"{TENANTS}/globex", {"disabled": None})
+    assert (enabled.body["disabled"], enabled.body["disabledAt"]) == (False, None)
+    assert api.call("PATCH", f"{TENANTS}/globex", {"name": "other"}).bad_fields() == ["name"]
+
+
+def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: Api) -> None:
+    refused = api.call("DELETE", f"{TENANTS}/globex")
+    assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:tenant-enabled")
+    api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
+    assert api.call("DELETE", f"{TENANTS}/globex").status == 200
+    assert api.call("GET", f"{TENANTS}/globex").status == 404
+    assert [one["name"] for one in api.call("GET", TENANTS).body["items"]] == ["acme"]
+    assert api.call("POST", TENANTS, {"name": "globex"}).status == 409
+    assert api.call("POST", f"{TENANTS}/globex/keys", {"role": "viewer"}).status == 404
+
+
+def test_the_operating_tenant_is_never_disabled(api: Api) -> None:
+    answer = api.call("PATCH", f"{TENANTS}/acme", {"disabled": True})
+    assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:locks-out")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_keys_of_a_disabled_tenant_may_report_and_nothing_else(api: Api, route: Route) -> None:
+    event = event_of(route.method, path_of(route), "globex", {}, {}, role="admin")
+    event["requestContext"]["authorizer"]["lambda"]["disabled"] = "true"
+    answer = api.answer(event)
+    if route.is_public:
+        assert answer.status == 200
+    elif route.access is Access.ADMINISTER_ALL:
+        assert answer.status == 403  # as it was before
+    elif route.access is Access.REPORT:
+        assert answer.status != 403
+    else:
+        assert (answer.status, answer.body["type"]) == (403, "urn:timeball:problem:tenant-disabled")

@@ -1,0 +1,142 @@
+"""Who may what: every route for every role, in one's own tenant and in another's. The routes themselves are the table.
+
+Nothing here names a route: the ids of paths are those that answers have told. So a new route is held to all of this
+from the day it is declared.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import pytest
+
+from functions.api.app import build_api
+from functions.api.http.access import Access, refusal, roles_for
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.routes import ROUTES
+from tests.api.client import OPERATING, Answer, Api
+from tests.api.http.test_edge import BODIES
+from tests.api.runs.rows import waiting
+from timeball.domain.model.role import Role
+
+NAMES = [f"{route.method} {route.path}" for route in ROUTES]
+OTHER = "globex"
+
+
+@dataclass
+class World:
+    """An API, and the ids that its answers have told, by the names that they have in paths."""
+
+    api: Api = field(default_factory=Api)
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.fresh_from(1)
+
+    def fresh_from(self, first: int) -> None:
+        """Let fresh ids begin with a number."""
+        numbers = itertools.count(first)
+        edge = replace(self.api.edge, random_bytes=lambda: next(numbers).to_bytes(16))
+        self.api.handle = build_api(edge)
+
+    def call(self, route: Route, tenant: str, role: str, bounds: Mapping[str, str] | None = None) -> Answer:
+        path = re.sub(r"\{(\w+)\}", lambda name: self.ids.get(name[1], "1"), route.path)
+        body = BODIES.get(route.body, {}) if route.body else None
+        return self.api.call(route.method, path, body, tenant=tenant, role=role, bounds=bounds)
+
+    def learn(self, answer: Answer) -> None:
+        """Keep the ids of what was made."""
+        if answer.status == 201:
+            self.ids |= {name: told for name, told in answer.body.items() if isinstance(told, str)}
+
+    def rows(self, tenant: str) -> set[str]:
+        """Return all rows of a tenant, as text."""
+        return {row for row in map(repr, _rows(self.api)) if f"'{tenant}'" in row}
+
+
+def _rows(api: Api) -> Iterator[tuple[Any, Any]]:
+    tables: list[Any] = [api.store, api.tenants]
+    for collection in (getattr(table, one.name) for table in tables for one in fields(table)):
+        for part in (collection, *vars(collection).values()):
+            if isinstance(part, dict):
+                yield from part.items()
+
+
+def populated() -> World:
+    """Return a world in which the operating tenant has something of everything that one request makes."""
+    world = World()
+    run = waiting(world.api)
+    for route in ROUTES:
+        if route.status == 201:
+            world.learn(world.call(route, OPERATING, Role.ADMIN))
+    world.ids |= {"jobId": run.id.job.job_id, "runId": str(run.id), "tenant": OPERATING}
+    return world
+
+
+@pytest.mark.parametrize("role", [*Role, "", "editor", "ADMIN"])
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_a_role_may_use_the_routes_of_its_access_and_no_others(route: Route, role: str) -> None:
+    world = populated()
+    before = world.rows(OPERATING)
+    answer = world.call(route, OPERATING, role)
+    if route.is_public or role in roles_for(route.access):
+        assert answer.status not in (401, 403), answer.text
+        assert answer.status < 500, answer.text
+    else:
+        assert (answer.status, answer.body["type"]) == (403, Problem.FORBIDDEN.type)
+        assert f"the role {roles_for(route.access)[0]}" in answer.body["detail"]
+        assert world.rows(OPERATING) == before
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_what_another_tenant_has_is_as_if_it_were_not_there(route: Route, role: Role) -> None:
+    world, without = populated(), World()
+    without.ids = world.ids
+    without.api.clock.advance(world.api.clock.now() - without.api.clock.now())
+    for one in (world, without):
+        one.fresh_from(1_000)
+    before = world.rows(OPERATING)
+    answer, expected = world.call(route, OTHER, role), without.call(route, OTHER, role)
+    assert (answer.status, answer.headers, answer.text) == (expected.status, expected.headers, expected.text)
+    assert world.rows(OPERATING) == before
+    assert world.rows(OTHER) == without.rows(OTHER)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_a_role_that_may_not_learns_nothing_of_what_is_wrong_or_there(route: Route) -> None:
+    if not route.is_public:
+        path = re.sub(r"\{\w+\}", "1", route.path)
+        query = {"nonsense": "1"}
+        answer = Api().call(route.method, path, raw=b"[", role="nobody", query=query)
+        assert (answer.status, answer.body["type"]) == (403, Problem.FORBIDDEN.type)
+
+
+@pytest.mark.parametrize(
+    ("access", "may"),
+    [
+        (Access.READ, {"admin", "operator", "submitter", "viewer"}),
+        (Access.SUBMIT, {"admin", "operator", "submitter"}),
+        (Access.OPERATE, {"admin", "operator"}),
+        (Access.REPORT, {"admin", "operator", "worker"}),  # a submitter's key is no target's
+        (Access.ADMINISTER, {"admin"}),
+        (Access.ADMINISTER_ALL, {"admin"}),
+    ],
+)
+def test_each_access_has_its_roles(access: Access, may: set[str]) -> None:
+    assert {role for role in Role if refusal(access, role, is_operating=True) is None} == may
+    assert refusal(access, None, is_operating=True) is not None
+
+
+def test_admins_of_other_tenants_do_not_manage_tenants() -> None:
+    refused = refusal(Access.ADMINISTER_ALL, Role.ADMIN, is_operating=False)
+    assert refused is not None
+    assert "admin in the tenant that operates" in refused
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_what_changes_something_is_not_declared_as_reading(route: Route) -> None:
+    assert route.access is not Access.READ or route.method == "GET" or route.path.endswith(":preview")

@@ -1,0 +1,93 @@
+"""A key that is bounded to tags sees and makes only jobs that have all of them, on every route that there is."""
+
+from typing import Any
+
+import pytest
+
+from functions.api.http.route import Route
+from functions.api.routes import ROUTES
+from tests.api.client import OPERATING, Api
+from tests.api.http.test_access import NAMES, populated
+from timeball.domain.model.role import Role
+
+BLUE, RED = {"team": "blue"}, {"team": "red"}
+ROLES = [Role.OPERATOR, Role.SUBMITTER, Role.VIEWER, Role.WORKER]
+
+
+def make(api: Api, **fields: object) -> str:
+    return str(api.create(everySeconds=60, **fields)["jobId"])
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_what_lies_outside_its_bounds_is_neither_shown_nor_changed_nor_made(route: Route, role: Role) -> None:
+    world = populated()  # none of its jobs has a tag
+    before, jobs = world.rows(OPERATING), set(world.api.store.jobs)
+    answer = world.call(route, OPERATING, role, bounds=BLUE)
+    assert world.rows(OPERATING) == before
+    assert set(world.api.store.jobs) == jobs
+    assert answer.status in {400, 403, 404} or route.is_public or route.keeps_bounds
+    assert not any(job.job_id in answer.text for job in jobs)
+
+
+def test_a_bounded_key_makes_reads_changes_and_lists_jobs_with_its_tags(api: Api) -> None:
+    outside = make(api, tags=RED)
+    made = api.call(
+        "POST",
+        "/v1/jobs",
+        {"handler": "https://example.com", "everySeconds": 60, "tags": {**BLUE, "x": "1"}},
+        bounds=BLUE,
+    )
+    assert made.status == 201
+    path = f"/v1/jobs/{made.body['jobId']}"
+    assert api.call("GET", path, bounds=BLUE).status == 200
+    assert api.call("PATCH", path, {"tags": {"x": "2"}}, bounds=BLUE).status == 200
+    assert api.call("POST", f"{path}/pause", bounds=BLUE).status == 200
+    run = api.call("POST", f"{path}/trigger", bounds=BLUE).body["runId"]
+    assert api.call("GET", f"/v1/runs/{run}", bounds=BLUE).status == 200
+    assert api.call("GET", f"/v1/runs/{run}", bounds=RED).status == 404
+    listed = api.call("GET", "/v1/jobs", bounds=BLUE).body["items"]
+    assert [one["jobId"] for one in listed] == [made.body["jobId"]]
+    assert len(api.call("GET", "/v1/jobs").body["items"]) == 2
+    for method in ("GET", "DELETE"):
+        assert (
+            api.call(method, f"/v1/jobs/{outside}", bounds=BLUE).text
+            == api.call(method, "/v1/jobs/no", bounds=BLUE).text
+        )
+
+
+OUTSIDE: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/v1/jobs", {"handler": "https://example.com"}),
+    ("POST", "/v1/jobs", {"handler": "https://example.com", "tags": RED}),
+    ("PUT", "/v1/jobs/new", {"handler": "https://example.com", "tags": RED}),
+    ("PUT", "/v1/jobs/{job}", {"handler": "https://example.com", "everySeconds": 60}),
+    ("PATCH", "/v1/jobs/{job}", {"tags": RED}),
+    ("PATCH", "/v1/jobs/{job}", {"tags": None}),
+    ("POST", "/v1/jobs/{job}/revisions/1:restore", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), OUTSIDE)
+def test_no_job_is_made_without_the_tags_or_taken_out_of_them(
+    api: Api, method: str, path: str, body: dict[str, Any]
+) -> None:
+    job = make(api, tags=RED)
+    assert api.call("PATCH", f"/v1/jobs/{job}", {"tags": BLUE}).status == 200
+    before = repr(api.store.jobs)
+    answer = api.call(method, path.format(job=job), body, bounds=BLUE)
+    assert (answer.status, answer.body["type"]) == (403, "urn:timeball:problem:forbidden")
+    assert "team:blue" in answer.body["detail"]
+    assert repr(api.store.jobs) == before
+
+
+def test_of_a_batch_only_what_lies_within_the_bounds_is_made(api: Api) -> None:
+    jobs = [{"handler": "https://example.com", "tags": tags} for tags in (BLUE, RED, {**BLUE, "x": "1"})]
+    answer = api.call("POST", "/v1/jobs:batch", {"jobs": jobs}, bounds=BLUE)
+    assert [one["status"] for one in answer.body["items"]] == [201, 403, 201]
+    assert len(api.store.jobs) == 2
+
+
+def test_every_tag_of_a_key_counts(api: Api) -> None:
+    job, both = make(api, tags=BLUE), {**BLUE, "env": "prod"}
+    assert api.call("GET", f"/v1/jobs/{job}", bounds=both).status == 404
+    assert api.call("GET", "/v1/jobs", bounds=both).body["items"] == []
