@@ -1,11 +1,12 @@
 """What a caller may say of a calendar: a zone, dates and ranges of dates; and what is wrong with it, all at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
+from functions.api.calendars.ics import MAX_CHARACTERS, Days, read_ics
 from functions.api.http.fields import CalendarName
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
@@ -51,6 +52,11 @@ class CalendarBody(Strict):
     ranges: list[Range] | None = Field(
         None, max_length=MAX_RANGES, description=f"Ranges of dates, each of {MAX_RANGE_DAYS} days at most."
     )
+    ics: str | None = Field(
+        None,
+        max_length=MAX_CHARACTERS,
+        description="An iCalendar file (RFC 5545): the dates that its events take are added to those above.",
+    )
 
 
 class CalendarRequest(CalendarBody):
@@ -64,7 +70,8 @@ class CalendarRequest(CalendarBody):
 def read_calendar(body: Mapping[str, Any], key: CalendarKey, now: int) -> tuple[Calendar, list[FieldError]]:
     """Validate the body of a calendar with a name: the calendar, which counts only if nothing is wrong with it."""
     wanted, given, errors = read_fields(CalendarBody, body)
-    return _calendar(wanted, key, now), [*errors, *_together(wanted, {*given, *(error.field for error in errors)})]
+    errors += _together(wanted, {*given, *(error.field for error in errors)})
+    return _calendar(wanted, key, now, errors), errors
 
 
 def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple[Calendar, list[FieldError]]:
@@ -73,7 +80,8 @@ def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple
     said = {*given, *(error.field for error in errors)}
     if "name" not in said:
         errors.append(FieldError("name", "Give the calendar a name, such as holidays-de."))
-    return _calendar(wanted, CalendarKey(tenant, wanted.name or ""), now), [*errors, *_together(wanted, said)]
+    errors += _together(wanted, said)
+    return _calendar(wanted, CalendarKey(tenant, wanted.name or ""), now, errors), errors
 
 
 def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:
@@ -87,20 +95,38 @@ def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:
             yield FieldError(f"ranges.{place}.to", f"A range has at most {MAX_RANGE_DAYS} days; give an earlier date.")
 
 
-def _calendar(wanted: CalendarBody, key: CalendarKey, now: int) -> Calendar:
+def _calendar(wanted: CalendarBody, key: CalendarKey, now: int, errors: list[FieldError]) -> Calendar:
+    """Return the calendar that is wanted; whatever is wrong with its file is added to the errors."""
+    dates, ranges = [*(wanted.dates or ())], [*(wanted.ranges or ())]
+    if wanted.ics is not None and wanted.timezone is not None:
+        taken, faults = read_ics(wanted.ics, wanted.timezone, now)
+        single, long = _split(taken, MAX_RANGES - len(ranges))
+        if not faults and len({*dates, *single}) > MAX_DATES:
+            faults = [f"With this the calendar has {len({*dates, *single})} dates; at most {MAX_DATES} are allowed."]
+        errors += [FieldError("ics", fault) for fault in faults]
+        dates, ranges = [*dates, *single], [*ranges, *long]
     return Calendar(
         key=key,
         timezone=wanted.timezone or "UTC",
         created_at=now,
         updated_at=now,
-        dates=_in_order(wanted.dates or ()),
+        dates=_in_order(dates),
         ranges=tuple(
             sorted(
-                {DateRange(one.from_date, one.to_date) for one in wanted.ranges or ()},
+                {DateRange(one.from_date, one.to_date) for one in ranges},
                 key=lambda one: (one.from_date, one.to_date),
             )
         ),
     )
+
+
+def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[Range]]:
+    """Return stretches of dates as single dates, and the longest of them, so many at most, as ranges."""
+    longest = sorted((one for one in taken if one[0] < one[1]), key=lambda one: (one[0] - one[1], one))[:most]
+    others = {*taken} - {*longest}
+    single = [str(first + timedelta(days=n)) for first, last in others for n in range((last - first).days + 1)]
+    ranges = [Range.model_validate({"from": str(first), "to": str(last)}) for first, last in longest]
+    return single, ranges
 
 
 def _in_order(dates: Sequence[str]) -> tuple[str, ...]:
