@@ -14,12 +14,20 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.engine.context import Context
 from timeball.engine.exclusions.calendars import replace_calendar
-from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
+from timeball.engine.exclusions.freezes import create_freeze, lift_freeze, start_tenant, stop_tenant
 
 
 async def freeze(user: Client, key: JobKey) -> None:
-    """Freeze a job, those of its task, or all of its tenant, for a while; lift that, or let it end."""
+    """Freeze a job, those of its task, or all of its tenant, for a while; lift that, or let it end.
+
+    Or disable and enable the tenant.
+    """
     story, draw, now, number = user.story, user.story.random, user.process.now(), next(user.story.names)
+    if draw.random() < 0.3:
+        await user.ask("disable", key, _stop, key.tenant)
+        await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))
+        await user.ask("enable", key, _start, key.tenant)
+        return
     name, from_at = f"freeze-{number}", now + draw.choice((0, 0, 5_000, 20_000))
     to_at = draw.choice((None, from_at + draw.randrange(4_000, 90_000)))
     match = draw.choice((Match(everything=True), Match(job_ids=(key.job_id,))))
@@ -30,6 +38,16 @@ async def freeze(user: Client, key: JobKey) -> None:
     if to_at is None or draw.random() < 0.5:
         await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))
         await user.ask("lift", key, _lift, key.tenant, name)
+
+
+def _stop(context: Context, tenant: str) -> list[None]:
+    stop_tenant(context, tenant)
+    return [None]
+
+
+def _start(context: Context, tenant: str) -> list[None]:
+    start_tenant(context, tenant)
+    return [None]
 
 
 def _lift(context: Context, tenant: str, name: str) -> list[Freeze | None]:
@@ -45,14 +63,20 @@ async def change_calendar(user: Client, key: JobKey) -> None:
 
 
 def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
-    """No first attempt of the schedule, from the beginning that its user was told until it is over or lifted."""
+    """No first attempt of the schedule, from the beginning that its user was told until it is over or lifted.
+
+    Of a disabled tenant no attempt at all, but those by which a lost one is taken over.
+    """
     history = story.store.history
     for write, before in history.claims():
-        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted:
+        if before.state is RunState.RUNNING:
             continue
+        is_of_schedule = before.id.origin is Origin.SCHEDULE and before.is_unstarted
         starts_at = max(write.after.claimed_at or 0, before.not_before)
         for job in history.jobs_between(before.id.job, write.at, write.at):
             for freeze in history.freezes_between(job, write.at, write.at):
+                if not freeze.stops_all and not is_of_schedule:
+                    continue
                 start, end = freeze.span
                 known_at = history.frozen_at[freeze.name] + BEGINS_AFTER_MS
                 if max(start, known_at) + MOST_SKEW_MS <= starts_at < end - MOST_SKEW_MS:

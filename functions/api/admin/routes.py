@@ -58,7 +58,7 @@ _OF_TENANTS: tuple[Route, ...] = (
         "Delete a tenant that is disabled",
         TenantAnswer,
         headers=("If-Match",),
-        problems=(Problem.TENANT_ENABLED, Problem.LOCKS_OUT),
+        problems=(Problem.TENANT_ENABLED,),
         access=Access.ADMINISTER_ALL,
     ),
 )

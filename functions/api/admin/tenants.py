@@ -12,6 +12,7 @@ from functions.api.http.request import MERGE_PATCH, Request, expected_version, r
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
+from timeball.engine.exclusions.freezes import start_tenant, stop_tenant
 from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
 
@@ -28,6 +29,8 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     if wanted.disabled:
         tenant = evolve(tenant, disabled_at=now)
     note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
+    if wanted.disabled:
+        stop_tenant(edge.context, tenant.name)
     if edge.admin.tenants.insert([tenant], now)[0] is not None:
         raise ProblemError(
             Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
@@ -69,11 +72,16 @@ def patch_tenant(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     is_disabled = tenant.disabled_at is not None
-    if "disabled" not in wanted.model_fields_set or bool(wanted.disabled) == is_disabled:
-        _check_version(tenant, version, "change")
-        return ok(tenant_answer(tenant), version=tenant.revision)
-    after = evolve(tenant, disabled_at=None if is_disabled else edge.context.clock.now())
-    return _changed(edge, request, tenant, after, version, Action.PATCH)
+    will_be = bool(wanted.disabled) if "disabled" in wanted.model_fields_set else is_disabled
+    _check_version(tenant, version, "change")
+    after = tenant if will_be == is_disabled else evolve(tenant, disabled_at=_now(edge) if will_be else None)
+    if will_be:
+        _check_is_spared(edge, tenant)
+        stop_tenant(edge.context, tenant.name)  # before its row says so: a repeat mends what was cut off
+    reply = _changed(edge, request, tenant, after, version, Action.PATCH)
+    if not will_be:
+        start_tenant(edge.context, tenant.name)
+    return reply
 
 
 def delete_tenant(edge: Edge, request: Request) -> Reply:
@@ -100,18 +108,27 @@ def no_tenant() -> ProblemError:
     return not_found("There is no tenant of this name; list those that you may see at /v1/admin/tenants.")
 
 
+def _check_is_spared(edge: Edge, tenant: Tenant) -> None:
+    if tenant.name == edge.operating_tenant:
+        raise ProblemError(
+            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it nobody could manage tenants any more."
+        )
+
+
+def _now(edge: Edge) -> int:
+    return edge.context.clock.now()
+
+
 def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
     if version is not None and tenant.revision != version:
         raise stale("tenant", tenant.revision, verb)
 
 
 def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action) -> Reply:
-    """Write a change of a tenant. Raises ProblemError if it would lock everybody out."""
+    """Write a change of a tenant."""
     _check_version(before, version, "change")
-    if before.name == edge.operating_tenant and after.disabled_at is not None:
-        raise ProblemError(
-            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it nobody could manage tenants any more."
-        )
+    if after is before:
+        return ok(tenant_answer(before), version=before.revision)
     note(edge, request, action, Resource(Kind.TENANT, before.name))
     done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
     if not done.done or done.row is None:

@@ -1,5 +1,6 @@
 """Tenants by their routes, and what a disabled one may still do."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,30 @@ def test_a_tenant_is_disabled_and_enabled_again(api: Api) -> None:
     enabled = api.call("PATCH", f"{TENANTS}/globex", {"disabled": None})
     assert (enabled.body["disabled"], enabled.body["disabledAt"]) == (False, None)
     assert api.call("PATCH", f"{TENANTS}/globex", {"name": "other"}).bad_fields() == ["name"]
+
+
+def is_stopped(api: Api) -> bool:
+    rows = api.store.freezes.values()
+    return any(row.stop_at(api.clock.now()) for row in rows if row.tenant == "globex")
+
+
+def test_what_a_tenant_has_is_held_while_it_is_disabled(api: Api) -> None:
+    for disabled in (True, True, False, False, True):
+        assert api.call("PATCH", f"{TENANTS}/globex", {"disabled": disabled}).status == 200
+        assert is_stopped(api) is disabled
+        api.clock.advance(1)
+    assert api.call("POST", TENANTS, {"name": "new", "disabled": True}).status == 201
+    assert {row.tenant for row in api.store.freezes.values()} == {"globex", "new"}
+
+
+def test_a_repeat_mends_a_change_that_was_cut_off_between_its_two_rows(api: Api) -> None:
+    api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
+    api.store.freezes.clear()
+    api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
+    assert is_stopped(api)
+    api.tenants.tenants["globex"] = replace(api.tenants.tenants["globex"], disabled_at=None)
+    api.call("PATCH", f"{TENANTS}/globex", {"disabled": False})
+    assert not is_stopped(api)
 
 
 def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: Api) -> None:

@@ -60,7 +60,7 @@ def _of(play: Play, status: BackfillStatus) -> list[Backfill]:
     return [one for one in play.store.backfills.values() if one.status is status]
 
 
-def test_a_scan_moves_a_hundred_backfills_on_with_six_requests() -> None:
+def test_a_scan_moves_a_hundred_backfills_on_with_six_requests_and_a_look_at_their_tenants() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     slow = Slow(play)
     _running(play, 1_000)
@@ -69,6 +69,7 @@ def test_a_scan_moves_a_hundred_backfills_on_with_six_requests() -> None:
     assert {name: number for name, number in slow.requests.items() if name not in asked_anyway} == {
         "backfills.read": 10,
         "jobs.read": 10,
+        "freezes.read": 1,
         "runs.insert": 10,
         "watch": 10,
         "send": 10,

@@ -31,6 +31,9 @@ FAULTS = {
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
+    "a disabled tenant's retries and manual runs begin": Fault(
+        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 2
+    ),
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",

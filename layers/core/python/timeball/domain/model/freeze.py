@@ -52,7 +52,10 @@ class Match:
 
 @dataclass(frozen=True)
 class Freeze:
-    """No fire of the jobs that match starts from `from_at` up to `to_at` (None: until it is lifted)."""
+    """No fire of the jobs that match starts from `from_at` up to `to_at` (None: until it is lifted).
+
+    One that `stops_all` is of a tenant that is disabled: no attempt of any run begins, and its users do not see it.
+    """
 
     name: str
     from_at: int
@@ -60,6 +63,7 @@ class Freeze:
     match: Match
     created_at: int
     reason: str | None = None
+    stops_all: bool = False
 
     def is_over(self, now: int) -> bool:
         """Say whether it keeps nothing away any more."""
@@ -80,8 +84,13 @@ class Freezes:
     revision: int = 1
 
     def open_at(self, now: int) -> list[Freeze]:
-        """Return those that are not over, the newest first."""
-        return sorted((one for one in self.items if not one.is_over(now)), key=lambda one: (-one.created_at, one.name))
+        """Return the users' freezes that are not over, the newest first."""
+        seen = (one for one in self.items if not one.is_over(now) and not one.stops_all)
+        return sorted(seen, key=lambda one: (-one.created_at, one.name))
+
+    def stop_at(self, now: int) -> Freeze | None:
+        """Return what stops all of a tenant that is disabled, to come or in force."""
+        return next((one for one in self.items if one.stops_all and not one.is_over(now)), None)
 
 
 def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:

@@ -148,7 +148,7 @@ def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
 
 
 def frozen(run: Run, until: int) -> Run:
-    """Return a queued run that a freeze keeps from its start, in the due index; its instant stays as it was."""
+    """Return a run that a freeze keeps from its start, in the due index; its instant stays as it was."""
     return evolve(run, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
 
 

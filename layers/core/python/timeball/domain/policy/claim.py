@@ -90,29 +90,39 @@ def _taken_over(run: Run, job: Job, now: int) -> Decision:
 
 
 def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
-    """Decide about a run that waits to be started; one of the schedule, if that and the job still want it."""
+    """Decide about a run that waits to be started, or to be tried again."""
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
-        if not is_occurrence(job.spec.schedule, run.id.fire_at):
-            return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-        if excluded.dates.end_of(run.id.fire_at) is not None:
-            return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
-        held_until = excluded.held_until(run.not_before, now)
-        if held_until is not None and job.status is not JobStatus.PAUSED:
-            return Decision(Action.HOLD, wait_until=held_until)
-        start_at: int | None = run.not_before
-        if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
-            start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms, excluded)
-        if start_at is None:
-            return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
-        if job.status is JobStatus.PAUSED:
-            # A resume of the job finds it, whoever inserted it, and when.
-            return Decision(Action.WITHDRAW)
-        if start_at > max(run.not_before, now):
-            return Decision(Action.PUT_OFF, wait_until=start_at)
+        decision = _kept_away(run, job, now, rules, excluded)
+        if decision is not None:
+            return decision
+    elif (stopped_until := excluded.stopped_until(run.not_before, now)) is not None:
+        return Decision(Action.HOLD, wait_until=stopped_until)
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run that has none waits in its queue.
         return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
     return Decision(Action.CLAIM)
+
+
+def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision | None:
+    """Decide about an unstarted run of the schedule; None if that and the job still want it."""
+    if not is_occurrence(job.spec.schedule, run.id.fire_at):
+        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+    if excluded.dates.end_of(run.id.fire_at) is not None:
+        return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+    held_until = excluded.held_until(run.not_before, now)
+    if held_until is not None and job.status is not JobStatus.PAUSED:
+        return Decision(Action.HOLD, wait_until=held_until)
+    start_at: int | None = run.not_before
+    if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
+        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms, excluded)
+    if start_at is None:
+        return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
+    if job.status is JobStatus.PAUSED:
+        # A resume of the job finds it, whoever inserted it, and when.
+        return Decision(Action.WITHDRAW)
+    if start_at > max(run.not_before, now):
+        return Decision(Action.PUT_OFF, wait_until=start_at)
+    return None
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:

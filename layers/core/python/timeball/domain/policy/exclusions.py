@@ -11,26 +11,39 @@ from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.freeze import Freeze
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
 from timeball.domain.time.spans import NO_TIME, Spans, spans_of
 
 LOOK_AGAIN_MS = 15 * SECOND_MS
 """After how long what a freeze keeps away is looked at again: it may have been lifted. Soon, as fires grow late."""
 
+STOPPED_LOOK_AGAIN_MS = 5 * MINUTE_MS
+"""The same of what a tenant has that is disabled: for long, mostly, and each look is a write."""
+
 
 @dataclass(frozen=True)
 class Exclusions:
-    """When no fire starts: on the calendar's dates, and while frozen."""
+    """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`."""
 
     dates: Spans = NO_TIME
     frozen: Spans = NO_TIME
+    stopped: Spans = NO_TIME
 
     def held_until(self, fire_at: int, now: int) -> int | None:
         """Return when to look again at what would start at a fire, or now if that is later; None if it may start."""
         starts_at = max(fire_at, now)
         end_at = self.frozen.end_of(starts_at)
-        return None if end_at is None else min(end_at, starts_at + LOOK_AGAIN_MS)
+        stopped_until = self.stopped_until(fire_at, now)
+        if end_at is None or stopped_until is not None:
+            return stopped_until
+        return min(end_at, starts_at + LOOK_AGAIN_MS)
+
+    def stopped_until(self, start_at: int, now: int) -> int | None:
+        """Return when to look again at what would start at an instant, or now, whatever it is; None if it may start."""
+        starts_at = max(start_at, now)
+        end_at = self.stopped.end_of(starts_at)
+        return None if end_at is None else min(end_at, starts_at + STOPPED_LOOK_AGAIN_MS)
 
     def reason_of(self, *instants: int) -> Reason:
         """Return why a missed fire is skipped that was to start at one of these instants."""
@@ -59,7 +72,9 @@ def allowed_fires(schedule: Schedule, first_at: int, dates: Spans) -> Iterator[i
 
 def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
     """Return what keeps fires of a job away, of its calendar (None: it has none) and of its tenant's freezes."""
-    frozen = spans_of(one.span for one in freezes if one.match.matches(job))
+    meant = [one for one in freezes if one.match.matches(job)]
+    frozen = spans_of(one.span for one in meant)
+    stopped = spans_of(one.span for one in meant if one.stops_all)
     if calendar is None or job.spec.calendar is None:
-        return Exclusions(frozen=frozen) if frozen.starts else NOTHING
-    return Exclusions(calendar.spans, frozen)
+        return Exclusions(frozen=frozen, stopped=stopped) if frozen.starts else NOTHING
+    return Exclusions(calendar.spans, frozen, stopped)

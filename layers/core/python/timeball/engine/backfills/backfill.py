@@ -26,10 +26,12 @@ from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended
+from timeball.domain.policy.exclusions import STOPPED_LOOK_AGAIN_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_stopped
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
@@ -57,9 +59,10 @@ def create_backfills(context: Context, backfills: Sequence[Backfill]) -> list[Ba
 def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATEST) -> int:
     """Move each due, open backfill on; return how many were.
 
-    ① slots for those that wait ② stops, the rows of the next fires ③ messages ④ swap: the next fire, the next look, or
-    the end of one whose job is gone ⑤ the slots of those that are over. Each is a request, or a few, for all together;
-    but those that start many runs go one by one, and from `stop_at` (ms) on no more of them.
+    ① slots for those that wait ② stops, the rows of the next fires ③ messages ④ swap: the next fire, the next look, a
+    later look at those of a disabled tenant, or the end of one whose job is gone ⑤ the slots of those that are over.
+    Each is a request, or a few, for all together; but those that start many runs go one by one, and from `stop_at` (ms)
+    on no more of them.
     Raises UnavailableError; what was begun may be begun again.
     """
     now = context.clock.now()
@@ -69,7 +72,9 @@ def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATE
         for key, job in zip(jobs, context.store.jobs.read(jobs), strict=True)
         if job is None or job.status is JobStatus.CANCELLED
     }
-    going = [one for one in backfills if one.key.job not in over]
+    stopped = read_stopped(context, [one.key.job.tenant for one in backfills])
+    paused = [one for one in backfills if one.key.job not in over and one.key.job.tenant in stopped]
+    going = [one for one in backfills if one.key.job not in over and one not in paused]
     asking = [one for one in going if one.status is BackfillStatus.WAITING]
     held = take_slots(context, asking)
     turns = [one for one in going if one.status is not BackfillStatus.WAITING or one.key in held]
@@ -81,6 +86,7 @@ def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATE
             swaps += _begun(context, portion, now)
     swaps += [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
     swaps += [Swap(one, waiting(one, now)) for one in asking if one.key not in held]
+    swaps += [Swap(one, due_again(one, now + STOPPED_LOOK_AGAIN_MS)) for one in paused]
     swapped = context.store.backfills.swap(swaps, now)
     done = [swap.after for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done]
     free_slots(context, {one.key.job.tenant for one in done if one.status is BackfillStatus.COMPLETED})

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, Freezes, with_freeze, without_freeze
+from timeball.domain.model.freeze import (
+    BEGINS_AFTER_MS,
+    MAX_FREEZES,
+    Freeze,
+    Freezes,
+    Match,
+    with_freeze,
+    without_freeze,
+)
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
@@ -57,6 +65,34 @@ def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
 
     _change(context, tenant, added)
     return made
+
+
+def stop_tenant(context: Context, tenant: str) -> None:
+    """Let no attempt of a tenant begin any more; every process knows of it BEGINS_AFTER_MS later. Again: nothing more.
+
+    Raises UnavailableError.
+    """
+
+    def stopped(_: int, row: Freezes) -> Freezes | None:
+        now = context.clock.now()
+        stop = Freeze(f"stop-{now}", now, None, Match(everything=True), now, stops_all=True)
+        return None if row.stop_at(now) else with_freeze(row, stop, now)
+
+    _change(context, tenant, stopped)
+
+
+def start_tenant(context: Context, tenant: str) -> None:
+    """Let a stopped tenant go on: the catch-up policy of each job decides about what is late. Again: nothing more.
+
+    Raises UnavailableError.
+    """
+
+    def started(_: int, row: Freezes) -> Freezes | None:
+        now = context.clock.now()
+        stop = row.stop_at(now)
+        return None if stop is None else without_freeze(row, stop.name, now)
+
+    _change(context, tenant, started)
 
 
 def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:

@@ -11,6 +11,14 @@ from timeball.domain.policy.exclusions import Exclusions, exclusions
 from timeball.engine.context import Context
 
 
+def read_stopped(context: Context, tenants: Sequence[str]) -> frozenset[str]:
+    """Return those of tenants that are disabled, of which nothing starts now. Raises UnavailableError."""
+    now = context.clock.now()
+    rows = context.known.read("freezes", context.store.freezes, tenants, now)
+    stops = [(one, None if one is None else one.stop_at(now)) for one in rows]
+    return frozenset(row.tenant for row, stop in stops if row is not None and stop is not None and stop.from_at <= now)
+
+
 def read_exclusions(context: Context, jobs: Sequence[Job]) -> list[Exclusions]:
     """Return what keeps fires of each job away. Raises UnavailableError."""
     if not jobs:
