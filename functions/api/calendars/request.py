@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
 from functions.api.calendars.ics import MAX_CHARACTERS, Days, read_ics
-from functions.api.http.fields import CalendarName
+from functions.api.http.fields import DATE, CalendarName
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed
 from functions.api.schedules.fields import ZoneName
 from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
 
@@ -31,7 +32,7 @@ def _date(text: str) -> str:
 Day = Annotated[
     str,
     AfterValidator(_date),
-    WithJsonSchema({"type": "string", "format": "date", "examples": ["2026-12-25"]}),
+    WithJsonSchema({"type": "string", "format": "date", "pattern": f"^{DATE}$", "examples": ["2026-12-25"]}),
 ]
 
 
@@ -45,7 +46,7 @@ class Range(Strict):
 class CalendarBody(Strict):
     """A calendar without its name."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["timezone"]})
+    model_config = ConfigDict(json_schema_extra=needed("timezone"))
 
     timezone: ZoneName | None = Field(None, description="The IANA zone in which the dates are meant.")
     dates: list[Day] | None = Field(None, max_length=MAX_DATES, description="Single dates.")
@@ -62,7 +63,7 @@ class CalendarBody(Strict):
 class CalendarRequest(CalendarBody):
     """A calendar."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["name", "timezone"]})
+    model_config = ConfigDict(json_schema_extra=needed("name", "timezone"))
 
     name: CalendarName | None = Field(None, description="What jobs call it.")
 

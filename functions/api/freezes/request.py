@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from functions.api.http.fields import Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.target import TaskId
 from timeball.domain.model import freeze
@@ -16,6 +17,7 @@ from timeball.domain.model.ids import JOB_ID
 MAX_JOB_IDS: Final = 100
 _MAX_TAGS: Final = 10
 _WHICH: Final = 'Say which jobs: give tags, taskId, jobIds, or {"all": true}.'
+_NULL: Final = {"type": "null"}
 
 
 def _job_id(text: object) -> object:
@@ -27,8 +29,25 @@ def _job_id(text: object) -> object:
 _JobId = Annotated[str, BeforeValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
 
 
+_NOT_ALL: Final = {"all": {"enum": [False, None]}}
+_SOME_JOBS: Final = {
+    "anyOf": [
+        {
+            "required": ["all"],
+            "properties": {"all": {"const": True}, "jobIds": _NULL, "taskId": _NULL, "tags": {"maxProperties": 0}},
+        },
+        {"required": ["jobIds"], "properties": {**_NOT_ALL, "jobIds": {"type": "array"}}},
+        {"required": ["taskId"], "properties": {**_NOT_ALL, "taskId": {"type": "string"}}},
+        {"required": ["tags"], "properties": {**_NOT_ALL, "tags": {"type": "object", "minProperties": 1}}},
+    ]
+}
+_FEW_TAGS: Final = {"properties": {"tags": {"maxProperties": _MAX_TAGS}}}
+
+
 class Match(Strict):
     """Which jobs: all, or those of which all holds that is given."""
+
+    model_config = ConfigDict(json_schema_extra=together(also=[_SOME_JOBS, _FEW_TAGS]))
 
     everything: bool | None = Field(None, alias="all", description="True: every job; then alone.")
     job_ids: list[_JobId] | None = Field(None, min_length=1, max_length=MAX_JOB_IDS, description="Jobs by their ids.")
@@ -39,7 +58,7 @@ class Match(Strict):
 class FreezeRequest(Strict):
     """A freeze: the fires of the jobs that match do not start from one time to another."""
 
-    model_config = ConfigDict(json_schema_extra={"required": ["match"]})
+    model_config = ConfigDict(json_schema_extra=needed("match"))
 
     from_at: Instant | None = Field(None, alias="from", description="When it begins; default at once.")
     to_at: Instant | None = Field(None, alias="to", description="When it ends; null: when it is lifted.")

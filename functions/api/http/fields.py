@@ -1,5 +1,6 @@
 """The fields that several rooms take: what a value must look like by itself, with the sentence that says so."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -24,9 +25,19 @@ def _payload(payload: object) -> object:
     return payload
 
 
-_INSTANT_SCHEMA: Final = {"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00Z"]}
+DATE: Final = "(19[7-9][0-9]|2[0-3][0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+"""The pattern of a date from 1970 to 2399."""
 
-Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(_INSTANT_SCHEMA)]
+INSTANT_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": rf"^{DATE}[Tt]"
+    r"([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+    "examples": ["2026-11-21T09:30:00Z"],
+}
+"""A time of RFC 3339, from 1970 to 2399; who makes up such times can begin with the pattern."""
+
+Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(dict(INSTANT_SCHEMA))]
 """An ISO 8601 time with an offset; here ms."""
 
 Payload = Annotated[Any, AfterValidator(_payload)]

@@ -5,7 +5,8 @@ What is good of it goes on to be validated together, so that one mistake never h
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -26,6 +27,15 @@ class Strict(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _whole_numbers(cls, body: object) -> object:
+        """Take `2.0` for 2 where a whole number is asked for, as JSON Schema does; what is any JSON stays as it is."""
+        if not isinstance(body, dict) or float not in map(type, body.values()):
+            return body
+        whole = {field.alias for field in cls.model_fields.values() if int in _kinds(field.annotation)}
+        return {name: int(value) if _is_whole(value) and name in whole else value for name, value in body.items()}
+
+    @model_validator(mode="before")
+    @classmethod
     def _few_unknown(cls, body: object) -> object:
         """Leave of thousands of unknown fields as many as are told: each is an error, and those are dear."""
         if not isinstance(body, dict) or len(body) <= ENOUGH_ERRORS:
@@ -33,6 +43,16 @@ class Strict(BaseModel):
         known = set(aliases(cls))
         unknown = islice((name for name in body if name not in known), ENOUGH_ERRORS)
         return {name: body[name] for name in (*(known & body.keys()), *unknown)}
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - an annotation is any object
+    """Return what a field may hold: the parts of a union, without what is said of them beside."""
+    parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
+    return tuple(get_args(part)[0] if get_origin(part) is Annotated else part for part in parts)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 R = TypeVar("R", bound=Strict)

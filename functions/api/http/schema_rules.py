@@ -3,8 +3,7 @@
 The code validates them with sentences of its own (misplaced, and each room's `_together`). Null counts as not given.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _Schema = dict[str, Any]
@@ -30,28 +29,37 @@ def together(
     one_of: Sequence[str] = (),
     exclusive: Sequence[Sequence[str]] = (),
     beside: Mapping[str, Sequence[str]] | None = None,
+    also: Sequence[_Schema] = (),
 ) -> Callable[[_Schema], None]:
     """Return what adds rules to a model's schema.
 
-    One of `one_of` is given; of each group of `exclusive` at most one; each of `beside` only with one of its partners.
+    One of `one_of`, an exclusive group, is given; of each group of `exclusive` at most one; each of `beside` only with
+    one of its partners, which are of one group. `also` are rules of another kind.
     """
 
     def add(schema: _Schema) -> None:
-        rules: list[_Schema] = [{"anyOf": _all_given(one_of)}] if one_of else []
-        rules += [{"not": {"allOf": [_given(a), _given(b)]}} for group in exclusive for a, b in combinations(group, 2)]
-        rules += [{"anyOf": [_not_given(name), *_all_given(others)]} for name, others in (beside or {}).items()]
-        schema["allOf"] = rules
+        schema["allOf"] = [*(one_at_most(group, beside or {}, is_needed=group == one_of) for group in exclusive), *also]
 
     return add
 
 
-def _all_given(names: Iterable[str]) -> list[_Schema]:
-    return [_given(name) for name in names]
+def one_at_most(group: Sequence[str], beside: Mapping[str, Sequence[str]], *, is_needed: bool = False) -> _Schema:
+    """Return the rule of a group: its alternatives, each with the fields that are not given beside it.
+
+    A generator of clients or of tests reads that in a moment; one `not` for each pair of fields costs it seconds.
+    """
+    goes_with = {name: partners for name, partners in beside.items() if {*partners} <= {*group}}
+    matters = is_needed or bool(goes_with)
+    alternatives = []
+    for chosen in group if is_needed or not goes_with else [*group, None]:
+        found = given(chosen) if matters and chosen is not None else given()
+        others = [name for name in group if name != chosen]
+        others += [name for name, partners in goes_with.items() if chosen not in partners]
+        alternatives.append({**found, "properties": {**found["properties"], **dict.fromkeys(others, _NULL)}})
+    return {"anyOf": alternatives}
 
 
-def _given(name: str) -> _Schema:
-    return {"required": [name], "properties": {name: {"not": _NULL}}}
-
-
-def _not_given(name: str) -> _Schema:
-    return {"properties": {name: _NULL}}
+def given(*names: str) -> _Schema:
+    """Return what fits where fields are given."""
+    needs = {"required": [*names]} if names else {}
+    return {**needs, "properties": {name: {"not": _NULL} for name in names}}

@@ -15,6 +15,9 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
 
 
+_PLAIN: Final = {"pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"}
+
+
 def _plain(text: str) -> str:
     if _CONTROL.search(text):
         raise ValueError("Leave out the control characters.")
@@ -42,13 +45,16 @@ def _retry_causes(causes: list[str]) -> list[str]:
     return causes
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
+Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), AfterValidator(_plain)]
 Tags = Annotated[
     dict[
         Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_plain)],
-        Annotated[str, Field(max_length=256), AfterValidator(_plain)],
+        Annotated[str, Field(max_length=256, json_schema_extra=_PLAIN), AfterValidator(_plain)],
     ],
-    Field(max_length=MAX_TAGS),
+    Field(
+        max_length=MAX_TAGS,
+        json_schema_extra={"propertyNames": {**_PLAIN, "minLength": 1, "maxLength": 128}},
+    ),
     BeforeValidator(cut_behind(MAX_TAGS)),
 ]
 RetryCause = Annotated[

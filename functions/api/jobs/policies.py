@@ -1,7 +1,7 @@
 """How runs are carried out: what a job may say of that, and a task for all of its jobs."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -52,15 +52,32 @@ class PolicyFields(Strict):
     )
 
 
-def beyond_an_answer(request: PolicyFields, given: set[str]) -> Iterator[FieldError]:
+def only_of_reports(*otherwise: dict[str, Any]) -> dict[str, Any]:
+    """Return `beyond_an_answer` in JSON Schema, but for what compares two fields; it holds unless `otherwise` fits."""
+    short = {"timeoutSeconds": {"maximum": LONGEST_CALL_SECONDS}}
+    reports = {"completion": {"const": "callback"}}
+    return {
+        "anyOf": [
+            {"properties": {**short, "heartbeatSeconds": {"type": "null"}}},
+            {"required": ["completion"], "properties": {**short, **reports}},
+            {
+                "required": ["completion", "heartbeatSeconds"],
+                "properties": {**reports, "heartbeatSeconds": {"not": {"type": "null"}}},
+            },
+            *otherwise,
+        ]
+    }
+
+
+def beyond_an_answer(request: PolicyFields, names: set[str]) -> Iterator[FieldError]:
     """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest."""
-    reports = request.completion == "callback" or ("completion" in given and request.completion is None)
-    if "heartbeatSeconds" in given and not reports:
+    reports = request.completion == "callback" or ("completion" in names and request.completion is None)
+    if "heartbeatSeconds" in names and not reports:
         yield FieldError(
             "heartbeatSeconds", "This goes with completion callback only; give that too, or leave this out."
         )
-    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in given else JobSpec.timeout_seconds)
-    if seconds > LONGEST_CALL_SECONDS and not (reports and "heartbeatSeconds" in given):
+    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
+    if seconds > LONGEST_CALL_SECONDS and not (reports and "heartbeatSeconds" in names):
         yield FieldError(
             "timeoutSeconds",
             f"This must be at most {LONGEST_CALL_SECONDS}; more, up to {LONGEST_SECONDS}, goes with completion "

@@ -4,18 +4,19 @@ Fields are validated one by one, then those that are good together: one mistake 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
-from functions.api.http.schema_rules import together
+from functions.api.http.schema_rules import given, together
 from functions.api.jobs.fields import Name, Tags
-from functions.api.jobs.policies import PolicyFields, beyond_an_answer
+from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports
 from functions.api.jobs.target import Handler, Target, TaskId
 from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
+from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
@@ -37,8 +38,18 @@ TO_CALL = ("handler", "target", "taskId")
 """Of these a job has exactly one."""
 
 
+_NAMES_A_TASK: Final = {
+    "required": ["handler"],
+    "properties": {"handler": {"type": "string", "pattern": f"^{JOB_ID.pattern}$"}},
+}
+_NO_NUMBER: Final = {"properties": {"maxRuns": {"type": "null"}}}
+_OF_ALL: Final = {"required": ["policy"], "properties": {"policy": {"const": "all"}}}
+
+
 class CatchUp(Strict):
     """What becomes of fires that were missed, in an outage or a pause."""
+
+    model_config = ConfigDict(json_schema_extra=together(also=[{"anyOf": [_NO_NUMBER, _OF_ALL]}]))
 
     policy: Literal["skip", "latest", "all"] = Field("latest", description="Which of the missed fires run.")
     max_runs: int | None = Field(
@@ -51,7 +62,12 @@ class JobRequest(ScheduleFields, PolicyFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
-        json_schema_extra=together(one_of=TO_CALL, exclusive=[TO_CALL, SCHEDULE_FORMS], beside=JOB_NEEDS)
+        json_schema_extra=together(
+            one_of=TO_CALL,
+            exclusive=[TO_CALL, SCHEDULE_FORMS],
+            beside=JOB_NEEDS,
+            also=[only_of_reports(given("taskId"), _NAMES_A_TASK)],
+        )
     )
 
     name: Name | None = Field(None, description="What people call it.")

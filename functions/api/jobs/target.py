@@ -41,6 +41,17 @@ _OWN_HEADERS: Final = frozenset(
 )
 
 
+def _url_pattern() -> str:
+    """Return what a URL looks like; of an address in brackets, only the characters."""
+    name = r"([0-9]*[A-Za-z_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|[0-9]+-[A-Za-z0-9_-]{0,60}[A-Za-z0-9_])"
+    octet = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+    host = rf"(({_LABEL}\.)*{name}\.?|{octet}(\.{octet}){{3}}\.?|\[[0-9A-Fa-f:.]{{2,45}}\])"
+    return rf'^[Hh][Tt][Tt][Pp][Ss]?://{host}(:[0-9]{{0,5}})?([/?][!-"$-~]*)?$'
+
+
+_URL_SCHEMA: Final = {"pattern": _url_pattern(), "examples": ["https://example.com/hook"]}
+
+
 def _url(url: str) -> str:
     """Accept an absolute http or https URL that names a host, and nothing that HTTP would not send."""
     if not _URL.fullmatch(url):
@@ -115,12 +126,24 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
-Handler = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_handler)]
+Handler = Annotated[
+    str,
+    Field(
+        max_length=MAX_URL_LENGTH,
+        json_schema_extra={**_URL_SCHEMA, "pattern": rf"{_url_pattern()}|^{JOB_ID.pattern}$"},
+    ),
+    AfterValidator(_handler),
+]
 TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
-Url = Annotated[str, Field(max_length=MAX_URL_LENGTH), AfterValidator(_url)]
+Url = Annotated[str, Field(max_length=MAX_URL_LENGTH, json_schema_extra=_URL_SCHEMA), AfterValidator(_url)]
 Headers = Annotated[
-    dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]],
-    Field(max_length=MAX_HEADERS),
+    dict[
+        Annotated[str, AfterValidator(_header_name)],
+        Annotated[
+            str, Field(json_schema_extra={"pattern": f"^{_HEADER_VALUE.pattern}$"}), AfterValidator(_header_value)
+        ],
+    ],
+    Field(max_length=MAX_HEADERS, json_schema_extra={"propertyNames": {"pattern": f"^{_HEADER_NAME.pattern}$"}}),
     AfterValidator(_headers),
     BeforeValidator(cut_behind(MAX_HEADERS)),
 ]

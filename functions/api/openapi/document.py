@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -16,8 +17,9 @@ from functions.api.http.problem_details import ProblemDetails
 from functions.api.http.problems import CONTENT_TYPE, Problem
 from functions.api.http.request import MERGE_PATCH
 from functions.api.http.route import Route
+from functions.api.http.schema_rules import one_at_most
 from functions.api.jobs.answers import JobAnswer
-from functions.api.jobs.request import JobRequest
+from functions.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
 from functions.api.openapi.parameters import described_parameter
 from functions.api.openapi.patch_schema import patch_of
 from functions.api.routes import ROUTES
@@ -32,6 +34,8 @@ _PATCH_OF: Final[dict[type[BaseModel], str]] = {
     KeyRequest: "KeyPatch",
     TenantRequest: "TenantPatch",
 }
+_EXCLUSIVE: Final[dict[type[BaseModel], Sequence[Sequence[str]]]] = {JobRequest: (TO_CALL, SCHEDULE_FORMS)}
+"""What none can be given together, no patch of it can either; what goes beside what depends on what is patched."""
 
 
 def document() -> dict[str, Any]:
@@ -157,6 +161,8 @@ def _schemas() -> dict[str, Any]:
     schemas["Problem"] = schemas.pop("ProblemDetails")
     for model, name in _PATCH_OF.items():
         schemas[name] = patch_of(schemas[model.__name__], schemas)
+        if model in _EXCLUSIVE:
+            schemas[name]["allOf"] = [one_at_most(group, {}) for group in _EXCLUSIVE[model]]
         schemas[name]["description"] = "A merge patch (RFC 7396): what is given replaces, null removes, the rest stays."
     return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
 

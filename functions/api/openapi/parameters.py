@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.api.dead_letters.request import ERROR_CHARACTERS
+from functions.api.http.fields import INSTANT_SCHEMA
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from functions.api.jobs.listing import STATUSES
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.run import RunState
 
-_INSTANT: Final = {"type": "string", "format": "date-time"}
-_ETAG_OR_ANY: Final = r'^(\*|(W/)?"[!#-~]*")$'
+_ETAG_OR_ANY: Final = {"anyOf": [{"const": "*"}, {"type": "string", "pattern": r'^(W/)?"[!#-~]*"$'}]}
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jobId": {
@@ -62,10 +62,10 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "description": "Only runs in one of these states.",
         "style": "form",
         "explode": False,
-        "schema": {"type": "array", "items": {"enum": [state.value for state in RunState]}},
+        "schema": {"type": "array", "minItems": 1, "items": {"enum": [state.value for state in RunState]}},
     },
-    "from": {"in": "query", "description": "No (first) fire time before this.", "schema": _INSTANT},
-    "to": {"in": "query", "description": "No (first) fire time after this.", "schema": _INSTANT},
+    "from": {"in": "query", "description": "No (first) fire time before this.", "schema": INSTANT_SCHEMA},
+    "to": {"in": "query", "description": "No (first) fire time after this.", "schema": INSTANT_SCHEMA},
     "reason": {
         "in": "query",
         "description": "Only runs with this reason.",
@@ -104,7 +104,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "If-Match": {
         "in": "header",
         "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
-        "schema": {"type": "string", "pattern": _ETAG_OR_ANY, "examples": ['"3"', "*"]},
+        "schema": {**_ETAG_OR_ANY, "examples": ['"3"', "*"]},
     },
 }
 _AGAINST_A_LIMIT: Final = (
@@ -113,7 +113,7 @@ _AGAINST_A_LIMIT: Final = (
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/jobs", "status"): {
         "description": "Only jobs in one of these statuses.",
-        "schema": {"type": "array", "items": {"enum": [str(status) for status in STATUSES]}},
+        "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
     },
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
     ("/v1/jobs", "from"): {"description": "Not created before this."},

@@ -7,7 +7,7 @@ _NULL: Final = {"type": "null"}
 
 
 def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a patch: nothing is needed, objects may be given in part, and null removes.
+    """Return the schema of a patch: nothing must be given, objects may be given in part, and null removes what may go.
 
     `schemas` are those that references lead to, by name; the patch's schema has its own copies of them.
     """
@@ -17,7 +17,9 @@ def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str,
     if "anyOf" in schema:
         patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
     if "properties" in schema:
-        patch["properties"] = {name: _nullable(patch_of(part, schemas)) for name, part in schema["properties"].items()}
+        changes = {name: patch_of(part, schemas) for name, part in schema["properties"].items()}
+        needed = schema.get("required", [])
+        patch["properties"] = {name: part if name in needed else _nullable(part) for name, part in changes.items()}
     if isinstance(schema.get("additionalProperties"), dict):
         patch["additionalProperties"] = _nullable(patch_of(schema["additionalProperties"], schemas))
     return patch

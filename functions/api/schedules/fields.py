@@ -1,16 +1,16 @@
 """What a request may say about when: the fields of a schedule, which creating a job and previewing one share."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from functions.api.http.fields import CalendarName, Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
-from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Timing
 from timeball.domain.time.stepper import Gap, Overlap
 from timeball.domain.time.zones import load_zone
@@ -29,19 +29,59 @@ def _zone(name: str) -> str:
     return load_zone(name).name
 
 
-_DURATION_SCHEMA: Final = {
-    "anyOf": [{"type": "integer"}, {"type": "string", "format": "duration"}],
-    "examples": [900, "PT15M"],
+_DURATION: Final = "^P([0-9]{1,9}W|([0-9]{1,9}D)?(T([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}S)?)?)$"
+"""Without years and months, whose length differs."""
+
+
+def _seconds_schema(least: int, most: int) -> dict[str, Any]:
+    seconds = {"type": "integer", "minimum": least, "maximum": most}
+    duration = {"type": "string", "format": "duration", "pattern": _DURATION}
+    return {"anyOf": [seconds, duration], "examples": [900, "PT15M"]}
+
+
+def _cron_pattern() -> str:
+    """Return what five fields, or a nickname, look like; whether they ever match, no pattern can say."""
+
+    def items(value: str, *others: str) -> str:
+        item = "|".join([rf"(\*|{value}(-{value})?)(/[1-9][0-9]?)?", *others])
+        return f"({item})(,({item}))*"
+
+    date, weekday = "(0?[1-9]|[12][0-9]|3[01])", "([0-7]|[A-Za-z]{3})"
+    fields = (
+        items("[0-5]?[0-9]"),
+        items("([01]?[0-9]|2[0-3])"),
+        r"(\?|" + items(date, f"{date}[Ww]", "[Ll]([Ww]|-[1-9][0-9]?)?") + ")",
+        items("(0?[1-9]|1[0-2]|[A-Za-z]{3})"),
+        r"(\?|" + items(weekday, f"{weekday}[Ll]", f"{weekday}#[1-5]") + ")",
+    )
+    return r"^[ \t]*(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|" + r"[ \t]+".join(fields) + r")[ \t]*$"
+
+
+_EXPRESSION_SCHEMA: Final = {
+    "type": "string",
+    "format": "cron",
+    "maxLength": MAX_EXPRESSION_LENGTH,
+    "pattern": _cron_pattern(),
+    "examples": ["0 9 * * MON-FRI"],
+}
+_ZONE_SCHEMA: Final = {
+    "type": "string",
+    "format": "time-zone",
+    "pattern": "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+    "examples": ["Europe/Berlin"],
 }
 
-Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_DURATION_SCHEMA)]
+Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_seconds_schema(0, LATEST // SECOND_MS))]
 Period = Annotated[
-    int, BeforeValidator(_duration), Field(ge=1, le=LONGEST_PERIOD_SECONDS), WithJsonSchema(_DURATION_SCHEMA)
+    int,
+    BeforeValidator(_duration),
+    Field(ge=1, le=LONGEST_PERIOD_SECONDS),
+    WithJsonSchema(_seconds_schema(1, LONGEST_PERIOD_SECONDS)),
 ]
 """Whole seconds, also as an ISO 8601 duration."""
 
-Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema({"type": "string", "examples": ["0 9 * * MON-FRI"]})]
-ZoneName = Annotated[str, AfterValidator(_zone), WithJsonSchema({"type": "string", "examples": ["Europe/Berlin"]})]
+Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema(_EXPRESSION_SCHEMA)]
+ZoneName = Annotated[str, AfterValidator(_zone), WithJsonSchema(_ZONE_SCHEMA)]
 
 RECURRING: Final = ("cronExpression", "everySeconds")
 NEEDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -10,7 +10,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import read_fields
 from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Name, Tags
-from functions.api.jobs.policies import PolicyFields, beyond_an_answer, retry_of
+from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, retry_of
 from functions.api.jobs.target import Target, Url
 from functions.api.schemas.accepted import PayloadSchema
 from timeball.domain.model.ids import TaskKey
@@ -23,7 +23,9 @@ _TO_CALL = ("handler", "target")
 class TaskRequest(PolicyFields):
     """A task: what its jobs call, and the policies of those that have none of their own. Null counts as not given."""
 
-    model_config = ConfigDict(json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL]))
+    model_config = ConfigDict(
+        json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL], also=[only_of_reports()])
+    )
 
     name: Name | None = Field(None, description="What people call it.")
     type: Literal["http"] | None = Field(None, description="The kind of target; here or in `target`.")

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from functions.api.backfills.listing import BACKFILL_PARAMETERS
 from functions.api.backfills.request import BackfillRequest
@@ -15,7 +16,7 @@ from functions.api.jobs.listing import JOB_PARAMETERS
 from functions.api.runs.callbacks import CompleteRequest, FailRequest
 from functions.api.runs.reading import RUN_PARAMETERS
 from functions.api.schedules.preview import PreviewRequest
-from tests.api.client import NOW, Api
+from tests.api.client import DOCUMENT, NOW, Api
 from tests.api.http.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from tests.api.runs.rows import dead, waiting
 from timeball.targets.http.request import parse_url
@@ -24,15 +25,19 @@ STATUSES = {201, 400}
 SCHEDULES = set(aliases(PreviewRequest))
 
 
-def test_random_jobs_are_created_or_refused() -> None:
+JOB_SCHEMA = Draft202012Validator({**DOCUMENT, "$ref": "#/components/schemas/JobRequest"})
+
+
+def test_random_jobs_are_created_or_refused_and_what_is_created_fits_the_schema() -> None:
     @SETTINGS
-    @given(JOBS | GOOD_JOBS)
+    @given(JOBS | GOOD_JOBS | VALID_JOBS)
     def try_it(body: dict[str, Any]) -> None:
         api = Api()
         answer = api.call("POST", "/v1/jobs", body)
         assert answer.status in STATUSES, answer.text
         assert bool(api.store.jobs) == (answer.status == 201)
         if answer.status == 201:
+            assert not [*JOB_SCHEMA.iter_errors(body)]
             assert api.call("GET", answer.headers["Location"]).status == 200
             assert api.call("DELETE", answer.headers["Location"]).status == 200
 

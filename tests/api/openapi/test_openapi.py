@@ -124,7 +124,7 @@ def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
     for name, field in patch["properties"].items():
         assert name == "payload" or {"type": "null"} in field["anyOf"]
     target, _ = patch["properties"]["target"]["anyOf"]
-    assert {"type": "null"} in target["properties"]["url"]["anyOf"]
+    assert target["properties"]["url"]["type"] == "string"
     assert {"type": "null"} in target["properties"]["headers"]["anyOf"][0]["additionalProperties"]["anyOf"]
     content = document()["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
     assert set(content) == {"application/merge-patch+json", "application/json"}
