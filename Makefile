@@ -16,6 +16,7 @@ NODE := $(BIN)/node
 # Two more than there are processors: the end-to-end tests, which two of them have, mostly wait.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 SEEDS ?= 1000
+REQUESTS ?= 20000
 
 # The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.
 export JSII_NODE := $(CURDIR)/$(NODE)
@@ -79,6 +80,10 @@ contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB an
 .PHONY: simulate
 simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays and users: make simulate SEEDS=10000
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+.PHONY: fuzz
+fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what it forbids: make fuzz REQUESTS=20000
+	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(FUZZ)
 
 .PHONY: bench
 bench: setup ## Count the requests of a scan, the write units of a run, the time of a cron step

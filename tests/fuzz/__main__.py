@@ -1,0 +1,61 @@
+"""Fuzz the API: `python -m tests.fuzz --requests 20000`, over the memory store; or a Timeball that runs: `--running`.
+
+The first round goes through the whole document; the next ones draw again, each from the seed that follows.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+from time import perf_counter
+
+from tests.fuzz.campaign import PHASES, Address, Campaign, fuzz
+
+_SESSION = Path(__file__).parents[2] / ".local/session.json"
+_DRAWN = ("fuzzing", "stateful")
+_SHOWN = 10
+
+
+def main() -> int:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("--requests", type=int, default=5_000, help="so many at least")
+    parser.add_argument("--seed", type=int, default=0, help="the first round's seed")
+    parser.add_argument("--examples", type=int, default=50, help="of each operation, in a phase that draws them")
+    parser.add_argument("--running", action="store_true", help="send them to what `make run` has started")
+    asked = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    to = _running() if asked.running else None
+    begun, total, seed = perf_counter(), Campaign(), asked.seed
+    while total.requests < asked.requests:
+        found = fuzz(seed, asked.examples, _DRAWN if total.requests else PHASES, to=to)
+        total += found
+        print(
+            f"seed {seed}: {found.requests} requests, {len(found.complaints)} complaints; "
+            f"{total.requests} of {asked.requests}, {perf_counter() - begun:.0f} s",
+            flush=True,
+        )
+        seed += 1
+    _tell(total)
+    return bool(total.complaints)
+
+
+def _running() -> Address:
+    session = json.loads(_SESSION.read_text(encoding="utf-8"))
+    return Address(session["apiUrl"], session["apiKey"])
+
+
+def _tell(total: Campaign) -> None:
+    print("answers:", ", ".join(f"{status}: {count}" for status, count in sorted(total.statuses.items())))
+    print("failures that are right (tests/fuzz/explained.py):")
+    for why, count in total.explained.most_common():
+        print(f"{count:>8}  {why}")
+    for complaint in total.complaints[:_SHOWN]:
+        print(f"\n{complaint}")
+    if total.complaints:
+        print(f"\n{len(total.complaints)} complaints; the same seed and number of requests show them again")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Failures that Schemathesis finds and that are right, each with the reason: no schema can say what the code enforces.
+
+All else that it finds is a fault, of the code or of the document.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from schemathesis import Case, Response
+from schemathesis.core.failures import Failure
+
+from functions.api.http.problems import Problem
+
+REFUSED = "ST202"
+"""Schemathesis' code of a request that the schema allows and the API refuses."""
+ACCEPTED = "ST201"
+"""Its code of a request that the schema forbids and the API accepts."""
+
+ANY = ".*"
+LISTS = "GET .*"
+BATCH = "POST /v1/jobs:batch"
+JOBS = r"(POST|PUT|PATCH) /v1/jobs(:batch|/\{jobId\})?"
+BACKFILLS = "POST .*/backfills"
+SCHEDULES = f"{JOBS}|POST /v1/schedules:preview"
+TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Fields that an operation refuses though their schemas allow them: by which sentence, and why."""
+
+    operation: str
+    field: str
+    sentence: str
+    why: str
+
+    def covers(self, operation: str, error: dict[str, str]) -> bool:
+        """Say whether this explains one of an answer's `errors`: all three are patterns."""
+        return bool(
+            re.fullmatch(self.operation, operation)
+            and re.fullmatch(self.field, error["field"].rpartition(".")[2])
+            and re.match(self.sentence, error["message"])
+        )
+
+
+REFUSALS: Sequence[Refusal] = (
+    Refusal(ANY, "cursor", "Give the nextCursor of", "A cursor belongs to one query, which it holds as a hash."),
+    Refusal(ANY, ".*At|from|to", "Give a time between", "An offset moves the first and the last day out of the years."),
+    Refusal(ANY, "to|endAt", "This (lies before|does not lie after)", "JSON Schema cannot compare two fields."),
+    Refusal(ANY, "heartbeatSeconds", "This is longer than", "JSON Schema cannot compare two fields."),
+    Refusal(ANY, "to", "A range has at most", "JSON Schema cannot compare two fields."),
+    Refusal(BACKFILLS, "to", "This lies in the future", "What is past depends on when it is asked."),
+    Refusal(JOBS, "endAt|scheduleAt", "This lies in the past", "What is past depends on when it is asked."),
+    Refusal(JOBS, "delaySeconds", "This reaches beyond", "Where a delay ends depends on when it begins."),
+    Refusal(BACKFILLS, "from", "The schedule has no fire time", "It depends on the schedule of the job."),
+    Refusal(BACKFILLS, "to", "The range holds at least", "It depends on the schedule of the job."),
+    Refusal(
+        SCHEDULES, "cronExpression", ".*; write", "Ranges run upwards, months have days: a pattern counts nothing."
+    ),
+    Refusal(ANY, "timezone", "The time zone .* is unknown", "The names are those of a release of a database."),
+    Refusal(SCHEDULES, "everySeconds", "This must be at", "JSON Schema knows no lengths of durations such as PT0S."),
+    Refusal(SCHEDULES, "endAt", "The schedule has no fire time", "It takes the schedule to know."),
+    Refusal(TARGETS, "handler|url", "Write an address as four", "0x7f is a number, and no pattern should know it."),
+    Refusal(
+        TARGETS, "handler|url", "This is no URL", "What stands in brackets must be an IPv6 address, a port a port."
+    ),
+    Refusal(TARGETS, "handler|url", "The URL names no host", "A host has at most 253 characters, a port is not 0."),
+    Refusal(TARGETS, "handler|url", "Webhooks do not call this", "Which addresses may be called is a setting."),
+    Refusal(TARGETS, ANY, "Leave this header out", "The names of Timeball's own headers, in any case of letters."),
+    Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
+    Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
+    Refusal(JOBS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
+    Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
+    Refusal("POST /v1/dead-letters:.*", "limit", "Leave out limit or", "OpenAPI has no rule for a body and a header."),
+    Refusal(
+        "PATCH .*",
+        ANY,
+        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call",
+        "What goes with what depends on the job.",
+    ),
+)
+
+PROBLEMS: dict[Problem, str] = {
+    Problem.IDEMPOTENCY_CONFLICT: "The key was used with another body.",
+    Problem.STALE_VERSION: "The resource has another version, or is there already.",
+}
+"""Answers that depend on what there is, before a body is judged."""
+
+ACCEPTANCES: dict[str, str] = {BATCH: "One bad item spoils no other: the answer is 200, and the item's own status 400."}
+
+
+def reasons(failure: Failure, case: Case[Any], response: Response) -> list[str]:
+    """Return why a failure is right, of a refusal for each field; nothing if it is not one of those above."""
+    if failure.code not in {REFUSED, ACCEPTED}:
+        return []
+    operation, answer = case.operation.label, json.loads(response.content)
+    for problem, why in PROBLEMS.items():
+        if answer.get("type") == problem.type:
+            return [why]
+    if failure.code == ACCEPTED:
+        items = answer.get("items", []) if operation in ACCEPTANCES else []
+        return [ACCEPTANCES[operation]] if any(item["status"] >= 400 for item in items) else []
+    errors: list[dict[str, str]] = answer.get("errors", [])
+    rows = [next((row for row in REFUSALS if row.covers(operation, error)), None) for error in errors]
+    return [] if None in rows else [row.why for row in rows if row]

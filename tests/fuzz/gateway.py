@@ -1,0 +1,60 @@
+"""The API over the memory store as an ASGI application: what API Gateway would make of a request, and of an answer.
+
+The gateway knows one key. Whatever becomes of time goes on beside it: see world.py.
+"""
+
+import base64
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from tests.api.client import Api, event_of
+
+KEY = "tb_of_the_fuzzer"
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+def gateway(api: Api, before_each: Callable[[], None]) -> Application:
+    """Return the application; `before_each` is called before each request."""
+
+    async def application(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        before_each()
+        answer = api.handle(_event(scope, await _body(receive)), LambdaContext())
+        headers = [(name.lower().encode(), value.encode()) for name, value in answer["headers"].items()]
+        await send({"type": "http.response.start", "status": answer["statusCode"], "headers": headers})
+        await send({"type": "http.response.body", "body": answer["body"].encode()})
+
+    return application
+
+
+def _event(scope: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+    headers = _joined((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"])
+    query = _joined(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    tenant = "acme" if headers.get("authorization") == f"Bearer {KEY}" else None
+    event = event_of(scope["method"], scope["path"], tenant, headers, query)
+    return event | {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Put values of one name together with commas, as API Gateway does."""
+    joined: dict[str, str] = {}
+    for name, value in pairs:
+        joined[name] = f"{joined[name]},{value}" if name in joined else value
+    return joined
+
+
+async def _body(receive: Receive) -> bytes:
+    parts = []
+    more = True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(parts)
