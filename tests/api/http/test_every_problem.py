@@ -1,0 +1,103 @@
+"""Each row of the manual's table of problems, by a request that meets it. No row can come without one."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from functions.api.http.body import MAX_BYTES
+from functions.api.http.problems import CONTENT_TYPE, Problem
+from tests.api.client import Answer, Api
+from tests.api.http.test_edge import broken_api
+from tests.api.runs.rows import called, dead, say, waiting
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS
+from timeball.ports.errors import UnavailableError
+
+MANUAL = Path(__file__).parents[3] / "docs/api.md"
+HANDLER = {"handler": "https://example.com"}
+
+
+def _job(api: Api, verb: str = "", method: str = "POST", **fields: object) -> Answer:
+    """Ask something of a new job."""
+    return api.call(method, f"/v1/jobs/{api.create(everySeconds=60)['jobId']}{verb}", fields or None)
+
+
+def _of_an_ended_job(api: Api) -> Answer:
+    path = f"/v1/jobs/{api.create(everySeconds=60)['jobId']}"
+    api.call("DELETE", path)
+    return api.call("PATCH", path, {"name": "x"})
+
+
+def _retry(api: Api, run: Run, **fields: object) -> Answer:
+    return api.call("POST", f"/v1/runs/{run.id}/retry", fields or None)
+
+
+def _retry_of_a_run_that_a_pause_took_back(api: Api) -> Answer:
+    job = api.create(everySeconds=60)
+    api.clock.advance(60_000)
+    api.dispatch()
+    api.call("POST", f"/v1/jobs/{job['jobId']}/pause")
+    return _retry(api, next(run for run in api.store.runs.values() if run.state is RunState.WITHDRAWN))
+
+
+def _delete_a_task_in_use(api: Api) -> Answer:
+    path = api.call("POST", "/v1/tasks", HANDLER).headers["Location"]
+    api.call("POST", "/v1/jobs", {"taskId": path.rpartition("/")[2], "everySeconds": 60})
+    return api.call("DELETE", path)
+
+
+def _heartbeat_that_comes_too_late(api: Api) -> Answer:
+    run = waiting(api)
+    api.clock.advance(DAY_MS)
+    return say(api, run, "heartbeat")
+
+
+def _key_of_another_body(api: Api) -> Answer:
+    headers = {"Idempotency-Key": "one"}
+    api.call("POST", "/v1/jobs", HANDLER, headers=headers)
+    return api.call("POST", "/v1/jobs", {**HANDLER, "name": "x"}, headers=headers)
+
+
+def _stale_version(api: Api) -> Answer:
+    path = f"/v1/jobs/{api.create(everySeconds=60)['jobId']}"
+    return api.call("DELETE", path, headers={"If-Match": '"7"'})
+
+
+MET: dict[Problem, Callable[[Api], Answer]] = {
+    Problem.MALFORMED_BODY: lambda api: api.call("POST", "/v1/jobs", raw=b"{"),
+    Problem.INVALID_REQUEST: lambda api: api.call("POST", "/v1/jobs", {}),
+    Problem.UNAUTHENTICATED: lambda api: api.call("GET", "/v1/jobs", tenant=None),
+    Problem.NOT_FOUND: lambda api: api.call("GET", "/v1/jobs/none"),
+    Problem.METHOD_NOT_ALLOWED: lambda api: api.call("DELETE", "/v1/jobs"),
+    Problem.JOB_ENDED: _of_an_ended_job,
+    Problem.JOB_PAUSED: _retry_of_a_run_that_a_pause_took_back,
+    Problem.RUN_OVER: lambda api: api.call("POST", f"/v1/runs/{dead(api, api.create(everySeconds=60)).id}/cancel"),
+    Problem.RUN_UNDER_WAY: lambda api: _retry(api, called(api), payload=1),
+    Problem.TASK_IN_USE: _delete_a_task_in_use,
+    Problem.STALE_ATTEMPT: lambda api: say(api, waiting(api), "complete", attempt=2),
+    Problem.LEASE_EXPIRED: _heartbeat_that_comes_too_late,
+    Problem.NO_CALLBACK_EXPECTED: lambda api: say(api, called(api), "complete"),
+    Problem.STALE_VERSION: _stale_version,
+    Problem.BODY_TOO_LARGE: lambda api: api.call("POST", "/v1/jobs", raw=b" " * (MAX_BYTES + 1)),
+    Problem.UNSUPPORTED_MEDIA_TYPE: lambda api: api.call("POST", "/v1/jobs", {}, headers={"Content-Type": "text/csv"}),
+    Problem.IDEMPOTENCY_CONFLICT: _key_of_another_body,
+    Problem.INTERNAL: lambda _: broken_api(RuntimeError("unforeseen")).call("GET", "/v1/jobs"),
+    Problem.UNAVAILABLE: lambda _: broken_api(UnavailableError("throttled")).call("GET", "/v1/jobs"),
+}
+
+
+@pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.slug)
+def test_a_request_meets_each_problem(api: Api, problem: Problem) -> None:
+    """That the answer's operation documents it, client.py has looked at."""
+    answer = MET[problem](api)
+    assert (answer.status, answer.body["status"]) == (problem.status, problem.status), answer.text
+    assert (answer.body["type"], answer.body["title"]) == (problem.type, problem.title)
+    assert answer.headers["Content-Type"] == CONTENT_TYPE
+    assert re.fullmatch(r"[A-Z].*\.", answer.body["detail"])
+
+
+def test_the_manual_has_a_row_for_each_problem_and_for_nothing_else() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted((problem.slug, str(problem.status)) for problem in Problem)

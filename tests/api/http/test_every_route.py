@@ -1,0 +1,88 @@
+"""Whatever the route: a body that is none, or too much, and an id of somebody else.
+
+What is sent without a key, under another method or with a parameter that nobody declared: test_edge.py and
+test_undeclared_parameters.py.
+"""
+
+import re
+
+import pytest
+
+from functions.api.http.body import MAX_BYTES
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.routes import ROUTES
+from tests.api.backfills.calls import HOURLY
+from tests.api.client import Api
+from tests.api.http.test_edge import BODIES
+from tests.api.runs.rows import waiting
+
+JSON = {"Content-Type": "application/json"}
+WITH_FIELDS = [route for route in ROUTES if route.body]
+OF_SOMETHING = [route for route in ROUTES if "{" in route.path]
+
+
+def name(route: Route) -> str:
+    return f"{route.method} {route.path}"
+
+
+def owned(api: Api) -> dict[str, str]:
+    """Return ids of what a tenant has, by the names that paths have for them: Location says what a POST has made."""
+    ids = {"jobId": api.create(**HOURLY)["jobId"], "runId": str(waiting(api).id), "revision": "1"}
+    for route in ROUTES:
+        if route.method == "POST" and 201 in route.answers and names_in(route) <= ids.keys():
+            made = api.call("POST", route.path.format(**ids), BODIES[route.body] if route.body else None)
+            ids = ids_in(made.headers.get("Location", "")) | ids
+    return ids
+
+
+def names_in(route: Route) -> set[str]:
+    return set(re.findall(r"{(\w+)}", route.path))
+
+
+def ids_in(location: str) -> dict[str, str]:
+    templates = (re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.path) for route in OF_SOMETHING)
+    found = (re.fullmatch(template, location) for template in templates)
+    return {name: value for match in found if match for name, value in match.groupdict().items()}
+
+
+@pytest.mark.parametrize("route", WITH_FIELDS, ids=name)
+@pytest.mark.parametrize(
+    ("raw", "headers", "problem"),
+    [
+        (b"{", JSON, Problem.MALFORMED_BODY),
+        (b"[]", JSON, Problem.MALFORMED_BODY),
+        (b'{"a": 1, "a": 1}', JSON, Problem.MALFORMED_BODY),
+        (b'{"a": NaN}', JSON, Problem.MALFORMED_BODY),
+        (b"\xff", JSON, Problem.MALFORMED_BODY),
+        (b"a=1", {"Content-Type": "application/x-www-form-urlencoded"}, Problem.UNSUPPORTED_MEDIA_TYPE),
+        (b" " * (MAX_BYTES + 1), JSON, Problem.BODY_TOO_LARGE),
+    ],
+    ids=["broken", "an array", "a key twice", "NaN", "no UTF-8", "a form", "too large"],
+)
+def test_a_body_that_is_none_is_refused_as_that(
+    api: Api, route: Route, raw: bytes, headers: dict[str, str], problem: Problem
+) -> None:
+    answer = api.call(route.method, route.path.format(**owned(api)), raw=raw, headers=headers)
+    assert (answer.status, answer.body["type"]) == (problem.status, problem.type)
+
+
+@pytest.mark.parametrize("route", WITH_FIELDS, ids=name)
+def test_a_field_that_nobody_declared_is_named(api: Api, route: Route) -> None:
+    answer = api.call(route.method, route.path.format(**owned(api)), {"nobodyDeclaredThis": 1})
+    assert answer.body["type"] == Problem.INVALID_REQUEST.type
+    assert "nobodyDeclaredThis" in answer.bad_fields()
+
+
+@pytest.mark.parametrize("route", OF_SOMETHING, ids=name)
+def test_an_id_of_another_tenant_names_nothing(api: Api, route: Route) -> None:
+    body = BODIES[route.body] if route.body else None
+    path = route.path.format(**owned(api))
+    jobs, runs = dict(api.store.jobs), dict(api.store.runs)
+    answer = api.call(route.method, path, body, tenant="globex")
+    if route.method == "PUT":
+        assert answer.status == 201  # an id of one's own, whatever the neighbour calls theirs
+    else:
+        assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
+    assert jobs.items() <= api.store.jobs.items()
+    assert runs.items() <= api.store.runs.items()
