@@ -4,7 +4,7 @@ The gateway knows one key. Whatever becomes of time goes on beside it: see world
 """
 
 import base64
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,15 +14,16 @@ from tests.api.client import Api, event_of
 
 KEY = "tb_of_the_fuzzer"
 
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 def gateway(api: Api, before_each: Callable[[], None]) -> Application:
     """Return the application; `before_each` is called before each request."""
 
-    async def application(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+    async def application(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         before_each()
@@ -34,7 +35,7 @@ def gateway(api: Api, before_each: Callable[[], None]) -> Application:
     return application
 
 
-def _event(scope: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+def _event(scope: Message, body: bytes) -> dict[str, Any]:
     headers = _joined((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"])
     query = _joined(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     tenant = "acme" if headers.get("authorization") == f"Bearer {KEY}" else None

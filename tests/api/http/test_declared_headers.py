@@ -3,16 +3,15 @@
 import pytest
 
 from functions.api.http.route import Route
-from functions.api.openapi.document import document
 from functions.api.routes import ROUTES
-from tests.api.client import Api
+from tests.api.client import DOCUMENT, Api
 from tests.api.http.test_edge import BODIES, path_of
 
 
 @pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match", "If-None-Match"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_a_header_is_listed_where_the_code_acts_on_it_and_nowhere_else(api: Api, route: Route, header: str) -> None:
-    parameters = document()["paths"][route.path][route.method.lower()].get("parameters", [])
+    parameters = DOCUMENT["paths"][route.path][route.method.lower()].get("parameters", [])
     listed = any((one["in"], one["name"]) == ("header", header) for one in parameters)
     body = BODIES.get(route.body) if route.body else None
     answer = api.call(route.method, path_of(route), body, headers={header: "not one"})

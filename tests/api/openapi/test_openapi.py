@@ -25,7 +25,7 @@ from functions.api.openapi.document import document, document_text
 from functions.api.routes import ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.schedules.preview import PreviewRequest
-from tests.api.client import Api
+from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
 from timeball.domain.model.job import HttpTarget
 from timeball.targets.http import request
@@ -70,15 +70,15 @@ def test_the_document_is_served(api: Api) -> None:
 
 
 def test_every_route_stands_in_it_and_nothing_else() -> None:
-    operations = {(method.upper(), path) for path, item in document()["paths"].items() for method in item}
+    operations = {(method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item}
     assert operations == {(route.method, route.path) for route in ROUTES}
-    ids = [operation["operationId"] for item in document()["paths"].values() for operation in item.values()]
+    ids = [operation["operationId"] for item in DOCUMENT["paths"].values() for operation in item.values()]
     assert len(set(ids)) == len(ids)
 
 
 def test_only_public_routes_are_open() -> None:
     for route in ROUTES:
-        operation = document()["paths"][route.path][route.method.lower()]
+        operation = DOCUMENT["paths"][route.path][route.method.lower()]
         assert (operation.get("security") == []) == route.is_public
         assert ("401" in operation["responses"]) != route.is_public
 
@@ -94,7 +94,7 @@ def _references(part: Any) -> Iterator[str]:
 
 
 def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
-    described = document()
+    described = DOCUMENT
     for reference in set(_references(described)):
         found: Any = described
         for name in reference.removeprefix("#/").split("/"):
@@ -107,7 +107,7 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_is_required(
     model: type[BaseModel],
 ) -> None:
-    schema = document()["components"]["schemas"][model.__name__]
+    schema = DOCUMENT["components"]["schemas"][model.__name__]
     assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
     assert schema.get("required", []) == NEEDED.get(model, [])
     assert schema["additionalProperties"] is False
@@ -115,7 +115,7 @@ def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_i
 
 
 def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
-    schemas = document()["components"]["schemas"]
+    schemas = DOCUMENT["components"]["schemas"]
     patch = schemas["JobPatch"]
     assert set(patch["properties"]) == set(schemas["JobRequest"]["properties"])
     assert patch["additionalProperties"] is False
@@ -126,7 +126,7 @@ def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
     target, _ = patch["properties"]["target"]["anyOf"]
     assert target["properties"]["url"]["type"] == "string"
     assert {"type": "null"} in target["properties"]["headers"]["anyOf"][0]["additionalProperties"]["anyOf"]
-    content = document()["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
+    content = DOCUMENT["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
     assert set(content) == {"application/merge-patch+json", "application/json"}
 
 
