@@ -86,7 +86,7 @@ fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what 
 	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(FUZZ)
 
 .PHONY: bench
-bench: setup ## Count the requests of a scan, the write units of a run, the time of a cron step
+bench: setup ## Count the requests of a scan, the write units of a run, what a create costs, the time of a cron step
 	@$(BIN)/python -m bench
 
 .PHONY: synth

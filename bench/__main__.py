@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import idle, scan_cost, stepping
+from bench import create_cost, idle, scan_cost, stepping
 
 if __name__ == "__main__":
-    sys.exit(stepping.main(sys.argv[1:]) or scan_cost.main() or idle.main())
+    sys.exit(stepping.main(sys.argv[1:]) or create_cost.main() or scan_cost.main() or idle.main())

@@ -24,7 +24,7 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 
-_UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
+UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 """Nobody waits for these figures, and moto takes its time."""
 
 
@@ -74,7 +74,7 @@ def _counted() -> Iterator[tuple[Play, Charges]]:
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)
         charges = meter(dynamodb, client("dynamodb"))
-        yield Play(dynamo_store(dynamodb, table, threads=1, asker=Asker(_UNHURRIED))), charges
+        yield Play(dynamo_store(dynamodb, table, threads=1, asker=Asker(UNHURRIED))), charges
 
 
 def main() -> int:

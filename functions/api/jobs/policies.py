@@ -1,7 +1,7 @@
 """How runs are carried out: what a job may say of that, and a task for all of its jobs."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -89,7 +89,7 @@ def beyond_an_answer(request: PolicyFields, names: set[str]) -> Iterator[FieldEr
 
 def retry_of(request: PolicyFields) -> policies.RetryPolicy:
     """Return the retry policy that a faultless request asks for."""
-    asked = request.retry_policy or RetryPolicy.model_validate({})
+    asked = request.retry_policy or _DEFAULT
     return policies.RetryPolicy(
         max_retries=policies.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
         base_seconds=asked.base_seconds,
@@ -101,9 +101,11 @@ def retry_of(request: PolicyFields) -> policies.RetryPolicy:
     )
 
 
+_DEFAULT: Final = RetryPolicy.model_validate({})
+_NAMED: Final = {str(cause): place for place, cause in enumerate(policies.Cause)}
+
+
 def _place(cause: str) -> tuple[int, str]:
     """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
-    named = [*policies.Cause]
-    if cause in named:
-        return named.index(policies.Cause(cause)), ""
-    return len(named) + (not cause.isdigit()), cause
+    place = _NAMED.get(cause)
+    return (len(_NAMED) + (not cause.isdigit()), cause) if place is None else (place, "")

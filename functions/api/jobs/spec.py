@@ -1,6 +1,7 @@
 """From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
 
 from ipaddress import ip_address
+from typing import Final
 from urllib.parse import urlsplit
 
 from functions.api.http.body import compact
@@ -122,7 +123,10 @@ def _task(request: JobRequest) -> TaskUse | None:
     return TaskUse(task_id, tuple(name for name, value in said.items() if value is not None))
 
 
+_DEFAULT: Final = CatchUp.model_validate({})
+
+
 def _catch_up(request: JobRequest) -> policies.CatchUp:
-    asked = request.catch_up or CatchUp.model_validate({})
+    asked = request.catch_up or _DEFAULT
     max_runs = policies.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
     return policies.CatchUp(policies.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)

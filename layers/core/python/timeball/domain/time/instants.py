@@ -41,4 +41,4 @@ def parse_instant(text: str) -> int:
 def format_instant(at: int) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
     moment = _EPOCH + timedelta(milliseconds=at)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at % SECOND_MS:03d}Z"
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -44,7 +44,8 @@ def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor = NOB
     horizon_at = now + context.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
     try:
-        dispatch(context, due, now)
+        if due:
+            dispatch(context, due, now)
     except UnavailableError as unavailable:
         log.warning("submitted, and left to the scan: %s", unavailable)
     return submitted

@@ -1,0 +1,15 @@
+"""What a create that is not yet due may cost: the figures that `make bench` prints."""
+
+from bench.create_cost import NOT_DUE, charges_of_a_create
+
+
+def test_a_create_that_is_not_yet_due_costs_at_most_two_requests_and_four_write_units() -> None:
+    charges = charges_of_a_create("/v1/jobs", NOT_DUE)
+    assert len(charges.requests) <= 2, charges.requests
+    assert charges.units <= 4, charges.writes
+
+
+def test_in_a_batch_no_job_costs_more() -> None:
+    charges = charges_of_a_create("/v1/jobs:batch", {"jobs": [NOT_DUE] * 5})
+    assert len(charges.requests) <= 2 * 5, charges.requests
+    assert charges.units <= 4 * 5, charges.writes
