@@ -103,6 +103,7 @@ def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(st
     store.runs.insert([run(NOW + 3_000, origin=Origin.MANUAL)], NOW)
     assert store.runs.between(KEY, NOW + 2_000, NOW + 4_000) == runs[2:5]
     assert store.runs.between(KEY, NOW + 2_001, NOW + 2_999) == []
+    assert store.runs.between(KEY, NOW + 3_000, NOW + 2_000) == []
     skipped = replace(run(NOW + 20_000, RunState.SKIPPED, last_fire_at=NOW + 90_000), count=8)
     skipped = replace(skipped, reason=Reason.MISFIRED)
     store.runs.insert([skipped], NOW)

@@ -53,7 +53,7 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(ANY, "heartbeatSeconds", "This is longer than", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "to", "A range has at most", "JSON Schema cannot compare two fields."),
     Refusal(BACKFILLS, "to", "This lies in the future", "What is past depends on when it is asked."),
-    Refusal(JOBS, "endAt|scheduleAt", "This lies in the past", "What is past depends on when it is asked."),
+    Refusal(ANY, "endAt|scheduleAt|expiresAt", "This lies in the past", "What is past depends on when it is asked."),
     Refusal(JOBS, "delaySeconds", "This reaches beyond", "Where a delay ends depends on when it begins."),
     Refusal(BACKFILLS, "from", "The schedule has no fire time", "It depends on the schedule of the job."),
     Refusal(BACKFILLS, "to", "The range holds at least", "It depends on the schedule of the job."),
@@ -74,11 +74,12 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
     Refusal(JOBS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
     Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
+    Refusal("PATCH .*", "name", "A tenant keeps its name", "The name is that of the path."),
     Refusal("POST /v1/dead-letters:.*", "limit", "Leave out limit or", "OpenAPI has no rule for a body and a header."),
     Refusal(
         "PATCH .*",
         ANY,
-        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call",
+        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key",
         "What goes with what depends on the job.",
     ),
 )

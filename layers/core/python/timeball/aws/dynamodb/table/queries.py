@@ -50,8 +50,11 @@ class Reader:
         return rows
 
     def between(self, pk: str, first: str, last: str) -> Iterator[_Row]:
-        """Return the rows of an item collection from one sort key to another, read strongly, in order."""
-        return self._rows(self._range(pk, first, last, ()))
+        """Return the rows of an item collection from one sort key to another, read strongly, in order.
+
+        DynamoDB refuses a range that ends before it begins; there is nothing in it.
+        """
+        return self._rows(self._range(pk, first, last, ())) if first <= last else iter(())
 
     def backwards(self, pk: str, first: str, last: str, page: int) -> Iterator[_Row]:
         """Return the rows of a partition from the last sort key to the first, `page` in each request."""
