@@ -41,7 +41,7 @@ class TargetAnswer(Answer):
     type: Literal["http"] = "http"
     url: str
     method: str
-    headers: Mapping[str, str]
+    headers: list[str] = Field(description="Names alone: the values may be secret, and are never shown.")
 
 
 class DstPolicyAnswer(Answer):
@@ -213,7 +213,7 @@ def _work_fields(job: Job) -> dict[str, Any]:
 
 def target_answer(target: HttpTarget) -> TargetAnswer:
     """Return the answer about what is called."""
-    return TargetAnswer(type="http", url=target.url, method=target.method, headers=target.headers)
+    return TargetAnswer(type="http", url=target.url, method=target.method, headers=list(target.headers))
 
 
 def _schedule_fields(job: Job) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def test_a_restored_job_is_all_that_the_revision_was(api: Api, payload: object) 
     assert (answer.status, answer.body["version"], answer.headers["ETag"]) == (200, 3, '"3"')
     moving = {"version", "latestRun", "claimedRuns", "updatedAt"}
     assert {name: answer.body[name] for name in {*job} - moving} == {name: job[name] for name in {*job} - moving}
-    assert answer.body["target"] == TARGET
+    assert answer.body["target"] == {**TARGET, "headers": ["X-Key"]}
+    assert api.work_of(job["jobId"]).target.headers == TARGET["headers"]
     newest = api.call("GET", f"{path}/revisions").body["items"][0]
     assert (newest["action"], newest["revision"]) == ("restore", 3)
 
