@@ -9,9 +9,18 @@ from typing import Any, Protocol
 
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
+from timeball.domain.model.ids import RunId
+from timeball.domain.policy.callback_token import token_of
 from timeball.engine.execution.execute import execute
 from timeball.ports.queue import Delivery
-from timeball.runtime.wiring import environment, executor_context, executor_inbox, start, unreadable_queue
+from timeball.runtime.wiring import (
+    environment,
+    executor_context,
+    executor_inbox,
+    signing_secret,
+    start,
+    unreadable_queue,
+)
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
 
@@ -63,8 +72,12 @@ async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, d
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     # So many that a renewal never waits for a thread behind writes that hang.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with http_caller(engine_context.clock, _address_rules()) as caller:
+    async with http_caller(engine_context.clock, _address_rules(), sign=_sign) as caller:
         return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
+
+
+def _sign(run: RunId, attempt: int) -> str:
+    return token_of(run, attempt, signing_secret(executor_context()))
 
 
 def _address_rules() -> AddressRules:

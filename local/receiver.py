@@ -35,6 +35,7 @@ class Arrival:
     fire_at: int
     body: bytes
     status: int
+    token: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,4 +193,5 @@ def _arrival(at: int, path: str, headers: Mapping[str, str], body: bytes) -> Arr
         fire_at=0 if fire_time is None else parse_instant(fire_time),
         body=body,
         status=reply_to(path, attempt).status,
+        token=headers.get("timeball-callback-token", ""),
     )

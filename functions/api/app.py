@@ -28,6 +28,7 @@ from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from functions.api.http.route import Route
+from functions.api.http.token import told_by_token
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
 from timeball.domain.model.actor import Actor
@@ -48,7 +49,12 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
 @cache
 def _api() -> Handler:
     """Build the API once per environment, at its first request: an import needs no settings and no AWS."""
-    from timeball.runtime.wiring import engine_context, environment, tenants  # noqa: PLC0415 - AWS only where it is needed
+    from timeball.runtime.wiring import (  # noqa: PLC0415 - AWS only where it is needed
+        engine_context,
+        environment,
+        signing_secret,
+        tenants,
+    )
 
     settings, context = environment().settings, engine_context()
 
@@ -66,6 +72,7 @@ def _api() -> Handler:
             parse_rules(settings.private_targets),
             settings.operating_tenant,
             tenants(),
+            partial(signing_secret, context),
         )
     )
 
@@ -85,7 +92,12 @@ def _page() -> str:
 def build_api(edge: Edge) -> Handler:
     """Return the function's handler over an edge."""
     resolver = APIGatewayHttpResolver()
-    resolver.use([_deny_by_default])
+
+    def know_or_deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
+        _know_by_token(app, edge)
+        return _deny_by_default(app, next_middleware)
+
+    resolver.use([know_or_deny])
     for route in ROUTES:
         rule = route.path.replace("{", "<").replace("}", ">")
         resolver.route(rule, route.method)(_endpoint(resolver, route, edge))
@@ -135,6 +147,14 @@ def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddlewar
     return next_middleware(app)
 
 
+def _know_by_token(app: APIGatewayHttpResolver, edge: Edge) -> None:
+    """Let who brings the token of an attempt be known as the authorizer would let a worker be known."""
+    if not _tenant(app):
+        told = told_by_token(edge, ROUTES, app.current_event.path, app.current_event.headers)
+        if told is not None:
+            app.current_event.raw_event["requestContext"]["authorizer"] = {"lambda": dict(told)}
+
+
 def _tenant(app: APIGatewayHttpResolver) -> str:
     """Return the tenant that the authorizer found for the caller's key, or nothing."""
     return _authorized(app, "tenant") or ""
@@ -166,6 +186,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             query=event.query_string_parameters,
             body=_body(event.raw_event) if route.takes_body else b"",
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
+            attempt=int(_authorized(resolver, "attempt") or 0) or None,
         )
         check_reach(edge, route, request)
         return _response(route.operation(edge, request))

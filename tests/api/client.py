@@ -31,6 +31,7 @@ from timeball.testing.virtual_clock import VirtualClock
 DOCUMENT = document()
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 OPERATING = "acme"
+SECRET = "s" * 64
 """The tenant whose admins manage all tenants."""
 
 
@@ -71,6 +72,7 @@ class Api:
             lambda at: self.clock.advance(max(0, at - self.clock.now())),
             operating_tenant=OPERATING,
             tenants=self.tenants,
+            signing_secret=lambda: self.store.signing.secret(SECRET),
         )
         self.handle = build_api(self.edge)
 

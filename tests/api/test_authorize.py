@@ -185,6 +185,7 @@ def test_the_keys_of_a_tenant_that_is_deleted_or_was_never_made_open_nothing(key
     [
         (None, None),
         (f"Bearer {GOOD}", None),
+        (f"Bearer tba_acme_1_{64 * '0'}", None),  # the API knows of tokens
         ("", "malformed"),
         (f"Basic {GOOD}", "malformed"),
         (f"Bearer {BAD}", "unknown"),

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from tests.api.client import Answer, Api
+from tests.api.client import SECRET, Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.transitions import asked_to_stop, claimed
 from timeball.domain.policy.callback import handed_over
+from timeball.domain.policy.callback_token import token_of
 from timeball.ports.target import Call
 from timeball.targets.http.request import headers_of
 from timeball.targets.http.verdict import ACCEPTED
@@ -59,14 +60,13 @@ class Bridge:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                assert self.headers["Authorization"] == "Bearer tb_key"
                 trouble = bridge.troubles.pop(0) if bridge.troubles else Trouble.NONE
                 if trouble is Trouble.UNHEARD:
                     return
                 if trouble.value.isdecimal():
                     self.send_error(int(trouble.value))
                     return
-                answer = api.call("POST", self.path, raw=body, headers=dict(self.headers.items()))
+                answer = api.call("POST", self.path, raw=body, tenant=None, headers=dict(self.headers.items()))
                 bridge.heard.put((self.path.rpartition("/")[2], answer))
                 if trouble is Trouble.HEARD:
                     return
@@ -115,7 +115,6 @@ def bridge(api: Api) -> Iterator[Bridge]:
 def url(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run the endpoint of the page, and give its url."""
     monkeypatch.setenv("API", url_of(bridge.server))
-    monkeypatch.setenv("KEY", "tb_key")
     module = ModuleType("endpoint")
     monkeypatch.setitem(sys.modules, "endpoint", module)
     exec(compile(SOURCE, "docs/webhooks.md", "exec"), vars(module))  # noqa: S102 - it is our own page
@@ -138,7 +137,8 @@ def run(api: Api) -> Run:
 def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
     """Call the endpoint as an executor does; return the status of its answer."""
     work = api.work_of(run.id.job.job_id)
-    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now())
+    token = token_of(run.id, attempt, SECRET)
+    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now(), token)
     assert work.payload is not None
     request = urllib.request.Request(url, work.payload.encode(), dict(headers.items()))  # noqa: S310 - it is ours
     with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above
@@ -200,7 +200,12 @@ def test_it_says_again_what_finds_no_connection_or_takes_too_long(
         return connect(*arguments, **more)
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
-    assert sys.modules["endpoint"].tell(str(run.id), "heartbeat", attempt=1)["cancelRequested"] is False
+    assert (
+        sys.modules["endpoint"].tell(str(run.id), "heartbeat", token_of(run.id, 1, SECRET), attempt=1)[
+            "cancelRequested"
+        ]
+        is False
+    )
     assert waits == [1, 1, 1]
 
 

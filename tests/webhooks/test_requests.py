@@ -1,6 +1,7 @@
 """What a target receives."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.webhooks.targets import (
     receive,
 )
 from timeball import __version__
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import HttpTarget, Work
 from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
@@ -55,6 +57,22 @@ def test_the_ids_of_a_run_stay_the_same_over_its_attempts() -> None:
         return [tuple(request.headers[name] for name in names) for request in target.requests]
 
     assert asyncio.run(main()) == [("1", str(RUN), str(RUN)), ("2", str(RUN), str(RUN))]
+
+
+@pytest.mark.parametrize(("takes_report", "expected"), [(True, "token of nightly 1"), (False, None)])
+def test_a_target_that_may_report_is_given_the_token_of_its_attempt(
+    expected: str | None, *, takes_report: bool
+) -> None:
+    def sign(run: RunId, attempt: int) -> str:
+        return f"token of {run.job.job_id} {attempt}"
+
+    async def main() -> str | None:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, sign=sign) as caller:
+            await caller.call(replace(a_call(target.url), takes_report=takes_report))
+        (request,) = target.requests
+        return request.headers.get("timeball-callback-token")
+
+    assert asyncio.run(main()) == expected
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class Edge:
 
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
-    `tenants`, which one function alone is given.
+    `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     """
 
     context: Context
@@ -34,6 +34,7 @@ class Edge:
     addresses: AddressRules = PUBLIC_ONLY
     operating_tenant: str = ""
     tenants: Tenants | None = None
+    signing_secret: Callable[[], str] | None = None
 
     @property
     def admin(self) -> Tenants:

@@ -26,7 +26,8 @@ _OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
 class Request:
     """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name.
 
-    `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them.
+    `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them. `attempt` is that of
+    the token by which the caller is known, if it is no key.
     """
 
     tenant: str
@@ -36,6 +37,7 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     bounds: Mapping[str, str] = field(default_factory=dict)
+    attempt: int | None = None
 
 
 def expected_version(request: Request) -> int | None:

@@ -79,7 +79,13 @@ class Route:
     def path_pattern(self) -> re.Pattern[str]:
         """What a path of this route looks like, with ids of the characters that ids have."""
         literals = re.split(r"\{\w+\}", self.path)
-        return re.compile("[A-Za-z0-9_.-]+".join(map(re.escape, literals)))
+        return re.compile("([A-Za-z0-9_.-]+)".join(map(re.escape, literals)))
+
+    def ids_in(self, path: str) -> Mapping[str, str] | None:
+        """Return the ids in a path by their names, or None if it does not lead here."""
+        match = self.path_pattern.fullmatch(path)
+        names = re.findall(r"\{(\w+)\}", self.path)
+        return None if match is None else dict(zip(names, match.groups(), strict=True))
 
     def refuse_undeclared(self, query: Mapping[str, str]) -> None:
         """Raise ProblemError if parameters are given and none are declared; who declares some validates them together.

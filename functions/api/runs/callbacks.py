@@ -1,6 +1,6 @@
 """What the target of a callback run says of the attempt that it was called with: done, failed, or still at work."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -12,6 +12,7 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
+from functions.api.http.token import check_attempt
 from functions.api.runs.answers import heartbeat_answer, run_answer
 from timeball.domain.model.run import Run
 from timeball.engine.runs.callback import Report, heartbeat, report
@@ -61,7 +62,7 @@ _NO_ERROR_GIVEN = "The target reported that it failed."
 
 def complete_run(edge: Edge, request: Request) -> Reply:
     """Take it from the target that the attempt has succeeded; the same report again is answered alike."""
-    wanted, attempt = _read(CompleteRequest, read_body(request))
+    wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
     told = Report(run_id_in(request), attempt, body=body)
     return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
@@ -69,7 +70,7 @@ def complete_run(edge: Edge, request: Request) -> Reply:
 
 def fail_run(edge: Edge, request: Request) -> Reply:
     """Take it from the target that the attempt has failed; the retry policy decides what follows."""
-    wanted, attempt = _read(FailRequest, read_body(request))
+    wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
     told = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
     return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
@@ -77,16 +78,17 @@ def fail_run(edge: Edge, request: Request) -> Reply:
 
 def heartbeat_run(edge: Edge, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target is asked to stop."""
-    _, attempt = _read(HeartbeatRequest, read_body(request))
+    _, attempt = _read(HeartbeatRequest, request)
     return ok(heartbeat_answer(_heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
 
 
-def _read(model: type[_R], body: Mapping[str, Any]) -> tuple[_R, int]:
+def _read(model: type[_R], request: Request) -> tuple[_R, int]:
     """Return a faultless request and its attempt. Raises ProblemError that names all that is wrong."""
-    wanted, given, errors = read_fields(model, body)
+    wanted, given, errors = read_fields(model, read_body(request))
     errors += _missing(given)
     if errors or wanted.attempt is None:
         raise invalid(errors)
+    check_attempt(request, wanted.attempt)
     return wanted, wanted.attempt
 
 

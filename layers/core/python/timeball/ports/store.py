@@ -16,6 +16,7 @@ from timeball.ports.partitions import Partitions
 from timeball.ports.requests import Requests
 from timeball.ports.rows import Rows
 from timeball.ports.runs import Runs
+from timeball.ports.signing import Signing
 from timeball.ports.tasks import Tasks
 from timeball.ports.works import Works
 
@@ -43,3 +44,4 @@ class Store:
     changes: Changes
     due: DueIndex
     partitions: Partitions
+    signing: Signing

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -68,6 +69,12 @@ def start(engine_context: Callable[[], Context]) -> None:
             store.jobs.read([_NOBODYS])
     except Exception:
         log.exception("not connected yet")
+
+
+@cache
+def signing_secret(context: Context) -> str:
+    """Return what the tokens of attempts are signed with; asked for once in a process, and only if one is needed."""
+    return context.store.signing.secret(secrets.token_hex(32))
 
 
 def unreadable_queue() -> UnreadableQueue:

@@ -147,3 +147,15 @@ class MemoryDueIndex:
         """Let the oldest day be a later one."""
         with self._memory.lock:
             self.oldest_days[shard] = max(self.oldest_days.get(shard, 0), oldest_day_at)
+
+
+class MemorySigning:
+    """The signing secret."""
+
+    def __init__(self) -> None:
+        self.stored: str | None = None
+
+    def secret(self, fresh: str) -> str:
+        """Return what is stored."""
+        self.stored = self.stored or fresh
+        return self.stored

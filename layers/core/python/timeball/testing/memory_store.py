@@ -24,6 +24,7 @@ from timeball.testing.memory_kept import (
     MemoryDueIndex,
     MemoryPartitions,
     MemoryRequests,
+    MemorySigning,
     MemoryWorks,
 )
 from timeball.testing.memory_rows import Memory, MemoryRows
@@ -223,6 +224,7 @@ class MemoryStore(Store):
     changes: MemoryChanges
     due: MemoryDueIndex
     partitions: MemoryPartitions
+    signing: MemorySigning
 
     def __init__(
         self,
@@ -252,6 +254,7 @@ class MemoryStore(Store):
             changes=MemoryChanges(memory),
             due=due(memory),
             partitions=partitions(memory),
+            signing=MemorySigning(),
         )
         self.jobs.tasks = tasks
         self._memory = memory

@@ -12,6 +12,7 @@ from timeball.aws.dynamodb.jobs import DynamoJobs
 from timeball.aws.dynamodb.partitions import DynamoPartitions
 from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
+from timeball.aws.dynamodb.signing import DynamoSigning
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import freezes_key, host_key, slots_key, task_version_key
 from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_slots, to_task
@@ -58,4 +59,5 @@ def dynamo_store(
         changes=DynamoChanges(rows, works),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
+        signing=DynamoSigning(rows),
     )

@@ -16,6 +16,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from timeball.domain.model.ids import RunId
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
@@ -27,6 +28,9 @@ BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""
 
 _LOOKUP_THREADS = 32
+
+Sign = Callable[[RunId, int], str]
+"""Returns the token of an attempt. It may block."""
 
 Lookup = Callable[[str, int], Sequence[str]]
 """Returns the addresses of a host for a port, as text; raises OSError if there are none. It may block."""
@@ -43,11 +47,16 @@ def _look_up(host: str, port: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def http_caller(
-    clock: Clock, rules: AddressRules, lookup: Lookup | None = None, trust: ssl.SSLContext | None = None
+    clock: Clock,
+    rules: AddressRules,
+    lookup: Lookup | None = None,
+    trust: ssl.SSLContext | None = None,
+    sign: Sign | None = None,
 ) -> AsyncIterator["HttpCaller"]:
     """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
-    `trust`: how certificates are verified, if not as the system does.
+    `trust`: how certificates are verified, if not as the system does. `sign`: what makes the token of an attempt whose
+    target may report on it.
     """
     # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
     threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
@@ -75,7 +84,7 @@ async def http_caller(
     )
     try:
         async with session:
-            yield HttpCaller(clock, session)
+            yield HttpCaller(clock, session, sign)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -83,9 +92,10 @@ async def http_caller(
 class HttpCaller:
     """Calls webhooks, any number at once, in one event loop."""
 
-    def __init__(self, clock: Clock, session: aiohttp.ClientSession) -> None:
+    def __init__(self, clock: Clock, session: aiohttp.ClientSession, sign: Sign | None = None) -> None:
         self._clock = clock
         self._session = session
+        self._sign = sign
         self._turns = Turns()
 
     async def call(self, call: Call) -> Answer:
@@ -109,12 +119,14 @@ class HttpCaller:
         return answer
 
     async def _exchange(self, call: Call, url: URL, intake: Intake) -> Answer:
-        payload = call.work.payload
+        payload, token = call.work.payload, None
+        if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
+            token = await asyncio.to_thread(self._sign, call.run, call.attempt)
         request = self._session.request(
             parse_method(call.work.target.method),
             url,
             data=None if payload is None else payload.encode(),
-            headers=headers_of(call, self._clock.now()),
+            headers=headers_of(call, self._clock.now(), token),
             skip_auto_headers=("Content-Type",),
             allow_redirects=False,
         )

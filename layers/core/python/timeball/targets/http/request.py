@@ -69,8 +69,11 @@ def check_headers(target: HttpTarget) -> None:
             raise UncallableError(f"The target's header {name} holds a character that cannot be sent.")
 
 
-def headers_of(call: Call, now: int) -> CIMultiDict[str]:
-    """Return the headers of a request at `now` (ms): the user's, and ours, which win but for two of them."""
+def headers_of(call: Call, now: int, token: str | None = None) -> CIMultiDict[str]:
+    """Return the headers of a request at `now` (ms): the user's, and ours, which win but for two of them.
+
+    `token`: with it the target may report on the attempt.
+    """
     check_headers(call.work.target)
     headers: CIMultiDict[str] = CIMultiDict(call.work.target.headers)
     headers.setdefault("User-Agent", f"Timeball/{__version__}")
@@ -82,6 +85,8 @@ def headers_of(call: Call, now: int) -> CIMultiDict[str]:
     headers["Timeball-Attempt"] = str(call.attempt)
     headers["Timeball-Fire-Time"] = format_instant(call.run.fire_at)
     headers["Timeball-Scheduled-By"] = call.run.origin.value
+    if token is not None:
+        headers["Timeball-Callback-Token"] = token
     headers["Idempotency-Key"] = str(call.run)
     headers["webhook-id"] = str(call.run)
     headers["webhook-timestamp"] = str(now // SECOND_MS)

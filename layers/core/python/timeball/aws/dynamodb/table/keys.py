@@ -22,6 +22,8 @@ TASK = "TASK"
 FREEZES = "FREEZES"
 CALENDAR = "CALENDAR#"
 USE = "USE#"
+SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
+"""Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
 LAST = "~"
 """Sorts after every character of a sort key."""
 DEAD = "dead"

@@ -1,0 +1,43 @@
+"""The token of an attempt takes the place of a key, where its target reports on that attempt, and nowhere else."""
+
+from collections.abc import Mapping, Sequence
+
+from functions.api.http.access import Access
+from functions.api.http.edge import Edge
+from functions.api.http.problems import Problem, ProblemError
+from functions.api.http.request import Request
+from functions.api.http.route import Route
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.role import Role
+from timeball.domain.policy.callback_token import read_token
+
+
+def told_by_token(
+    edge: Edge, routes: Sequence[Route], path: str, headers: Mapping[str, str]
+) -> Mapping[str, str] | None:
+    """Return what an authorizer would say of a worker, if a request brings the token of the attempt it is about.
+
+    None for any other request, whatever it brings.
+    """
+    scheme, _, text = headers.get("authorization", "").partition(" ")
+    token = read_token(text.strip()) if scheme.lower() == "bearer" else None
+    names = [match["runId"] for route in routes if (match := _reported(route, path))]
+    if token is None or not names or edge.signing_secret is None:
+        return None
+    run = RunId.parse(token.tenant, names[0])
+    if run is None or not token.is_of(run, edge.signing_secret()):
+        return None
+    return {"tenant": token.tenant, "role": Role.WORKER, "attempt": str(token.attempt)}
+
+
+def check_attempt(request: Request, attempt: int) -> None:
+    """Raise ProblemError if a token reports on another attempt than its own."""
+    if request.attempt not in (None, attempt):
+        raise ProblemError(
+            Problem.FORBIDDEN, f"This token is of attempt {request.attempt}; each attempt reports with its own."
+        )
+
+
+def _reported(route: Route, path: str) -> "Mapping[str, str] | None":
+    """Return the ids in a path on which a worker reports, if a route leads there."""
+    return route.ids_in(path) if route.access is Access.REPORT else None

@@ -1,0 +1,49 @@
+"""The token of one attempt: with it a target reports on that attempt and on nothing else, without an API key.
+
+`tba_<tenant>_<attempt>_<signature>`: the signature is of the tenant, the run and the attempt, so nothing is stored for
+it. Whether the attempt is still under way is not its business: a report about an older one is refused as any is.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.tenant import TENANT_NAME
+
+CALLBACK_PREFIX: Final = "tba_"
+
+_TOKEN: Final = re.compile(rf"{CALLBACK_PREFIX}({TENANT_NAME.pattern})_([1-9][0-9]{{0,8}})_([0-9a-f]{{64}})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ClaimedToken:
+    """What a token says, before anybody has checked that it is true."""
+
+    tenant: str
+    attempt: int
+    signature: str
+
+    def is_of(self, run: RunId, secret: str) -> bool:
+        """Say whether the token was given to this attempt of a run."""
+        is_tenants = self.tenant == run.job.tenant
+        return is_tenants and hmac.compare_digest(self.signature, _signature(run, self.attempt, secret))
+
+
+def token_of(run: RunId, attempt: int, secret: str) -> str:
+    """Return the token of an attempt."""
+    return f"{CALLBACK_PREFIX}{run.job.tenant}_{attempt}_{_signature(run, attempt, secret)}"
+
+
+def read_token(text: str) -> ClaimedToken | None:
+    """Return what a text says that looks like a token."""
+    match = _TOKEN.fullmatch(text)
+    return ClaimedToken(match[1], int(match[2]), match[3]) if match else None
+
+
+def _signature(run: RunId, attempt: int, secret: str) -> str:
+    # A tenant's name and a run's id hold no such separator.
+    told = f"{run.job.tenant}\x1f{run}\x1f{attempt}"
+    return hmac.new(secret.encode(), told.encode(), hashlib.sha256).hexdigest()
