@@ -6,6 +6,7 @@ from typing import Protocol
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Rows
 
@@ -36,3 +37,9 @@ class Jobs(Rows[JobKey, Job], Protocol):
 
     def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
         """Return up to `limit` jobs that are listed as open, or as ended, under a task. It may lag."""
+
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Return how many jobs a tenant has in each status: all counted if they are few, else an estimate. May lag."""
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return so many jobs of a tenant in a status, by a hash of their ids: a fair sample. All if they are fewer."""

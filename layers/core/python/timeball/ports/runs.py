@@ -5,6 +5,7 @@ from typing import Protocol
 
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Rows
 
@@ -46,3 +47,6 @@ class Runs(Rows[RunId, Run], Protocol):
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return up to `limit` runs that the listing names as dead letters, by when each died. It may lag."""
+
+    def count_dead_letters(self, tenant: str) -> Estimate:
+        """Return how many dead letters a tenant has: all counted if they are few, else an estimate. May lag."""

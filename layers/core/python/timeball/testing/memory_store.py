@@ -1,5 +1,6 @@
 """A store in memory: what its collections ask beside reading and writing rows."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
@@ -8,11 +9,12 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, fraction_of
 from timeball.domain.model.job import Job, JobStatus, Work, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.estimate import Estimate
 from timeball.ports.due_index import Owned
 from timeball.ports.listing import Id, ListQuery
 from timeball.ports.rows import Swap, Swapped
@@ -71,6 +73,18 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
             own = [job for job in self.values() if job.key.tenant == task.tenant and job.task_id == task.task_id]
             return _page([(job.created_at, job.key) for job in own if job.is_open is is_open], query)
 
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Count a tenant's jobs in each status."""
+        with self._memory.lock:
+            found = Counter(job.status for job in self.values() if job.key.tenant == tenant)
+        return [Estimate(found[status]) for status in statuses]
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return a tenant's jobs in a status, those first whose hashes are the least."""
+        with self._memory.lock:
+            keys = [job.key for job in self.values() if job.key.tenant == tenant and job.status is status]
+        return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
+
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
         if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
@@ -112,6 +126,11 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         with self._memory.lock:
             dead = [((run.finished_at or 0), run.id) for run in self.values() if run.is_dead_letter]
         return _page([one for one in dead if one[1].job.tenant == query.tenant], query)
+
+    def count_dead_letters(self, tenant: str) -> Estimate:
+        """Count the dead letters of a tenant."""
+        with self._memory.lock:
+            return Estimate(sum(run.is_dead_letter and run.id.job.tenant == tenant for run in self.values()))
 
     def _of_job(self, job: JobKey) -> list[Run]:
         with self._memory.lock:

@@ -11,6 +11,7 @@ from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Swap, Swapped
 
@@ -71,6 +72,14 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
         """Return what the index of tasks names as its open, or ended, jobs."""
         return self._listing.page_of_task(task, query, is_open=is_open)
+
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Count a tenant's jobs in each status, all of them at once."""
+        return list(self._table.threads.map(lambda status: self._listing.count(tenant, status), statuses))
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return a fair sample of what the listing index names as jobs in a status."""
+        return self._listing.sample(tenant, status, most)
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

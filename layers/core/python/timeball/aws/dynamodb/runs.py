@@ -6,6 +6,7 @@ from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, owner_of_row, 
 from timeball.aws.dynamodb.table.mapper import to_run
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
+from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.runs import LedgerPage, LedgerQuery
 
@@ -41,3 +42,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return what the listing index names as dead letters."""
         return self._listing.page(RunId, [DEAD], query)
+
+    def count_dead_letters(self, tenant: str) -> Estimate:
+        """Count what the listing index names as dead letters."""
+        return self._listing.count(tenant, DEAD)

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
@@ -168,9 +169,9 @@ def due_bucket(shard: int, at: int) -> str:
     return f"{at // DAY_MS:06d}#{shard:04d}"
 
 
-def list_key(key: JobKey, status: str, list_shards: int) -> str:
-    """Return the listing's partition of a job in a status."""
-    return list_partition(key.tenant, status, shard_of(key, list_shards))
+def list_key(tenant: str, state: str, name: str, list_shards: int) -> str:
+    """Return the listing's partition of what a tenant calls so, in a status, or DEAD, or REGISTERED."""
+    return list_partition(tenant, state, stratum_of(tenant, name, list_shards))
 
 
 def by_task_key(key: JobKey, task_id: str, list_shards: int, *, is_open: bool) -> str:
@@ -183,9 +184,9 @@ def by_task_partition(task: TaskKey, list_shard: int, *, is_open: bool) -> str:
     return f"{task.tenant}#{task.task_id}#{'open' if is_open else 'ended'}#{list_shard:04d}"
 
 
-def list_partition(tenant: str, status: str, list_shard: int) -> str:
-    """Return the listing's partition of what a tenant has in a status, or DEAD, in a shard."""
-    return f"{tenant}#{status}#{list_shard:04d}"
+def list_partition(tenant: str, state: str, stratum: str) -> str:
+    """Return the listing's partition of what a tenant has in a state, in a stratum."""
+    return f"{tenant}#{state}#{stratum}"
 
 
 def job_of(pk: str) -> JobKey:

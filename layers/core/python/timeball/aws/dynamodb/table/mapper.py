@@ -25,7 +25,6 @@ from timeball.aws.dynamodb.table.keys import (
     host_key,
     job_key,
     list_key,
-    list_partition,
     owner_of_row,
     revision_key,
     run_key,
@@ -40,7 +39,6 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
@@ -69,7 +67,7 @@ class Mapper:
             **work_fields(job.spec.work),
             **_bucket(job, now),
             "listed_at": job.created_at,
-            "list_key": list_key(job.key, job.status, self.list_shards),
+            "list_key": list_key(job.key.tenant, job.status, job.key.job_id, self.list_shards),
         }
         if job.task_id is not None:
             item["task_key"] = by_task_key(job.key, job.task_id, self.list_shards, is_open=job.is_open)
@@ -81,7 +79,8 @@ class Mapper:
         """Return a run's row. `now` is the time of writing, for the due bucket."""
         item = {**_row(run_key(run.id), run, "id"), **_bucket(run, now)}
         if run.is_dead_letter and run.finished_at is not None:
-            item |= {"listed_at": run.finished_at, "list_key": list_key(run.id.job, DEAD, self.list_shards)}
+            listed = list_key(run.id.job.tenant, DEAD, str(run.id), self.list_shards)
+            item |= {"listed_at": run.finished_at, "list_key": listed}
         if run.is_terminal:
             item["expires_at"] = self.expiry(run.finished_at or now)
         return item
@@ -122,12 +121,8 @@ class Mapper:
         item = _row(task_key(task.key), task)
         if task.is_deleted:
             return item
-        shard = shard_of(JobKey(task.key.tenant, task.key.task_id), self.list_shards)
-        return {
-            **item,
-            "listed_at": task.created_at,
-            "list_key": list_partition(task.key.tenant, REGISTERED, shard),
-        }
+        listed = list_key(task.key.tenant, REGISTERED, task.key.task_id, self.list_shards)
+        return {**item, "listed_at": task.created_at, "list_key": listed}
 
     def of_task_version(self, task: Task, now: int) -> Item:
         """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
