@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from functions import authorize
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.model.reason import Reason
@@ -42,8 +41,9 @@ def reasons() -> str:
 
 def metrics() -> str:
     """Return the metrics as a table."""
-    told = [*MEANINGS.items(), (authorize.FAILED, authorize.MEANING)]
-    rows = [f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in told]
+    rows = [
+        f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in MEANINGS.items()
+    ]
     return "\n".join(["| metric | unit | what it says | `reason` |", "|---|---|---|---|", *rows])
 
 

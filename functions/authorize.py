@@ -3,7 +3,8 @@
 Invariant: nobody passes as a tenant unless the row of their key was read within the last minute, so a key that is
 revoked opens nothing a minute later; if the table cannot be read, it raises, and API Gateway answers 500. The answer is
 always "authorized", so that a caller without a valid key gets the documented problem of the API and not the gateway's
-own. Whoever sends a key that opens nothing is counted, so that somebody who tries keys is seen.
+own. Of a key that opens nothing it says why, and whose it is if that is known: the API function counts those requests,
+so that somebody who tries keys is seen.
 """
 
 import hmac
@@ -16,28 +17,17 @@ from functools import cache
 from typing import Any, Final
 
 from timeball.aws.dynamodb.tenants import DynamoHolders
-from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.model.key import Key, hash_of, id_in
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.policy.callback_token import CALLBACK_PREFIX
 from timeball.ports.clock import Clock
-from timeball.ports.telemetry import Telemetry
 from timeball.ports.tenants import Holders
 from timeball.runtime.clock import SystemClock
 
 CACHE_MS: Final = 60_000
 CACHE_ENTRIES: Final = 10_000
 MAX_KEY_LENGTH: Final = 256
-FAILED: Final = "AuthenticationsFailed"
-"""The metric of requests whose key opens nothing."""
-
-MEANING: Final = (
-    "count",
-    "Requests with an `Authorization` header that opens nothing; requests without one are not counted.",
-    "`malformed`, `unknown`, `expired` or `revoked`",
-)
-"""Its unit, what it says, and what its dimension `reason` holds: docs/runs.md has it from here."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +49,9 @@ class _Holder:
 class Authorizer:
     """Finds the holder of each request's key, and remembers it for a minute, unknown keys too."""
 
-    def __init__(self, holders: Holders, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, holders: Holders, clock: Clock) -> None:
         self._holders = holders
         self._clock = clock
-        self._telemetry = telemetry
         self._known: OrderedDict[str, tuple[int, _Holder | None]] = OrderedDict()
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,15 +59,13 @@ class Authorizer:
         authorization = _authorization(event.get("headers") or {})
         key = _key_in(authorization)
         holder = None if key is None else self._holder(key)
-        now = self._clock.now()
-        if (
-            authorization is not None
-            and not _is_token(authorization)
-            and (holder is None or not holder.key.is_valid(now))
-        ):
-            self._telemetry.count(FAILED, 1, _why(key, holder))
-            holder = None
-        return {"isAuthorized": True, "context": holder.context if holder else {}}
+        if holder is not None and holder.key.is_valid(self._clock.now()):
+            context = holder.context
+        elif authorization is not None and not _is_token(authorization):
+            context = {"refused": _why(key, holder), **({"refusedOf": holder.tenant.name} if holder else {})}
+        else:
+            context = {}
+        return {"isAuthorized": True, "context": context}
 
     def _holder(self, text: str) -> _Holder | None:
         """Return the holder of a key, valid or not."""
@@ -137,6 +124,4 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 @cache
 def _authorizer() -> Authorizer:
-    holders = DynamoHolders.open(os.environ["TIMEBALL_TENANTS_TABLE"])
-    clock = SystemClock()
-    return Authorizer(holders, clock, EmbeddedMetrics(clock))
+    return Authorizer(DynamoHolders.open(os.environ["TIMEBALL_TENANTS_TABLE"]), SystemClock())

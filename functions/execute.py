@@ -17,6 +17,7 @@ from timeball.runtime.wiring import (
     environment,
     executor_context,
     executor_inbox,
+    flush,
     signing_secret,
     start,
     unreadable_queue,
@@ -64,6 +65,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             _execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at)
         )
         failed += [message_ids[delivery.receipt] for delivery in given_back]
+    flush(executor_context())
     log.info("executed", extra={"messages": len(records), "returned": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

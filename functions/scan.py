@@ -9,7 +9,7 @@ from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
-from timeball.runtime.wiring import engine_context, start
+from timeball.runtime.wiring import engine_context, flush, start
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -23,7 +23,9 @@ start(engine_context)
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
-    done = scan(engine_context(), event["partition"], owner, _SWEEPS, event["partitions"])
+    engine = engine_context()
+    done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
+    flush(engine)
     if done.candidates or done.superseded:  # a line a second about nothing would cost more than the scan's reads
         log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
     return {"backlog": done.backlog, "superseded": done.superseded}

@@ -13,7 +13,7 @@ from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.runs.watch import look_again
 from timeball.ports.errors import UnavailableError
-from timeball.runtime.wiring import engine_context, unreadable_queue
+from timeball.runtime.wiring import engine_context, flush, unreadable_queue
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -38,6 +38,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
             dealt_with[record["messageId"]] = unreadable_queue().keep(record)
     dealt_with |= _dealt_with(watches, look_again) | _dealt_with(given_up, reconcile_messages)
     failed = [message_id for message_id, may_go in dealt_with.items() if not may_go]
+    flush(engine_context())
     log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

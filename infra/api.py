@@ -59,6 +59,8 @@ class Api(Construct):
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_TASK))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
+        # It tells how much waits, when it is asked for statistics.
+        allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
 
         keys = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
         authorize = replace(maker, environment=keys).make(
@@ -107,8 +109,8 @@ def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
 
     With an identity source API Gateway itself answers a request without a key, and after a refusal one with
     a wrong key, both with a bare `{"message": …}`. So there is none, the function always allows and hands on
-    `{tenant, keyId, role}` or nothing, and the API function, which denies by default, refuses in the form of its
-    other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
+    `{tenant, keyId, role}` or why a key opens nothing, and the API function, which denies by default, refuses in the
+    form of its other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Authorizer",

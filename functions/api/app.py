@@ -32,18 +32,25 @@ from functions.api.http.token import told_by_token
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
 from timeball.domain.model.actor import Actor
+from timeball.domain.usage.hours import NOBODY
+from timeball.engine.metrics import refused
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.targets.http.addresses import parse_rules
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Mapping[str, Any], LambdaContext], dict[str, Any]]
+Middleware = Callable[[APIGatewayHttpResolver, NextMiddleware], Response[Any]]
 
 
 @in_time
 def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request of the HTTP API (payload format 2.0)."""
-    return _api()(event, context)
+    from timeball.runtime.wiring import engine_context, flush  # noqa: PLC0415 - AWS only where it is needed
+
+    answer = _api()(event, context)
+    flush(engine_context())
+    return answer
 
 
 @cache
@@ -92,10 +99,11 @@ def _page() -> str:
 def build_api(edge: Edge) -> Handler:
     """Return the function's handler over an edge."""
     resolver = APIGatewayHttpResolver()
+    deny = _deny_by_default(edge)
 
     def know_or_deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         _know_by_token(app, edge)
-        return _deny_by_default(app, next_middleware)
+        return deny(app, next_middleware)
 
     resolver.use([know_or_deny])
     for route in ROUTES:
@@ -134,8 +142,14 @@ _INTERNAL = ProblemError(
 )
 
 
-def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
-    if app.current_event.path not in PUBLIC_PATHS and not _tenant(app):
+def _deny_by_default(edge: Edge) -> Middleware:
+    """Return what lets nobody pass without a tenant, and tells of keys that open nothing."""
+
+    def deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
+        if app.current_event.path in PUBLIC_PATHS or _tenant(app):
+            return next_middleware(app)
+        if why := _authorized(app, "refused"):
+            refused(edge.context, _authorized(app, "refusedOf") or NOBODY, why)
         sent = "authorization" in app.current_event.headers
         raise ProblemError(
             Problem.UNAUTHENTICATED,
@@ -144,7 +158,8 @@ def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddlewar
             else "Send an API key: `Authorization: Bearer tb_...`.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"' if sent else "Bearer"},
         )
-    return next_middleware(app)
+
+    return deny
 
 
 def _know_by_token(app: APIGatewayHttpResolver, edge: Edge) -> None:

@@ -11,6 +11,7 @@ from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
 from functions.api.runs import routes as runs
 from functions.api.schedules import routes as schedules
+from functions.api.stats import routes as stats
 from functions.api.tasks import routes as tasks
 
 ROUTES: tuple[Route, ...] = (
@@ -23,6 +24,7 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *calendars.ROUTES,
     *freezes.ROUTES,
+    *stats.ROUTES,
     *admin.ROUTES,
     *service.ROUTES,
 )

@@ -21,6 +21,7 @@ from timeball.domain.model.tenant import new_tenant
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.dispatch import dispatch
+from timeball.engine.stats.tally import Tally
 from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
@@ -53,15 +54,18 @@ class Answer:
 
 @dataclass
 class Api:
-    """The API of one test, and what stands behind it."""
+    """The API of one test, and what stands behind it; if it `counts`, what it tells is kept by `flush`."""
 
     store: MemoryStore = field(default_factory=MemoryStore)
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
     tenants: MemoryTenants = field(default_factory=MemoryTenants)
+    counts: bool = False
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
-        self.context = Context(self.store, self.queue, self.clock, Rules(), KeptTelemetry(), host_of)
+        self.tally = Tally(self.clock, KeptTelemetry())
+        telemetry = self.tally if self.counts else KeptTelemetry()
+        self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry, host_of)
         numbers = itertools.count(1)
         self.tenants.tenants.insert([new_tenant(name, NOW) for name in (OPERATING, "globex")], NOW)
         self.edge = Edge(
@@ -103,6 +107,10 @@ class Api:
         seen = Answer(answer["statusCode"], answer["headers"], answer["body"])
         check_documented(event["requestContext"]["http"]["method"], event["rawPath"], seen)
         return seen
+
+    def flush(self) -> None:
+        """Do what the function does at the end of an invocation."""
+        self.tally.flush(self.store.usage)
 
     def create(self, **fields: object) -> Any:
         answer = self.call("POST", "/v1/jobs", {"handler": "https://example.com/hook", **fields})

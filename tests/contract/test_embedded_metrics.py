@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.metrics import Metric
+from timeball.ports.telemetry import Event
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
@@ -25,33 +27,44 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_count_is_one_line_that_cloudwatch_reads_as_a_metric_with_its_reason(
+def late(ms: int) -> Event:
+    return Event(Metric.LATENESS, "acme", "normal", ms, is_timing=True)
+
+
+def test_counts_of_one_reason_are_one_line_that_cloudwatch_reads_as_a_metric_with_that_dimension(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    metrics.count(Metric.FIRES_SKIPPED, 7, Reason.OVERLAP.value)
+    skipped = Event(Metric.FIRES_SKIPPED, "acme", "normal", 7, Reason.OVERLAP.value)
+    metrics.note([skipped, replace(skipped, tenant="other", value=2)])
     directive = {
         "Namespace": "Timeball",
         "Dimensions": [["reason"]],
         "Metrics": [{"Name": "FiresSkipped", "Unit": "Count"}],
     }
     stamp = {"Timestamp": NOW, "CloudWatchMetrics": [directive]}
-    assert lines(capsys) == [{"_aws": stamp, "reason": "overlap", "FiresSkipped": [7]}]
+    assert lines(capsys) == [{"_aws": stamp, "reason": "overlap", "FiresSkipped": [9]}]
 
 
-def test_the_timings_of_one_go_are_one_line_without_a_dimension(
+def test_what_needs_no_reason_is_one_line_without_a_dimension_each_timing_by_itself(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    metrics.time(Metric.LATENESS, [3, 250])
-    directive = {"Namespace": "Timeball", "Dimensions": [[]], "Metrics": [{"Name": "Lateness", "Unit": "Milliseconds"}]}
-    assert lines(capsys) == [{"_aws": {"Timestamp": NOW, "CloudWatchMetrics": [directive]}, "Lateness": [3, 250]}]
+    started = Event(Metric.RUNS_STARTED, "acme", "normal")
+    metrics.note([late(3), started, late(250), started])
+    units = [{"Name": "Lateness", "Unit": "Milliseconds"}, {"Name": "RunsStarted", "Unit": "Count"}]
+    directive = {"Namespace": "Timeball", "Dimensions": [[]], "Metrics": units}
+    assert lines(capsys) == [
+        {"_aws": {"Timestamp": NOW, "CloudWatchMetrics": [directive]}, "Lateness": [3, 250], "RunsStarted": [2]}
+    ]
 
 
 def test_a_line_holds_no_more_values_than_cloudwatch_reads(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    metrics.time(Metric.LATENESS, range(250))
-    assert [line["Lateness"] for line in lines(capsys)] == [[*range(100)], [*range(100, 200)], [*range(200, 250)]]
-    metrics.time(Metric.LATENESS, [])
+    metrics.note([Event(Metric.RUNS_STARTED, "acme", "normal", 250), *map(late, range(250))])
+    told = lines(capsys)
+    assert [line["Lateness"] for line in told] == [[*range(100)], [*range(100, 200)], [*range(200, 250)]]
+    assert [line.get("RunsStarted") for line in told] == [[250], None, None]
+    metrics.note([])
     assert lines(capsys) == []
 
 

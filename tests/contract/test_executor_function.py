@@ -1,4 +1,4 @@
-"""The executor's handler as Lambda calls it: real clock, real sockets, AWS mocked; a target that never answers."""
+"""Handlers as Lambda calls them: real clock, real sockets, AWS mocked; an executor's target that never answers."""
 
 import os
 import socket
@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from functions import watch
+from functions.api import app
 from functions.execute import handler
+from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
@@ -17,6 +19,7 @@ from timeball.domain.model.job import HttpTarget, JobSpec, Work
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.schedule import At, Schedule
+from timeball.domain.usage.hours import CALLERS, NOBODY
 from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
@@ -26,7 +29,10 @@ from timeball.ports.runs import LedgerQuery
 from timeball.runtime import wiring
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
-CACHED = (wiring.environment, wiring.engine_context, wiring.executor_context, wiring._client, wiring._queue_threads)
+CACHED = (
+    *(wiring.environment, wiring.engine_context, wiring.executor_context),
+    *(wiring._client, wiring._queue_threads, wiring._tally),
+)
 
 
 @dataclass
@@ -105,6 +111,21 @@ def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: 
     assert (run.state, run.attempt, answer) == (RunState.RETRYING, 1, {"batchItemFailures": []})
     assert attempt.outcome is Outcome.TIMED_OUT
     assert attempt.error == "127.0.0.1 did not answer in full within 1 s."
+    ((hour, counts),) = wiring.executor_context().store.usage.between("acme", 0, run.created_at)
+    assert (hour.subject, counts["RunsStarted"], counts["RunsRetried.timed_out"]) == ("normal", 1, 1)
+
+
+def test_the_api_adds_what_it_has_refused_at_the_end_of_its_first_request(sqs: Any) -> None:
+    assert sqs
+    event = event_of("GET", "/v1/jobs", None, {"Authorization": "Bearer tb_x"}, {})
+    event["requestContext"]["authorizer"]["lambda"] = {"refused": "unknown"}
+    app._api.cache_clear()
+    for _ in range(3):
+        assert app.handler(event, Invocation(29_000))["statusCode"] == 401  # type: ignore[arg-type]
+    app._api.cache_clear()
+    usage, now = wiring.engine_context().store.usage, wiring.engine_context().clock.now()
+    ((hour, counts),) = usage.between(NOBODY, 0, now)
+    assert (hour.subject, dict(counts)) == (CALLERS, {"AuthenticationsFailed.unknown": 1})  # the others wait
 
 
 def test_a_run_that_might_not_fit_into_what_is_left_of_the_functions_time_goes_back_untouched(sqs: Any) -> None:

@@ -14,13 +14,14 @@ from tests.contract.rows import NOW, run
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
-from timeball.ports.queue import MAX_WATCHED, Delivery, Inbox, Queue, Watch
+from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Inbox, Queue, Watch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
 LEAD_MS = 3_000
 PRIORITIES = ("high", "normal", "low")
+NOTHING = Depth(0, 0, 0)
 WATCH = "watch"
 
 
@@ -199,12 +200,12 @@ def test_a_watch_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queu
     assert queues.queue.watch([Watch((_run(0),), NOW + 10**8)]) == [True]
 
 
-def test_the_backlog_of_a_priority_is_what_waits_to_be_received(queues: Queues) -> None:
+def test_the_depth_of_a_queue_tells_what_waits_what_was_received_and_what_comes_later(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "normal", NOW) for step in range(12)], NOW)
     queues.queue.send([_message(_run(step), "normal", NOW + 60_000) for step in range(3)], NOW)
-    assert [queues.queue.backlog(priority) for priority in PRIORITIES] == [0, 12, 0]
+    assert [queues.queue.depth(priority) for priority in PRIORITIES] == [NOTHING, Depth(12, 0, 3), NOTHING]
     assert len(queues.receive("normal")) == 10
-    assert queues.queue.backlog("normal") == 2
+    assert queues.queue.depth("normal") == Depth(2, 10, 3)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,19 @@ def test_a_failed_attempt_costs_a_row_the_way_through_the_due_index_and_a_note_a
     assert set(units) == {"JOB", "RUN", "RESULT", "HOST"}
 
 
+def test_all_runs_that_a_process_has_counted_cost_one_unit_together(
+    metered: Metered, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> None:
+    play = metered.play
+    run_on(metered, submitted(metered, OFTEN))
+    metered.charges.clear()
+    for _ in range(5):
+        play.tally.flush(play.store.usage)
+    record_property(f"cost, {request.node.callspec.params['metered']} writes, counting", figures(metered.charges))
+    assert metered.charges.units == 1
+    assert [key for charge in metered.charges.writes for key in (charge.key[0],)] == ["acme#!"]
+
+
 @pytest.mark.parametrize("metered", ["single"], indirect=True)
 def test_every_price_is_what_the_endpoint_counted(metered: Metered) -> None:
     specs = second_fires(metered, replace(LOCKED, work=LARGE))

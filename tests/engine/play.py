@@ -18,6 +18,7 @@ from timeball.engine.execution.in_flight import call_of
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import Scan, scan
+from timeball.engine.stats.tally import Tally
 from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.runs import LedgerQuery
@@ -113,6 +114,7 @@ class Play:
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
         self.caller = NotingCaller(self.clock)
         self.telemetry = KeptTelemetry()
+        self.tally = Tally(self.clock, self.telemetry)
         self.points: Points | None = None
         self._invocations = 0
 
@@ -121,9 +123,9 @@ class Play:
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return Context(self.store, queue, self.clock, self.rules, self.telemetry, host_of)
+            return Context(self.store, queue, self.clock, self.rules, self.tally, host_of)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
-        return Context(store, queue, self.clock, self.rules, self.telemetry, host_of)
+        return Context(store, queue, self.clock, self.rules, self.tally, host_of)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""

@@ -1,4 +1,7 @@
-"""What is told of users' changes must be what was written, no more and no less, whoever died in between."""
+"""What is told of users' changes must be what was written, no more and no less, whoever died in between.
+
+What is counted of runs must be no more: whoever dies before telling of a write leaves it uncounted.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,8 +11,10 @@ from tests.simulation.story import Story
 from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.revision import Entry, outline, revision_of
+from timeball.domain.model.run import RunState
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 from timeball.engine.context import Context
+from timeball.engine.metrics import Metric
 from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 
@@ -56,4 +61,26 @@ def _told(tenant: str, entry: Entry) -> tuple[Any, ...]:
     return job, entry.at, entry.action, entry.by, entry.revision or entry.resource.id, *specs
 
 
-RECORDS = (_it_is_known_who_changed_what,)
+def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
+    """Of two that would end a run the same way, only the one whose write is done tells of it."""
+    moves = [(write.before, write.after) for write in story.store.history.runs if write.before is not None]
+    told = story.telemetry
+    dead = sum(count for (name, _), count in told.counts.items() if name == Metric.DEAD_LETTERS)
+    for counted, happened, what in (
+        (
+            told.totals[Metric.RUNS_STARTED],
+            sum(before.first_started_at is None is not after.first_started_at for before, after in moves),
+            "started",
+        ),
+        (
+            told.totals[Metric.RUNS_SUCCEEDED],
+            sum(after.state is RunState.SUCCEEDED is not before.state for before, after in moves),
+            "succeeded",
+        ),
+        (dead, sum(after.is_dead_letter and not before.is_dead_letter for before, after in moves), "died"),
+    ):
+        if counted > happened:
+            yield f"{happened} runs {what}, and {counted} were counted"
+
+
+RECORDS = (_it_is_known_who_changed_what, _no_run_is_counted_twice)

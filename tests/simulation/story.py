@@ -98,6 +98,7 @@ class Story:
             stalls=self.random.choice((0, 0.002, 0.005)),
             cut_off=self.random.choice((0, 0.1, 0.3)),
         )
+        self.telemetry = KeptTelemetry()
         self.store = LaggingStore(self.clock, self._new_random())
         self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms)
         self.receiver = Receiver(self.clock, self._new_random())
@@ -157,7 +158,7 @@ class Story:
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return self.hand(Context(store, queue, process, self.rules, KeptTelemetry(), host_of))
+        return self.hand(Context(store, queue, process, self.rules, self.telemetry, host_of))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""

@@ -147,7 +147,16 @@ KEEPER = {**SENDER, "Unreadable": SEND}
 @pytest.mark.parametrize(
     ("function", "allowed"),
     [
-        ("api", {"Jobs": ROWS | FIND, "Jobs/index/listing": FIND, "Jobs/index/by_task": FIND, **SENDER}),
+        (
+            "api",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                "Jobs/index/by_task": FIND,
+                **dict.fromkeys(SENDER, SEND | LOOK),
+                "Watch": SEND,
+            },
+        ),
         ("scan", {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, **SENDER}),
         ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),

@@ -146,7 +146,7 @@ def test_nothing_is_added_to_a_queue_whose_executors_are_behind() -> None:
     play.scan_all()
     assert _first_look(play) == 0
     play.execute_next()
-    assert play.queue.backlog("normal") == 91
+    assert play.queue.depth("normal").waiting == 91
     assert _first_look(play) == 91
 
 

@@ -1,12 +1,16 @@
-"""Faults of the record of users' changes: something of it is not written, or only after the change."""
+"""Faults of records: something of a user's change is not written, or only after it; an end of a run is told twice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.simulation.faults.hands import Apply, Fault, handed, through
+from tests.simulation.faults.hands import Apply, Fault, handed, instead, through
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.revision import Announcement, Revision
+from timeball.domain.model.run import Run
 from timeball.engine.context import Context
+from timeball.engine.metrics import moved
+from timeball.engine.runs.on_run_end import change_runs
 from timeball.ports.rows import Swap, Swapped
 
 _FOUND_BY = "it is known who changed what"
@@ -45,7 +49,18 @@ def _noting(context: Context, kind: type[Any], others: list[Any]) -> Context:
     return through(context, "changes.note", note)
 
 
+def _tells_of_what_was_refused(
+    context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
+) -> list[Swapped[Run]]:
+    answers = change_runs(context, jobs, swaps, now)
+    moved(context, [swap for swap, one in zip(swaps, answers, strict=True) if not one.done])
+    return answers
+
+
 FAULTS = {
+    "who loses a race counts the end of the run, too": Fault(
+        instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
+    ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
     "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY),

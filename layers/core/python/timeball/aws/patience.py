@@ -121,6 +121,12 @@ class Asker:
             self.sleep(pause_seconds)
         return _answer(question)
 
+    def ask_once(self, question: Callable[[], _Answer]) -> _Answer:
+        """Ask a question that must not be repeated. Raises UnavailableError, and the error of a wrong question."""
+        if not self._has_time_after(0, self.deadline()):
+            raise UnavailableError("there is no time left to ask")
+        return _answer(question)
+
     def _has_time_after(self, pause_seconds: float, until: float) -> bool:
         return self.now() + (pause_seconds + self.patience.try_seconds) * SECOND_MS <= until
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker
 from timeball.domain.model.ids import RunId
@@ -19,10 +19,11 @@ from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Delivery, Watch
+from timeball.ports.queue import Delivery, Depth, Watch
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
+    from types_boto3_sqs.literals import QueueAttributeNameType
     from types_boto3_sqs.type_defs import (
         MessageAttributeValueTypeDef,
         SendMessageBatchRequestEntryTypeDef,
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 10
+_DEPTH: Final[tuple["QueueAttributeNameType", ...]] = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+"""What SQS tells of a queue; the age of its oldest message it tells CloudWatch alone."""
 MAX_DELAY_SECONDS = 900
 KEPT_BYTES = 64 * 1024
 """Of a message that cannot be read and is too large to be kept whole."""
@@ -116,14 +123,12 @@ class SqsQueue:
         """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""
         return self._send([_Message(self._watch_url, _watch_body(one), one.at) for one in watches])
 
-    def backlog(self, priority: str) -> int:
-        """Return about how many messages of a priority may be received."""
+    def depth(self, priority: str) -> Depth:
+        """Return about how many messages of a priority there are, as SQS tells it."""
         answer = self._asker.ask(
-            lambda: self._client.get_queue_attributes(
-                QueueUrl=self._urls[priority], AttributeNames=["ApproximateNumberOfMessages"]
-            )
+            lambda: self._client.get_queue_attributes(QueueUrl=self._urls[priority], AttributeNames=_DEPTH)
         )
-        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+        return Depth(*(int(answer["Attributes"][name]) for name in _DEPTH))
 
     def _send(self, messages: Sequence[_Message]) -> list[bool]:
         by_url: dict[str, list[int]] = {}

@@ -4,29 +4,32 @@ A move of a run is told by whoever wrote it, once that is done: so once, but whe
 """
 
 import logging
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.reason import Reason
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import format_instant
+from timeball.domain.usage.hours import CALLERS
 from timeball.engine.context import Context
 from timeball.ports.rows import Swap
+from timeball.ports.telemetry import Event
 
 log = logging.getLogger(__name__)
 
 
 class Metric(StrEnum):
-    """The name of a metric: of a timing in ms, or of a count with its reason."""
+    """The name of a metric: of a timing in ms, or of a count, most with a reason."""
 
     LATENESS = "Lateness"
+    RUNS_STARTED = "RunsStarted"
+    RUNS_SUCCEEDED = "RunsSucceeded"
     FIRES_SKIPPED = "FiresSkipped"
     RUNS_RETRIED = "RunsRetried"
     RUNS_TAKEN_OVER = "RunsTakenOver"
     DEAD_LETTERS = "DeadLetters"
+    AUTHENTICATIONS_FAILED = "AuthenticationsFailed"
 
 
 MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
@@ -35,52 +38,67 @@ MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
         "Start of a run's first attempt minus its fire time, once for each run. Those of backfills are left out.",
         "",
     ),
+    Metric.RUNS_STARTED: ("count", "Runs of which the first attempt has begun, told when it is over or handed on.", ""),
+    Metric.RUNS_SUCCEEDED: ("count", "Runs that succeeded.", ""),
     Metric.FIRES_SKIPPED: ("count", "Fires that did not become a run, or whose run never started.", "why"),
     Metric.RUNS_RETRIED: ("count", "Attempts that were followed by a wait for the next one.", "how the attempt ended"),
     Metric.RUNS_TAKEN_OVER: ("count", "Attempts that another executor made anew.", "how the attempt ended"),
     Metric.DEAD_LETTERS: ("count", "Runs that failed for good.", "why"),
+    Metric.AUTHENTICATIONS_FAILED: (
+        "count",
+        "Requests with an `Authorization` header that opens nothing; requests without one are not counted.",
+        "`malformed`, `unknown`, `expired` or `revoked`",
+    ),
 }
 """Of each: its unit, what it says, and what its dimension `reason` holds."""
 
 
-def skipped(context: Context, job: JobKey, reason: Reason, count: int, fire_at: int) -> None:
-    """Tell that so many fires of a job, from `fire_at` on, were skipped, for the reason that the ledger has too."""
+def skipped(context: Context, row: Run, count: int) -> None:
+    """Tell that so many fires of a job, from a row's on, were skipped, for the reason that the row has."""
+    if row.reason is None:
+        return
     log.info(
         "skipped",
         extra={
-            "tenant": job.tenant,
-            "job_id": job.job_id,
-            "reason": reason.value,
+            "tenant": row.id.job.tenant,
+            "job_id": row.id.job.job_id,
+            "reason": row.reason.value,
             "count": count,
-            "fire_time": format_instant(fire_at),
+            "fire_time": format_instant(row.id.fire_at),
         },
     )
-    context.telemetry.count(Metric.FIRES_SKIPPED, count, reason.value)
+    context.telemetry.note([_event(row, Metric.FIRES_SKIPPED, row.reason, count)])
 
 
 def moved(context: Context, done: Sequence[Swap[Run]]) -> None:
-    """Tell of what was written about runs: how late they started; which were skipped, tried again or died, and why."""
+    """Tell of what was written about runs: how late they started, what became of them, which were skipped, and why."""
     for before, after in ((swap.before, swap.after) for swap in done):
-        if after.state is RunState.SKIPPED and not before.is_terminal and after.reason is not None:
-            skipped(context, after.id.job, after.reason, after.count, after.id.fire_at)
-    late = [late_ms for swap in done if (late_ms := _lateness_ms(swap.before, swap.after)) is not None]
-    if late:
-        context.telemetry.time(Metric.LATENESS, late)
-    counted = Counter(found for swap in done if (found := _counted(swap.before, swap.after)) is not None)
-    for (metric, reason), count in counted.items():
-        context.telemetry.count(metric, count, reason)
+        if after.state is RunState.SKIPPED and not before.is_terminal:
+            skipped(context, after, after.count)
+    if events := [event for swap in done for event in _events(swap.before, swap.after)]:
+        context.telemetry.note(events)
 
 
-def _lateness_ms(before: Run, after: Run) -> int | None:
-    is_first = before.first_started_at is None and after.id.origin is not Origin.BACKFILL
-    return after.lateness_ms if is_first else None
+def refused(context: Context, tenant: str, reason: str) -> None:
+    """Tell of a request whose key opens nothing; the tenant is NOBODY if nobody has that key."""
+    context.telemetry.note([Event(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
 
 
-def _counted(before: Run, after: Run) -> tuple[Metric, str] | None:
+def _events(before: Run, after: Run) -> Iterator[Event]:
+    late_ms = after.lateness_ms if before.first_started_at is None else None
+    if late_ms is not None:
+        yield _event(after, Metric.RUNS_STARTED)
+    if late_ms is not None and after.id.origin is not Origin.BACKFILL:
+        yield Event(Metric.LATENESS, after.id.job.tenant, after.priority, late_ms, is_timing=True)
+    if after.state is RunState.SUCCEEDED and not before.is_terminal:
+        yield _event(after, Metric.RUNS_SUCCEEDED)
     if before.state is RunState.RUNNING and after.state is RunState.RUNNING and after.attempt > before.attempt:
-        return Metric.RUNS_TAKEN_OVER, Outcome.LOST.value
+        yield _event(after, Metric.RUNS_TAKEN_OVER, Outcome.LOST)
     if before.state is RunState.RUNNING and after.state is RunState.RETRYING and after.last is not None:
-        return Metric.RUNS_RETRIED, after.last.outcome.value
+        yield _event(after, Metric.RUNS_RETRIED, after.last.outcome)
     if after.is_dead_letter and not before.is_dead_letter and after.reason is not None:
-        return Metric.DEAD_LETTERS, after.reason.value
-    return None
+        yield _event(after, Metric.DEAD_LETTERS, after.reason)
+
+
+def _event(run: Run, metric: Metric, reason: StrEnum | None = None, count: int = 1) -> Event:
+    return Event(metric, run.id.job.tenant, run.priority, count, "" if reason is None else reason.value)

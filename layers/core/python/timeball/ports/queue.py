@@ -20,6 +20,15 @@ class Watch:
     look: int = 1
 
 
+@dataclass(frozen=True)
+class Depth:
+    """About how many messages a queue holds: to be received now, in an executor's hands, and to be seen later."""
+
+    waiting: int
+    in_flight: int
+    delayed: int
+
+
 class Queue(Protocol):
     """What carries runs to executors, and watches to whoever looks again: at least once, in any order.
 
@@ -35,8 +44,8 @@ class Queue(Protocol):
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
 
-    def backlog(self, priority: str) -> int:
-        """Return about how many runs of a priority wait for an executor to receive them."""
+    def depth(self, priority: str) -> Depth:
+        """Return about how many messages of a priority there are, and how many of them wait for an executor."""
 
 
 @dataclass(frozen=True)

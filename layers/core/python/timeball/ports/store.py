@@ -18,6 +18,7 @@ from timeball.ports.rows import Rows
 from timeball.ports.runs import Runs
 from timeball.ports.signing import Signing
 from timeball.ports.tasks import Tasks
+from timeball.ports.usage import Usage
 from timeball.ports.works import Works
 
 
@@ -45,3 +46,4 @@ class Store:
     due: DueIndex
     partitions: Partitions
     signing: Signing
+    usage: Usage

@@ -1,14 +1,27 @@
 """What people watch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 
+@dataclass(frozen=True)
+class Event:
+    """What a metric tells of: its name, whose it is (a tenant, and what of the tenant's), and why.
+
+    `value` is how many of it; of a timing, how many ms one thing took.
+    """
+
+    name: str
+    tenant: str
+    subject: str
+    value: int = 1
+    reason: str = ""
+    is_timing: bool = False
+
+
 class Telemetry(Protocol):
-    """Where counts and timings go that people watch. Never raises."""
+    """Where events go that people watch. Never raises."""
 
-    def count(self, name: str, value: int, reason: str) -> None:
-        """Add to the counter of a name and a reason."""
-
-    def time(self, name: str, each_ms: Sequence[int]) -> None:
-        """Note how long each of some things took, in ms. An empty list is nothing to tell."""
+    def note(self, events: Sequence[Event]) -> None:
+        """Take note of events. An empty list is nothing to tell."""

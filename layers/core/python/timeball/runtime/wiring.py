@@ -15,6 +15,7 @@ from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
+from timeball.engine.stats.tally import Tally
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import Environment
@@ -77,6 +78,17 @@ def signing_secret(context: Context) -> str:
     return context.store.signing.secret(secrets.token_hex(32))
 
 
+def flush(context: Context) -> None:
+    """Add what this process has counted to what is kept, unless that was done just now. Never raises."""
+    _tally().flush(context.store.usage)
+
+
+@cache
+def _tally() -> Tally:
+    clock = SystemClock()
+    return Tally(clock, EmbeddedMetrics(clock))
+
+
 def unreadable_queue() -> UnreadableQueue:
     """Return where messages are kept that cannot be read."""
     return UnreadableQueue(_client("sqs", BRISKLY.patience), environment().queue_unreadable, BRISKLY)
@@ -104,7 +116,7 @@ def _context(asker: Asker) -> Context:
     )
     sqs, lead_ms = _client("sqs", asker.patience), rules.lead_ms
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
-    return Context(store, queue, clock, rules, EmbeddedMetrics(clock), host_of)
+    return Context(store, queue, clock, rules, _tally(), host_of)
 
 
 @cache

@@ -14,7 +14,7 @@ from timeball.ports.store import Store
 _Port = TypeVar("_Port")
 
 LIST_WRITES = frozenset(
-    {"insert", "swap", "replace", "save", "note", "note_uses"}  # a collection's
+    {"insert", "swap", "replace", "save", "note", "note_uses", "add"}  # a collection's
     | {"send", "watch"}  # a queue's
     | {"hide", "delete"}  # an inbox's
 )

@@ -3,18 +3,23 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from timeball.ports.telemetry import Event
+
 
 class KeptTelemetry:
-    """Adds up counts, by name and reason, and keeps timings, by name."""
+    """Adds up what has a reason by name and reason, and the rest by name; keeps timings, by name."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
+        self.totals: Counter[str] = Counter()
         self.timings: defaultdict[str, list[int]] = defaultdict(list)
 
-    def count(self, name: str, value: int, reason: str) -> None:
-        """Add to a counter."""
-        self.counts[name, reason] += value
-
-    def time(self, name: str, each_ms: Sequence[int]) -> None:
-        """Keep each timing."""
-        self.timings[name] += each_ms
+    def note(self, events: Sequence[Event]) -> None:
+        """Keep each event."""
+        for event in events:
+            if event.is_timing:
+                self.timings[event.name].append(event.value)
+            elif event.reason:
+                self.counts[event.name, event.reason] += event.value
+            else:
+                self.totals[event.name] += event.value

@@ -1,6 +1,7 @@
-"""What stands beside the collections of rows, in memory: attempts, works, requests, history, oldest days, owners."""
+"""What stands beside the collections of rows, in memory: attempts, works, requests, history, days, owners, counts."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,6 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Work
 from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
+from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.partitions import Owner
@@ -110,6 +112,27 @@ class MemoryChanges:
             and query.from_at <= one.at <= query.to_at
             and (query.after is None or one < query.after)
         ][: query.limit]
+
+
+class MemoryUsage(dict[HourKey, Counter[str]]):
+    """The counts of each hour."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:  # noqa: ARG002 - kept for good
+        """Add to the counts of each hour."""
+        with self._memory.lock:
+            for key, counts in sums:
+                self.setdefault(key, Counter()).update(counts)
+        return [True] * len(sums)
+
+    def between(self, tenant: str, first_at: int, last_at: int) -> list[tuple[HourKey, Counts]]:
+        """Return the counts of the hours that began between two instants."""
+        with self._memory.lock:
+            own = [(key, Counter(counts)) for key, counts in sorted(self.items()) if key.tenant == tenant]
+        return [(key, counts) for key, counts in own if first_at <= key.began_at <= last_at]
 
 
 class MemoryPartitions(dict[int, Owner]):

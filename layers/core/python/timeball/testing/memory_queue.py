@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import Delivery, Watch
+from timeball.ports.queue import Delivery, Depth, Watch
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -56,9 +56,12 @@ class MemoryQueue:
         """Return the watches whose instant has come; each stays until it is taken away from `watches`."""
         return [watch for watch in self.watches if watch.at <= self._now()]
 
-    def backlog(self, priority: str) -> int:
-        """Count the messages that may be received now."""
-        return sum(visible_at <= self._now() for _, visible_at in self.waiting(priority))
+    def depth(self, priority: str) -> Depth:
+        """Count the messages: those that may be received now, those that were, and those to be seen later."""
+        hidden = [one for one in self._messages.get(priority, []) if one.visible_at > self._now()]
+        in_flight = sum(one.receives > 0 for one in hidden)
+        visible = len(self._messages.get(priority, [])) - len(hidden)
+        return Depth(visible, in_flight, len(hidden) - in_flight)
 
     def purge(self) -> None:
         """Lose all messages to executors, received or not."""

@@ -27,6 +27,7 @@ from timeball.testing.memory_kept import (
     MemoryPartitions,
     MemoryRequests,
     MemorySigning,
+    MemoryUsage,
     MemoryWorks,
 )
 from timeball.testing.memory_rows import Memory, MemoryRows
@@ -244,6 +245,7 @@ class MemoryStore(Store):
     due: MemoryDueIndex
     partitions: MemoryPartitions
     signing: MemorySigning
+    usage: MemoryUsage
 
     def __init__(
         self,
@@ -274,6 +276,7 @@ class MemoryStore(Store):
             due=due(memory),
             partitions=partitions(memory),
             signing=MemorySigning(),
+            usage=MemoryUsage(memory),
         )
         self.jobs.tasks = tasks
         self._memory = memory

@@ -19,6 +19,7 @@ from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_s
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tasks import DynamoTasks
+from timeball.aws.dynamodb.usage import DynamoUsage
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.ports.store import Store
@@ -60,4 +61,5 @@ def dynamo_store(
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
         signing=DynamoSigning(rows),
+        usage=DynamoUsage(rows),
     )

@@ -158,8 +158,8 @@ def _inserted(context: Context, rows: Sequence[Run], now: int) -> list[Run]:
     """Insert rows, and tell of those that are skipped; return all as they stand."""
     inserted = context.store.runs.insert(rows, now)
     for row, found in zip(rows, inserted, strict=True):
-        if found is None and row.reason is not None:
-            skipped(context, row.id.job, row.reason, 1, row.id.fire_at)
+        if found is None:
+            skipped(context, row, 1)
     return [found or row for row, found in zip(rows, inserted, strict=True)]
 
 

@@ -47,7 +47,7 @@ def close(context: Context, job: Job, intent: Intent, now: int) -> int | None:
     missed = fires(old.spec.schedule, first_at, intent.asked_at - 1)
     closing = closing_row(old, first_at, reason, now)
     if first_at >= intent.asked_at:
-        _insert_skipped(context, job, [closing], now)
+        _insert_skipped(context, [closing], now)
     for _ in range(_CHUNKS):
         chunk = list(islice(missed, MAX_STEPS))
         if not chunk:
@@ -61,17 +61,17 @@ def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: 
     """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
     for _ in range(TRIES):
         standing = context.store.runs.between(job.key, fire_times[0], fire_times[-1])
-        if _insert_skipped(context, job, skipped_around(job, fire_times, reason, standing, now), now):
+        if _insert_skipped(context, skipped_around(job, fire_times, reason, standing, now), now):
             return
     raise UnavailableError(f"the ledger of job {job.key.job_id} kept changing")
 
 
-def _insert_skipped(context: Context, job: Job, rows: Sequence[Run], now: int) -> bool:
+def _insert_skipped(context: Context, rows: Sequence[Run], now: int) -> bool:
     """Insert skipped rows; return whether none stood there already."""
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
-    if new and new[0].reason is not None:
-        skipped(context, job.key, new[0].reason, sum(row.count for row in new), new[0].id.fire_at)
+    if new:
+        skipped(context, new[0], sum(row.count for row in new))
     return len(new) == len(rows)
 
 

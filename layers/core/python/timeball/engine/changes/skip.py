@@ -122,7 +122,7 @@ def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
     row = hand_skipped_row(job, fire_at, reason, now)
     standing = context.store.runs.insert([row], now)[0]
     if standing is None:
-        skipped(context, job.key, reason, 1, fire_at)
+        skipped(context, row, 1)
         return row
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:

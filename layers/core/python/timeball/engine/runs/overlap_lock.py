@@ -114,7 +114,7 @@ def _end(context: Context, job: Job, run: Run, now: int) -> bool:
     after = ended(run, state, now, guarantor, Reason.REPLACED)
     done = context.store.runs.swap([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:
-        skipped(context, run.id.job, Reason.REPLACED, 1, run.id.fire_at)
+        skipped(context, after, 1)
     return done
 
 

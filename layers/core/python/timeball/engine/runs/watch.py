@@ -75,7 +75,9 @@ def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) ->
 
 def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
     """Send what is lost; the watch that found it goes on, so no other is made."""
-    behind = {priority for priority in {run.priority for run in lost} if context.queue.backlog(priority) > _KEEPS_UP}
+    behind = {
+        priority for priority in {run.priority for run in lost} if context.queue.depth(priority).waiting > _KEEPS_UP
+    }
     sending = [run for run in lost if run.priority not in behind]
     if sending:
         log.warning("%d runs are sent again: nobody came for them", len(sending))

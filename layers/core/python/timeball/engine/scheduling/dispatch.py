@@ -149,8 +149,8 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
     for one, _ in planned:
-        if one.skipped and one.row is not None and one.row.reason is not None:
-            skipped(context, one.job.key, one.row.reason, one.skipped, one.row.id.fire_at)
+        if one.skipped and one.row is not None:
+            skipped(context, one.row, one.skipped)
 
 
 def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) -> Run:

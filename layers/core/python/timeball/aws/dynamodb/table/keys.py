@@ -9,6 +9,7 @@ from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
 from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
+from timeball.domain.usage.hours import HourKey
 from timeball.ports.due_index import Owned
 
 Key = dict[str, str]
@@ -18,6 +19,7 @@ RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 HOST = "HOST"
 SLOTS = "SLOTS"
+HOUR = "HOUR#"
 ANNOUNCED = "CHANGE#"
 TASK = "TASK"
 FREEZES = "FREEZES"
@@ -145,6 +147,22 @@ def request_key(key: JobKey, request: str) -> Key:
     """Return where it is noted when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
     return {"pk": job_key(key)["pk"], "sk": f"REQUEST#{digest}"}
+
+
+def hour_key(key: HourKey) -> Key:
+    """Return where the counts of a tenant's hour stand; no job, and no host, has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!", "sk": f"{hour_bound(key.began_at)}#{key.subject}"}
+
+
+def hour_bound(at: int) -> str:
+    """Return what the sort keys of all hours begin with that began at an instant (ms)."""
+    return f"{HOUR}{at:015d}"
+
+
+def hour_of_row(tenant: str, sk: str) -> HourKey:
+    """Return the hour that a sort key names."""
+    _, began_at, subject = sk.split("#", 2)
+    return HourKey(tenant, int(began_at), subject)
 
 
 def owner_of_row(pk: str, sk: str) -> Owned:

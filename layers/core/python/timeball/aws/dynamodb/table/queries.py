@@ -49,12 +49,14 @@ class Reader:
         self._asker.ask(read_the_rest, until)
         return rows
 
-    def between(self, pk: str, first: str, last: str) -> Iterator[_Row]:
-        """Return the rows of an item collection from one sort key to another, read strongly, in order.
+    def between(self, pk: str, first: str, last: str, *, strong: bool = True) -> Iterator[_Row]:
+        """Return the rows of an item collection from one sort key to another, in order.
 
         DynamoDB refuses a range that ends before it begins; there is nothing in it.
         """
-        return self._rows(self._range(pk, first, last, ())) if first <= last else iter(())
+        if first > last:
+            return iter(())
+        return self._rows({**self._range(pk, first, last, ()), "ConsistentRead": strong})
 
     def backwards(self, pk: str, first: str, last: str, page: int) -> Iterator[_Row]:
         """Return the rows of a partition from the last sort key to the first, `page` in each request."""

@@ -39,6 +39,15 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Add:
+    """Add amounts to a row's attributes, whether it exists or not, and set others."""
+
+    key: Key
+    amounts: Mapping[str, int]
+    set: Item
+
+
+@dataclass(frozen=True)
 class Written:
     """Whether the write was done; if not, the row that stood in its way (None: there is no such row)."""
 
@@ -76,6 +85,17 @@ class Writer:
         batches = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
         answers = self._threads.map(lambda batch: self._batch(batch, until), batches)
         return [written for answer in answers for written in answer]
+
+    def add(self, adds: Sequence[Add]) -> list[bool]:
+        """Do each, and never again: nothing would tell that it was done. False: it is not known to be done."""
+        return list(self._threads.map(self._is_added, adds))
+
+    def _is_added(self, add: Add) -> bool:
+        try:
+            self._asker.ask_once(lambda: self._client.update_item(**_add_request(self._table, add)))
+        except UnavailableError:
+            return False
+        return True
 
     def _single(self, write: Write, until: float) -> Written:
         return self._asker.ask(lambda: self._written(write), until)
@@ -143,6 +163,21 @@ def _update_request(table: str, write: Update) -> dict[str, Any]:
         "ExpressionAttributeNames": {f"#{name}": name for name in (*write.set, *write.remove, *write.where)},
         "ExpressionAttributeValues": to_values(values),
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _add_request(table: str, add: Add) -> dict[str, Any]:
+    amounts = [*add.amounts.items()]
+    adding = ", ".join(f"#{position} :{position}" for position in range(len(amounts)))
+    setting = ", ".join(f"#{name} = :{name}" for name in add.set)
+    names = {f"#{position}": name for position, (name, _) in enumerate(amounts)}
+    values = {f":{position}": amount for position, (_, amount) in enumerate(amounts)}
+    return {
+        "TableName": table,
+        "Key": to_values(add.key),
+        "UpdateExpression": f"SET {setting} ADD {adding}",
+        "ExpressionAttributeNames": {**names, **{f"#{name}": name for name in add.set}},
+        "ExpressionAttributeValues": to_values({**values, **{f":{name}": value for name, value in add.set.items()}}),
     }
 
 

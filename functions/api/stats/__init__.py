@@ -1,0 +1,1 @@
+"""Statistics: a tenant's jobs and runs as a whole."""

@@ -1,0 +1,57 @@
+"""A tenant's statistics are read from what is kept: samples of the listing, counts by the hour, what SQS tells."""
+
+from collections.abc import Sequence
+
+from functions.api.http.edge import Edge
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request
+from functions.api.stats.answers import (
+    DepthAnswer,
+    RefusedAnswer,
+    SloAnswer,
+    StatsAnswer,
+    count_answer,
+    depth_answer,
+    window_answer,
+)
+from timeball.domain.model.job import Priority
+from timeball.domain.model.role import Role
+from timeball.domain.time.instants import format_instant
+from timeball.domain.usage.hours import NOBODY
+from timeball.engine.context import Context
+from timeball.engine.stats.jobs import count_jobs
+from timeball.engine.stats.runs import read_windows, refused_callers
+
+
+def read_stats(edge: Edge, request: Request) -> Reply:
+    """Tell how many jobs and dead letters a tenant has, and, to whom that is for, what waits and who was refused."""
+    context, tenant = edge.context, request.tenant
+    now, is_operating = context.clock.now(), tenant == edge.operating_tenant
+    return ok(
+        StatsAnswer(
+            at=format_instant(now),
+            jobs={status: count_answer(one) for status, one in count_jobs(context, tenant).items()},
+            dead_letters=count_answer(context.store.runs.count_dead_letters(tenant)),
+            queues=_queues(context) if is_operating else None,
+            failed_authentications=_refused(context, [tenant, *([NOBODY] if is_operating else [])], now)
+            if request.by.role == Role.ADMIN
+            else None,
+        )
+    )
+
+
+def _queues(context: Context) -> dict[str, DepthAnswer]:
+    """Return the depth of each queue; all tenants' messages stand in it."""
+    return {priority.value: depth_answer(context.queue.depth(priority)) for priority in Priority}
+
+
+def _refused(context: Context, tenants: Sequence[str], now: int) -> RefusedAnswer:
+    since, counts = refused_callers(context, tenants, now)
+    return RefusedAnswer(since=format_instant(since), count=sum(counts.values()), by_reason=counts)
+
+
+def read_slo(edge: Edge, request: Request) -> Reply:
+    """Tell how well a tenant's runs kept their time lately."""
+    now = edge.context.clock.now()
+    windows = read_windows(edge.context, request.tenant, now)
+    return ok(SloAnswer(at=format_instant(now), windows={one.name: window_answer(one) for one in windows}))

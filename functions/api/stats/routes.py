@@ -1,0 +1,18 @@
+"""The routes of statistics."""
+
+from functions.api.http.access import Access
+from functions.api.http.route import Route
+from functions.api.stats.answers import SloAnswer, StatsAnswer
+from functions.api.stats.reading import read_slo, read_stats
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/stats",
+        read_stats,
+        "Count jobs by status, and dead letters",
+        StatsAnswer,
+        access=Access.READ,
+    ),
+    Route("GET", "/v1/slo", read_slo, "Tell how late runs were, and how many failed", SloAnswer, access=Access.READ),
+)

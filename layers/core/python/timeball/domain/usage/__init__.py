@@ -1,0 +1,1 @@
+"""What a tenant's runs came to, told from counts that add up."""

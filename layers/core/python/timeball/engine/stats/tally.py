@@ -1,0 +1,63 @@
+"""Counts by tenant and hour: kept in memory by each process, and added to what is kept once in a while.
+
+An update for each run would cost as much as the run's own writes. So a process adds what it has counted at the end of
+an invocation, at once the first time and then at most once in FLUSH_MS: one write for each tenant and priority that it
+has met since. Invariant: nothing is counted twice. What a process has not added when it ends is lost, and so is what
+was being added when no answer came.
+"""
+
+import logging
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.usage.hours import HourKey, hour_of
+from timeball.domain.usage.lateness import bucket_of
+from timeball.ports.clock import Clock
+from timeball.ports.telemetry import Event, Telemetry
+from timeball.ports.usage import Usage
+
+log = logging.getLogger(__name__)
+
+FLUSH_MS: Final = 30 * SECOND_MS
+
+
+class Tally:
+    """Telemetry that passes events on and adds them up, until it is flushed."""
+
+    def __init__(self, clock: Clock, beside: Telemetry) -> None:
+        self._clock, self._beside = clock, beside
+        self._lock = threading.Lock()
+        self._hours: defaultdict[HourKey, Counter[str]] = defaultdict(Counter)
+        self._flush_at = 0
+
+    def note(self, events: Sequence[Event]) -> None:
+        """Pass events on, and count them."""
+        self._beside.note(events)
+        hour = hour_of(self._clock.now())
+        with self._lock:
+            for event in events:
+                counts = self._hours[HourKey(event.tenant, hour, event.subject)]
+                counts[_counted_as(event)] += 1 if event.is_timing else event.value
+
+    def flush(self, usage: Usage) -> None:
+        """Add what was counted to what is kept, unless that was done just now. Never raises."""
+        now = self._clock.now()
+        with self._lock:
+            if now < self._flush_at or not self._hours:
+                return
+            sums, self._hours, self._flush_at = [*self._hours.items()], defaultdict(Counter), now + FLUSH_MS
+        try:
+            unknown = usage.add(sums, now).count(False)
+        except Exception:
+            log.exception("counts are lost", extra={"hours": len(sums)})
+            return
+        if unknown:
+            log.warning("counts are lost", extra={"hours": unknown})
+
+
+def _counted_as(event: Event) -> str:
+    detail = str(bucket_of(event.value)) if event.is_timing else event.reason
+    return f"{event.name}.{detail}" if detail else event.name

@@ -1,0 +1,157 @@
+"""A tenant sees how its jobs and runs stand as a whole, and nothing of other tenants'."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.api.client import NOW, Api, event_of
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.estimate import Estimate
+from timeball.domain.time.instants import HOUR_MS, format_instant
+from timeball.domain.usage.hours import HourKey, hour_of
+from timeball.engine.stats.tally import FLUSH_MS, Tally
+
+STATUSES = {"pending", "paused", "waiting", "blocked", "running", "completed", "failed", "cancelled"}
+NONE = {"count": 0, "exact": True, "standardError": 0.0}
+
+
+def stats(api: Api, tenant: str = "acme") -> Any:
+    answer = api.call("GET", "/v1/stats", tenant=tenant)
+    assert answer.status == 200, answer.text
+    return answer.body
+
+
+def counted(api: Api) -> dict[str, int]:
+    """The statuses of which there are some, all of them counted exactly."""
+    jobs = stats(api)["jobs"]
+    assert set(jobs) == STATUSES
+    assert all(one["exact"] and one["standardError"] == 0 for one in jobs.values())
+    return {status: one["count"] for status, one in jobs.items() if one["count"]}
+
+
+def test_a_tenant_without_jobs_has_none_of_anything(api: Api) -> None:
+    assert stats(api) == {
+        "at": format_instant(NOW),
+        "jobs": dict.fromkeys(STATUSES, NONE),
+        "deadLetters": NONE,
+        "queues": {name: {"waiting": 0, "inFlight": 0, "delayed": 0} for name in ("high", "normal", "low")},
+        "failedAuthentications": {"since": "2026-11-20T09:00:00.000Z", "count": 0, "byReason": {}},
+    }
+
+
+def test_jobs_are_counted_by_the_status_that_the_api_shows(api: Api) -> None:
+    for _ in range(3):
+        api.create(everySeconds=60)
+    paused = api.create(everySeconds=60)
+    api.call("POST", f"/v1/jobs/{paused['jobId']}/pause")
+    api.create(scheduleAt="2030-01-01T00:00:00Z")
+    assert counted(api) == {"pending": 4, "paused": 1}
+    assert stats(api, "other")["jobs"] == dict.fromkeys(STATUSES, NONE)
+
+
+def test_a_one_off_whose_run_is_under_way_counts_as_running_as_it_is_shown(api: Api) -> None:
+    job = api.create()
+    assert counted(api) == {"pending": 1}
+    api.put(replace(api.only_run(), state=RunState.RUNNING, attempt=1))
+    assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["status"] == "running"
+    assert counted(api) == {"running": 1}
+
+
+def test_of_many_jobs_an_estimate_is_told_with_its_error(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = api.create()
+    monkeypatch.setattr(type(api.store.jobs), "count", lambda *_: [Estimate(1_000_000, 64_018.7)] * len(JobStatus))
+    assert stats(api)["jobs"]["failed"] == {"count": 1_000_000, "exact": False, "standardError": 64018.7}
+    assert stats(api)["jobs"]["pending"]["standardError"] > 64_018
+    assert api.call("GET", f"/v1/jobs/{job['jobId']}").status == 200
+
+
+def test_dead_letters_and_messages_are_counted(api: Api) -> None:
+    api.create()
+    run = api.only_run()
+    assert stats(api)["queues"]["normal"] == {"waiting": 1, "inFlight": 0, "delayed": 0}
+    api.queue.receive("normal")
+    assert stats(api)["queues"]["normal"] == {"waiting": 0, "inFlight": 1, "delayed": 0}
+    other = replace(run, id=RunId(JobKey("other", "job"), NOW, Origin.SCHEDULE))
+    for one in (run, other):
+        api.put(replace(one, state=RunState.FAILED, finished_at=NOW))
+    assert stats(api)["deadLetters"] == {"count": 1, "exact": True, "standardError": 0.0}
+
+
+def refused(api: Api, why: str, tenant: str | None) -> None:
+    """Send a request with a key that opens nothing, as the authorizer tells of it."""
+    event = event_of("GET", "/v1/jobs", None, {"Authorization": "Bearer tb_x"}, {})
+    event["requestContext"]["authorizer"]["lambda"] = {"refused": why, **({"refusedOf": tenant} if tenant else {})}
+    assert api.answer(event).status == 401
+
+
+def test_keys_that_open_nothing_are_shown_to_the_admins_whose_they_were() -> None:
+    api = Api(counts=True)
+    for why, tenant in [("expired", "acme"), ("expired", "acme"), ("revoked", "acme"), ("unknown", None)]:
+        refused(api, why, tenant)
+    assert api.call("GET", "/v1/jobs", tenant=None).status == 401  # without any key: not counted
+    api.flush()
+    told = stats(api)["failedAuthentications"]
+    assert told == {
+        "since": "2026-11-20T09:00:00.000Z",
+        "count": 4,
+        "byReason": {"expired": 2, "revoked": 1, "unknown": 1},  # those that nobody has are for who operates this
+    }
+    refused(api, "revoked", "globex")
+    api.clock.advance(FLUSH_MS)
+    api.flush()
+    assert stats(api, "globex")["failedAuthentications"]["byReason"] == {"revoked": 1}
+
+
+def test_who_was_refused_is_told_to_admins_and_what_waits_to_the_operating_tenant(api: Api) -> None:
+    viewer = api.call("GET", "/v1/stats", role="viewer").body
+    assert viewer["failedAuthentications"] is None
+    assert viewer["queues"] is not None
+    assert stats(api, "globex")["queues"] is None
+    assert stats(api, "globex")["failedAuthentications"]["count"] == 0
+    assert api.call("GET", "/v1/stats", role="worker").status == 403
+    assert api.call("GET", "/v1/slo", bounds={"team": "blue"}).status == 403
+
+
+def test_the_slo_tells_lateness_and_failures_by_window_and_priority(api: Api) -> None:
+    counts = {"RunsStarted": 4, "RunsSucceeded": 3, "DeadLetters.host_down": 1, "Lateness.40": 3, "Lateness.8000": 1}
+    hour = hour_of(NOW)
+    for tenant, at in (("acme", hour), ("acme", hour - 5 * HOUR_MS), ("other", hour)):
+        api.store.usage.add([(HourKey(tenant, at, "high"), counts)], NOW)
+    answer = api.call("GET", "/v1/slo")
+    assert answer.status == 200
+    windows = answer.body["windows"]
+    assert [(name, window["since"], window["total"]["started"]) for name, window in windows.items()] == [
+        ("hour", "2026-11-21T08:00:00.000Z", 4),
+        ("day", "2026-11-20T09:00:00.000Z", 8),
+        ("month", "2026-10-22T09:00:00.000Z", 8),
+    ]
+    assert windows["hour"]["byPriority"]["high"] == {
+        "started": 4,
+        "succeeded": 3,
+        "retried": 0,
+        "dead": 1,
+        "skipped": 0,
+        "failureRate": 0.25,
+        "onTime": {"within1Second": 0.75, "within5Seconds": 0.75, "within30Seconds": 1.0},
+        "lateness": {"p50Seconds": 0.04, "p99Seconds": 8.0},
+    }
+    assert windows["day"]["byPriority"]["low"]["failureRate"] is None
+
+
+@pytest.mark.parametrize("path", ["/v1/stats", "/v1/slo"])
+def test_statistics_take_no_parameters_and_no_strangers(api: Api, path: str) -> None:
+    assert api.call("GET", path, query={"window": "hour"}).bad_fields() == ["window"]
+    assert api.call("GET", path, tenant=None).status == 401
+
+
+def test_what_is_flushed_is_what_the_engine_told(api: Api) -> None:
+    api = Api(counts=True)
+    job = api.create(scheduleAt="2030-01-01T00:00:00Z")
+    assert isinstance(api.context.telemetry, Tally)
+    assert api.call("DELETE", f"/v1/jobs/{job['jobId']}").status == 200
+    api.flush()
+    skipped = api.call("GET", "/v1/slo").body["windows"]["hour"]["total"]["skipped"]
+    assert skipped == sum(run.state is RunState.SKIPPED for run in api.store.runs.values())
