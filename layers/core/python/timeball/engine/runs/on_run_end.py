@@ -36,13 +36,14 @@ def change_runs(
     """
     swapped = context.store.runs.swap(swaps, now)
     rows = [(row, jobs[row.id]) for one in swapped if (row := one.row) is not None]
-    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     try:
         on_run_end(context, rows)
     except UnavailableError as unavailable:
         if any(row.due_at is None and holds_nothing(row) for row, _ in rows):
             raise
         log.warning("effects left to the scan: %s", unavailable)
+    # Told last: a caller who meets the error above comes again with the same swaps, and finds them done.
+    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     return swapped
 
 
