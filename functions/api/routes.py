@@ -9,6 +9,7 @@ from functions.api.freezes import routes as freezes
 from functions.api.history import routes as history
 from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
+from functions.api.operations import routes as operations
 from functions.api.runs import routes as runs
 from functions.api.schedules import routes as schedules
 from functions.api.stats import routes as stats
@@ -20,6 +21,7 @@ ROUTES: tuple[Route, ...] = (
     *backfills.ROUTES,
     *runs.ROUTES,
     *dead_letters.ROUTES,
+    *operations.ROUTES,
     *tasks.ROUTES,
     *schedules.ROUTES,
     *calendars.ROUTES,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.contract.rows import KEY, NOW, backfill, job, other_spec, run, run_id, task_spec
+from tests.contract.rows import KEY, NOW, backfill, job, operation, other_spec, run, run_id, task_spec
 from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
@@ -51,6 +51,16 @@ from timeball.domain.model.transitions import (
     requeued,
     retrying,
     withdrawn,
+)
+from timeball.domain.operations.operation import (
+    Failure,
+    Fault,
+    Look,
+    Operation,
+    Place,
+    cancelled_operation,
+    looked,
+    treated,
 )
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
@@ -119,6 +129,18 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
     "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
     "cancelled and stopped": lambda row: backfill_due_again(cancelled_backfill(row, NOW + 5), None),
+}
+
+_LOOK = Look(("job", "another"), Place(NOW, "job"), is_last=False)
+LOOKED = looked(operation(), _LOOK, NOW + 1)
+_FAILURES = [Failure("another", Fault.JOB_ENDED)]
+TREATED = treated(LOOKED, LOOKED, _FAILURES, 2, NOW + 2, is_stuck=False) or LOOKED
+OPERATION_MOVES: dict[str, tuple[Operation, Operation]] = {
+    "looked": (operation(), LOOKED),
+    "treated": (LOOKED, TREATED),
+    "stuck": (LOOKED, treated(LOOKED, LOOKED, [], 0, NOW + 2, is_stuck=True) or LOOKED),
+    "over": (TREATED, looked(TREATED, replace(_LOOK, names=(), is_last=True), NOW + 9_000)),
+    "cancelled": (LOOKED, cancelled_operation(LOOKED, NOW + 5)),
 }
 
 HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
@@ -195,6 +217,9 @@ MOVES = {
     **{
         f"backfills: {name}": Move("backfills", backfill(), move(backfill()), backfill("another"))
         for name, move in BACKFILL_MOVES.items()
+    },
+    **{
+        f"operations: {name}": Move("operations", *pair, operation("another")) for name, pair in OPERATION_MOVES.items()
     },
     **{
         f"hosts: {name}": Move("hosts", *pair, Host(HostKey("other", HOST.key.host)))

@@ -3,11 +3,13 @@
 from typing import Any
 
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey
+from timeball.domain.model.actor import Actor
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Priority, RuleSet, Work
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.task import TaskSpec
+from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.domain.time.stepper import Gap, Overlap
@@ -69,6 +71,21 @@ def backfill(name: str = "bf1") -> Backfill:
         next_fire_at=NOW - 600_000,
         due_at=NOW,
         rules=RuleSet(3, "2027z"),
+    )
+
+
+def operation(name: str = "op1") -> Operation:
+    return Operation(
+        OperationKey("acme", name),
+        OperationAction.PAUSE,
+        Match({"città": "Forlì"}, "send_mail", "pending"),
+        per_second=100,
+        shard=0,
+        created_at=NOW,
+        updated_at=NOW,
+        by=Actor("key_1", "editor", "2001:db8::1"),
+        fingerprint="print",
+        due_at=NOW,
     )
 
 

@@ -155,7 +155,8 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
-    listed = {run.id for tenant in ("user-1", "user-2") for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
+    tenants = {key.tenant for key in story.store.jobs}
+    listed = {run.id for tenant in tenants for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
     dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
     if len(dead) < 1_000 and listed != dead:
         yield f"{listed ^ dead}"

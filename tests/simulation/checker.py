@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
 from tests.simulation.kept_away import KEPT_AWAY
+from tests.simulation.operation_rules import OPERATION_RULES
 from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
@@ -114,6 +115,9 @@ def _nothing_is_stuck(story: Story) -> Iterator[str]:
     for backfill in story.store.backfills.values():
         if backfill.due_at is not None:
             yield f"backfill {backfill.key.name} is not over: {backfill}"
+    for operation in story.store.operations.values():
+        if operation.is_running or operation.due_at is not None:
+            yield f"operation {operation.key.name} is not over: {operation}"
 
 
 def _a_job_ends_with_its_final_run(story: Story) -> Iterator[str]:
@@ -161,6 +165,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
     *TASK_RULES,
     *KEPT_AWAY,
+    *OPERATION_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

@@ -14,10 +14,11 @@ from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
+from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.resolve import resolve
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
-_Row = TypeVar("_Row", Job, Run, Backfill, Task)
+_Row = TypeVar("_Row", Job, Run, Backfill, Task, Operation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Reign:
 
 
 class History:
-    """All writes of runs, jobs, tasks and backfills, in order, and those of each row; and where each scan begins."""
+    """All writes of runs, jobs, tasks, backfills and operations, and those of each row; and where each scan begins."""
 
     def __init__(self) -> None:
         self.runs: list[Write[Run]] = []
@@ -55,6 +56,7 @@ class History:
         self.freezes: list[tuple[int, Freezes]] = []
         self.frozen_at: dict[str, int] = {}
         self.calendars: dict[CalendarKey, list[tuple[int, Calendar]]] = defaultdict(list)
+        self.operations: list[Write[Operation]] = []
         self.scans: dict[str, list[int]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)

@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.checker import complaints
 from tests.simulation.process import CutOffError, Process, Stop, Weather, simulated
-from tests.simulation.simulated_aws import SimulatedCaller
+from tests.simulation.simulated_aws import REFUSED, SimulatedCaller
 from tests.simulation.story import START, Done, Story
 from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.job import HttpTarget, JobSpec, JobStatus, Work
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.context import Context
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
+from timeball.engine.operations.operation import create_operation
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
@@ -171,6 +173,18 @@ def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Ver
     return verb
 
 
+async def fails(story: Story, _: Process) -> None:
+    """Let all calls fail from now on, and none of them be tried again."""
+    story.receiver.statuses = (REFUSED,)
+
+
+async def retries_all(story: Story, process: Process) -> None:
+    """Ask for an operation that tries again whatever is dead."""
+    now = process.now()
+    asked = Operation(OperationKey("acme", "op1"), OperationAction.RETRY, Match(), 100, 0, now, now, due_at=now)
+    await process.run(create_operation, story.context(process), asked)
+
+
 async def executes(story: Story, process: Process) -> None:
     deliveries = story.queue.receive("normal", visibility_seconds=40)
     inbox, caller = simulated(story.queue.inbox("normal"), process), SimulatedCaller(story.receiver, process)
@@ -209,6 +223,9 @@ _paused = (*_dispatched, (4, pauses))
 _due_once = ((0, submits(_ONCE)), (1, scans))
 
 MEETINGS = {
+    "an operation that takes long, while what it retries dies again": Meeting(
+        [(0, fails), *_due_once, (5, executes)], (8, retries_all), [], stop_seconds=20, call_seconds=0
+    ),
     "a pause, and a resume": Meeting(_dispatched, (3, pauses), [resumes]),
     "a pause, and another schedule": Meeting(_dispatched, (3, pauses), [revises(Every(3, START))]),
     "a pause, and a cancel": Meeting(_dispatched, (3, pauses), [cancels]),

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from tests.simulation.operations import operate
 from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
@@ -35,6 +36,7 @@ async def _play(story: Story) -> None:
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
     actors += [watch_over_runs(story)] if story.is_lossy else []
     actors += [keep_tasks(story)] if story.has_tasks else []
+    actors += [operate(story)] if story.has_operations else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

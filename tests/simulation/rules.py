@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tests.simulation.history import Write
+from tests.simulation.operation_rules import is_retried_by_an_operation
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.attempt import Outcome
@@ -43,7 +44,8 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or not before.is_terminal or before.is_superseded:
             continue
-        if before.state is RunState.FAILED and after.state is RunState.QUEUED and write.by.startswith("user"):
+        is_retried = before.state is RunState.FAILED and after.state is RunState.QUEUED
+        if is_retried and (write.by.startswith("user") or is_retried_by_an_operation(story, write)):
             continue
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
         if same != before:

@@ -16,22 +16,27 @@ from tests.simulation.process import Process, acting
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.ids import RunId, TaskKey
-from timeball.domain.model.job import Job
+from timeball.domain.model.ids import JobKey, RunId, TaskKey
+from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
+from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryStore
+from timeball.testing.memory_store import MemoryJobs, MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONGEST_LAG_MS = 10 * SECOND_MS
+
+_READING_MS = 2_000
+"""How long a page of the listing is read, which is of many partitions."""
 
 HOSTS = ("one.example", "two.example", "three.example")
 """Hosts of targets that answer at once; each of them may be down for a while."""
@@ -51,23 +56,26 @@ class LaggingMemory(Memory):
         self.lags = True
         self.history = History()
         self.live: dict[RunId, Run] = {}
-        self._clock, self._random = clock, random
+        self.moving: dict[JobKey, int] = {}
+        self.clock, self._random = clock, random
         self._coming: list[tuple[int, int, Callable[[], None]]] = []
         self._last_seen: dict[Owned, int] = {}
         self._order = count()
 
     def catch_up(self) -> None:
         """Let the index show what has reached it by now."""
-        now = self._clock.now()
+        now = self.clock.now()
         while self._coming and self._coming[0][0] <= now:
             heappop(self._coming)[2]()
 
     def written(self, key: Any, before: Any, after: object, now: int) -> None:
         """Note who wrote what, and let the index follow."""
         super().written(key, before, after, now)
-        at, by = self._clock.now(), _writer()
+        at, by = self.clock.now(), _writer()
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
+            if before is not None and before.status is not after.status:
+                self.moving[after.key] = at
         elif isinstance(after, Task) and isinstance(key, TaskKey):
             self.history.note_task(Write(at, by, before, after))
         elif isinstance(after, Backfill):
@@ -76,6 +84,8 @@ class LaggingMemory(Memory):
             self.history.note_freezes(at, after)
         elif isinstance(after, Calendar):
             self.history.calendars[after.key].append((at, after))
+        elif isinstance(after, Operation):
+            self.history.operations.append(Write(at, by, before, after))
         elif isinstance(after, Run):
             self.history.note_run(Write(at, by, before, after))
             self.live.pop(after.id, None)
@@ -85,7 +95,7 @@ class LaggingMemory(Memory):
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         """Let a row stand in the due index after a while."""
         lag_ms = self._random.choice((0, 0, 0, 50, 50, LONGEST_LAG_MS)) if self.lags else 0
-        seen_at = max(self._clock.now() + lag_ms, self._last_seen.get(key, 0))
+        seen_at = max(self.clock.now() + lag_ms, self._last_seen.get(key, 0))
         self._last_seen[key] = seen_at
         index = super().index
         heappush(self._coming, (seen_at, next(self._order), lambda: index(key, due_at, shard, now)))
@@ -106,12 +116,26 @@ class LaggingIndex(MemoryDueIndex):
         return super().query(queries)
 
 
+class LaggingJobs(MemoryJobs):
+    """Jobs whose listing is read partition by partition: one that moves meanwhile is in neither."""
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Leave out, once, whatever has just moved from one status to another."""
+        assert isinstance(self._memory, LaggingMemory)
+        moving, now = self._memory.moving, self._memory.clock.now()
+        named = super().listed(statuses, query)
+        missed = {key for _, key in named if self._memory.lags and now - moving.get(key, -LATEST) <= _READING_MS}
+        for key in missed:
+            del moving[key]
+        return [one for one in named if one[1] not in missed]
+
+
 class LaggingStore(MemoryStore):
     """A store whose due index lags; its `past` is all that was written to it."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         self.past = LaggingMemory(clock, random)
-        super().__init__(self.past, due=LaggingIndex)
+        super().__init__(self.past, jobs=LaggingJobs, due=LaggingIndex)
 
     @property
     def history(self) -> History:

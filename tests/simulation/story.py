@@ -39,6 +39,8 @@ _LOSSY_EACH = 4
 
 _TASKS_EACH = 10
 
+_OPERATIONS_EACH = 10
+
 _CALM_MS = 20 * SECOND_MS
 
 _RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1, running_backfills=1)
@@ -109,6 +111,7 @@ class Story:
             self.queue.uncarried = 0.1
             self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
         self.task_draw = Random(f"the tasks of {self.seed}")
+        self.operation_draw = Random(f"the operations of {self.seed}")
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
 
     def _draw_partitions(self, draw: Random) -> None:
@@ -144,6 +147,11 @@ class Story:
     def has_tasks(self) -> bool:
         """Whether this is one of the stories in which most jobs name tasks, and those change meanwhile."""
         return self.seed % _TASKS_EACH == _TASKS_EACH - 2
+
+    @property
+    def has_operations(self) -> bool:
+        """Whether this is one of the stories in which somebody asks for bulk operations beside all that users do."""
+        return self.seed % _OPERATIONS_EACH == 1
 
     @property
     def slowness(self) -> int:
@@ -191,6 +199,7 @@ class Story:
             bool(self.unfinished() or self.unended() or self.unplanned())
             or any(job.intent is not None for job in self.store.jobs.values())
             or any(backfill.due_at is not None for backfill in self.store.backfills.values())
+            or any(operation.is_running for operation in self.store.operations.values())
         )
 
     def unfinished(self) -> list[Run]:

@@ -38,6 +38,7 @@ class ChangeAnswer(Answer):
     at: Time
     actor: ActorAnswer | None = Field(description="Null if no user did it, but Timeball.")
     action: Action
+    operation_id: str | None = Field(description="The bulk operation by which the actor did it, if it was one.")
     before: dict[str, Any] | None = Field(
         description="The job as a request would ask for it, as it was before. Values of headers are null, and a "
         "payload of more than 1000 bytes is left out. Null if there was none, if it is kept no longer, and for all "
@@ -62,6 +63,7 @@ def change_answer(entry: Entry) -> ChangeAnswer:
         at=format_instant(entry.at),
         actor=_actor(entry.by),
         action=entry.action,
+        operation_id=entry.by.operation,
         before=_document(entry.before),
         after=_document(entry.after),
     )

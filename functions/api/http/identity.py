@@ -27,6 +27,18 @@ def task_id_of_key(tenant: str, idempotency_key: str) -> str:
     return task_id(digest.digest())
 
 
+def operation_id(bits: bytes) -> str:
+    """Return the id of 16 bytes, as a job's."""
+    return f"op_{_letters(bits)}"
+
+
+def operation_id_of_key(tenant: str, idempotency_key: str) -> str:
+    """Return the id of the operation that a tenant asks for under an Idempotency-Key."""
+    parts = f"{tenant}\x1f{idempotency_key}"
+    digest = hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-operat.")
+    return operation_id(digest.digest())
+
+
 def backfill_name(bits: bytes) -> str:
     """Return the name of 16 bytes: 26 characters, as they stand in the ids of the backfill's runs."""
     return _letters(bits)

@@ -53,7 +53,7 @@ def _filter(request: Request, reader: Reader) -> JobFilter:
     return JobFilter(
         request.tenant,
         statuses=_statuses(request.query, reader.errors),
-        tag=_tag(request.query, reader.errors),
+        tags=_tags(request.query, reader.errors),
         bounds=request.bounds,
         task_id=_task_id(request.query, reader.errors),
         from_at=from_at or 0,
@@ -74,18 +74,18 @@ def _task_id(query: Mapping[str, str], errors: list[FieldError]) -> str | None:
     return query.get("taskId")
 
 
-def _tag(query: Mapping[str, str], errors: list[FieldError]) -> tuple[str, str] | None:
-    """Return the key and the value of a tag. A key may hold colons: the first one that is not its beginning divides."""
+def _tags(query: Mapping[str, str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
+    """Return the key and the value of a tag. A key may hold colons: the first that is not its beginning divides."""
     if "tag" not in query:
-        return None
+        return ()
     key, colon, value = query["tag"].partition(":")
     if not key or not colon:
         errors.append(FieldError("tag", "Give a key and a value with a colon between, such as team:blue."))
-    return key, value
+    return ((key, value),)
 
 
 def _cursor(asked: JobFilter, position: _Position) -> str:
-    bound = (asked.tenant, ",".join(sorted(asked.statuses)), asked.tag, asked.task_id, asked.from_at, asked.to_at)
+    bound = (asked.tenant, ",".join(sorted(asked.statuses)), asked.tags, asked.task_id, asked.from_at, asked.to_at)
     return cursor_of(("jobs", *bound), f"{position[0]}.{position[1].job_id}")
 
 

@@ -22,12 +22,13 @@ from functions.api.jobs.answers import JobAnswer
 from functions.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
 from functions.api.openapi.parameters import described_parameter
 from functions.api.openapi.patch_schema import patch_of
+from functions.api.operations.answers import OperationAnswer
 from functions.api.routes import ROUTES
 
 VERSION: Final = "1.0.0"
 
 _REF: Final = "#/components/schemas/{model}"
-_VERSIONED: Final = (JobAnswer, BackfillAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
+_VERSIONED: Final = (JobAnswer, BackfillAnswer, OperationAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
 """The answers that come with an ETag."""
 _PATCH_OF: Final[dict[type[BaseModel], str]] = {
     JobRequest: "JobPatch",

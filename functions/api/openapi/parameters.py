@@ -58,6 +58,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "required": True,
         "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
     },
+    "operationId": {
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
     "status": {
         "in": "query",
         "description": "Only runs in one of these states.",

@@ -14,6 +14,7 @@ URL = "https://example.com/hook"
 TASK = {"name": "mail", "target": {"type": "http", "url": URL}}
 CALENDAR = {"timezone": "UTC", "dates": ["2026-12-25"]}
 FREEZE = {"match": {"tags": {"team": "blue"}}, "from": "2026-11-22T00:00:00Z"}
+OPERATION = {"action": "pause", "match": {"status": "cancelled"}}
 RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 
 TOLD_ELSEWHERE: Final = {
@@ -79,6 +80,10 @@ CASES: Final = {
     ),
     "POST /v1/tasks": Case("/v1/tasks", TASK, "create", "task", "{taskId}", of_job=False),
     "PUT /v1/tasks/{taskId}": Case("/v1/tasks/{task}", TASK, "put", "task", "{task}", of_job=False),
+    "POST /v1/operations": Case("/v1/operations", OPERATION, "create", "operation", "{operationId}", of_job=False),
+    "DELETE /v1/operations/{operationId}": Case(
+        "/v1/operations/{operation}", None, "cancel", "operation", "{operation}", of_job=False
+    ),
     "DELETE /v1/tasks/{taskId}": Case("/v1/tasks/{task}", None, "delete", "task", "{task}", of_job=False),
     "POST /v1/calendars": Case("/v1/calendars", {**CALENDAR, "name": "new"}, "create", "calendar", "new", of_job=False),
     "PUT /v1/calendars/{name}": Case("/v1/calendars/new", CALENDAR, "put", "calendar", "new", of_job=False),
@@ -115,6 +120,7 @@ def things(api: Api) -> dict[str, str]:
     job = api.create(everySeconds=60)
     task = api.call("POST", "/v1/tasks", TASK).body["taskId"]
     backfill = api.call("POST", f"/v1/jobs/{job['jobId']}/backfills", RANGE).body["backfillId"]
+    operation = api.call("POST", "/v1/operations", OPERATION).body["operationId"]
     queued = api.call("POST", f"/v1/jobs/{job['jobId']}/trigger").body["runId"]
     api.call("PUT", "/v1/calendars/closed", CALENDAR)
     freeze = api.call("POST", "/v1/freezes", FREEZE).body["freezeId"]
@@ -126,6 +132,7 @@ def things(api: Api) -> dict[str, str]:
         "freeze": freeze,
         "task": task,
         "backfill": backfill,
+        "operation": operation,
         "run": str(dead(api, job).id),
         "queued": queued,
     }
@@ -147,6 +154,7 @@ def test_what_is_asked_is_told_by_whom_and_about_what(api: Api, route: str) -> N
             "at": format_instant(NOW + SECOND_MS),
             "actor": {"keyId": "key_2", "role": "admin", "address": "192.0.2.1"},
             "action": case.action,
+            "operationId": None,
             "before": None,
             "after": None,
         }

@@ -77,6 +77,7 @@ def test_a_new_job_has_one_revision(api: Api) -> None:
         "at": format_instant(NOW),
         "actor": ACTOR,
         "action": "create",
+        "operationId": None,
         "before": None,
         "after": None,
     }

@@ -20,6 +20,7 @@ from functions.api.http.route import Route
 from functions.api.jobs.batch import BatchRequest
 from functions.api.jobs.request import JobRequest
 from functions.api.jobs.triggering import TriggerRequest
+from functions.api.operations.request import OperationRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.runs.manual import RetryRequest
@@ -155,6 +156,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     JobRequest: {"handler": "https://example.com"},
     BatchRequest: {"jobs": [{"handler": "https://example.com"}]},
     TaskRequest: {"handler": "https://example.com"},
+    OperationRequest: {"action": "pause", "match": {"all": True}},
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
     HeartbeatRequest: {"attempt": 1},

@@ -22,6 +22,7 @@ from functions.api.jobs.request import JobRequest
 from functions.api.jobs.target import Target
 from functions.api.jobs.triggering import TriggerRequest
 from functions.api.openapi.document import document, document_text
+from functions.api.operations.request import MatchRequest, OperationRequest
 from functions.api.routes import ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.schedules.preview import PreviewRequest
@@ -44,6 +45,8 @@ BODIES = [
     ReplayRequest,
     DiscardRequest,
     DeadLetterFilter,
+    OperationRequest,
+    MatchRequest,
 ]
 NEEDED: dict[type[BaseModel], list[str]] = {
     BackfillRequest: ["from", "to"],
@@ -52,6 +55,7 @@ NEEDED: dict[type[BaseModel], list[str]] = {
     FreezeRequest: ["match"],
     CompleteRequest: ["attempt"],
     FailRequest: ["attempt"],
+    OperationRequest: ["action", "match"],
     HeartbeatRequest: ["attempt"],
 }
 """What is needed is judged together with the rest, and the document says so."""
@@ -177,6 +181,7 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
         *(f"POST /v1/runs/{{runId}}/{verb}" for verb in ("retry", "cancel", "complete", "fail", "heartbeat")),
         "POST /v1/dead-letters:replay",
         "POST /v1/dead-letters:discard",
+        "POST /v1/operations",
     }
 
 

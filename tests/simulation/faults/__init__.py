@@ -7,6 +7,7 @@ from tests.simulation.faults import (
     finishing,
     guarding,
     keeping,
+    operating,
     recording,
     settling,
     sharing,
@@ -22,6 +23,7 @@ FAULTS = (
     | finishing.FAULTS
     | guarding.FAULTS
     | keeping.FAULTS
+    | operating.FAULTS
     | recording.FAULTS
     | settling.FAULTS
     | answering.FAULTS

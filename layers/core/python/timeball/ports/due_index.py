@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.ids import BackfillKey, JobKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId
 
-Owned = JobKey | RunId | BackfillKey
+Owned = JobKey | RunId | BackfillKey | OperationKey
 """What may stand in the due index."""
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from timeball.domain.model.ids import JobKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, OperationKey, RunId, TaskKey
 from timeball.domain.time.instants import LATEST
 
-Id = TypeVar("Id", JobKey, RunId, TaskKey)
+Id = TypeVar("Id", JobKey, RunId, TaskKey, OperationKey)
 
 
 @dataclass(frozen=True)

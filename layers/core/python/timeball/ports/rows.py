@@ -19,9 +19,10 @@ from timeball.domain.model.key import Key
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
 from timeball.domain.model.tenant import Tenant
+from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

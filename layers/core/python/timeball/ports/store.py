@@ -12,6 +12,7 @@ from timeball.ports.calendars import Calendars
 from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
 from timeball.ports.jobs import Jobs
+from timeball.ports.operations import Operations
 from timeball.ports.partitions import Partitions
 from timeball.ports.requests import Requests
 from timeball.ports.rows import Rows
@@ -35,6 +36,7 @@ class Store:
     backfills: Backfills
     hosts: Rows[HostKey, Host]
     slots: Rows[str, Slots]
+    operations: Operations
     tasks: Tasks
     task_versions: Rows[TaskRef, Task]
     freezes: Rows[str, Freezes]

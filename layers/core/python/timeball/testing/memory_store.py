@@ -9,10 +9,11 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, fraction_of
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
 from timeball.domain.model.job import Job, JobStatus, Work, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.estimate import Estimate
 from timeball.ports.due_index import Owned
@@ -161,6 +162,19 @@ class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):
             return own[:limit]
 
 
+class MemoryOperations(MemoryRows[OperationKey, Operation]):
+    """The bulk operations."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+
+    def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
+        """Return the operations of a tenant, by when they were created."""
+        with self._memory.lock:
+            own = [(one.created_at, key) for key, one in self.items() if key.tenant == query.tenant]
+        return _page(own, query)
+
+
 class MemoryTasks(MemoryRows[TaskKey, Task]):
     """The tasks, and beside them the versions that were replaced."""
 
@@ -233,6 +247,7 @@ class MemoryStore(Store):
     jobs: MemoryJobs
     runs: MemoryRuns
     tasks: MemoryTasks
+    operations: MemoryOperations
     backfills: MemoryBackfills
     hosts: MemoryHosts
     slots: MemorySlots
@@ -265,6 +280,7 @@ class MemoryStore(Store):
             backfills=MemoryBackfills(memory),
             hosts=hosts(memory),
             slots=MemorySlots(memory),
+            operations=MemoryOperations(memory),
             tasks=tasks,
             task_versions=tasks.replaced,
             freezes=MemoryFreezes(memory),

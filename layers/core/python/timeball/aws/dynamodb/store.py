@@ -9,6 +9,7 @@ from timeball.aws.dynamodb.calendars import DynamoCalendars
 from timeball.aws.dynamodb.changes import DynamoChanges
 from timeball.aws.dynamodb.due_index import DynamoDueIndex
 from timeball.aws.dynamodb.jobs import DynamoJobs
+from timeball.aws.dynamodb.operations import DynamoOperations
 from timeball.aws.dynamodb.partitions import DynamoPartitions
 from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
@@ -50,6 +51,7 @@ def dynamo_store(
         backfills=DynamoBackfills(rows),
         hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
         slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
+        operations=DynamoOperations(rows),
         tasks=DynamoTasks(rows),
         task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
         freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),

@@ -33,6 +33,7 @@ class Kind(StrEnum):
     TASK = "task"
     CALENDAR = "calendar"
     FREEZE = "freeze"
+    OPERATION = "operation"
     DEAD_LETTERS = "deadLetters"
     TENANT = "tenant"
     KEY = "key"
@@ -49,11 +50,15 @@ class Resource:
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks: the id of their API key, its role, and the address that the request came from. All None: no user."""
+    """Who asks: the id of their API key, its role, and the address that the request came from. All None: no user.
+
+    `operation` names the bulk operation by which they do it, if it is one.
+    """
 
     key_id: str | None = None
     role: str | None = None
     address: str | None = None
+    operation: str | None = None
 
 
 NOBODY = Actor()

@@ -56,6 +56,14 @@ class BackfillKey:
 
 
 @dataclass(frozen=True, order=True)
+class OperationKey:
+    """A bulk operation within its tenant."""
+
+    tenant: str
+    name: str
+
+
+@dataclass(frozen=True, order=True)
 class RunId:
     """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
 
@@ -79,9 +87,10 @@ class RunId:
         return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]], match[4] or "")
 
 
-def shard_of(key: JobKey, shards: int) -> int:
-    """Return the due shard of a new job. It is stored on the row and never computed again."""
-    digest = hashlib.blake2b(f"{key.tenant}#{key.job_id}".encode(), digest_size=8).digest()
+def shard_of(key: JobKey | OperationKey, shards: int) -> int:
+    """Return the due shard of a new job, or operation. It is stored on the row and never computed again."""
+    name = key.job_id if isinstance(key, JobKey) else key.name
+    digest = hashlib.blake2b(f"{key.tenant}#{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) % shards
 
 

@@ -38,6 +38,27 @@ def retry_runs(context: Context, ids: Sequence[RunId], edit: Edit | None = None)
     return [_retry(context, run_id, edit) for run_id in ids]
 
 
+def is_to_be_retried(run: Run, since: int) -> bool:
+    """Say whether a run is a dead letter that nobody has tried again since an instant (ms)."""
+    return run.is_dead_letter and (run.budget_at or 0) < since
+
+
+def retry_dead(context: Context, ids: Sequence[RunId], since: int) -> list[Answered]:
+    """Try each dead letter again now, as `retry_runs` does, unless somebody has since an instant (ms).
+
+    So a repeat with the same instant tries none of them once more, whatever has become of it. Raises UnavailableError.
+    """
+
+    def renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        return _renewed(run, job, max(now, since)) if is_to_be_retried(run, since) else run
+
+    answers = [change_run(context, run_id, renewed) for run_id in ids]
+    for refusal, run in answers:
+        if refusal is None and run is not None and not run.is_terminal:
+            resend_if_possible(context, run)
+    return answers
+
+
 def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
     """Cancel each run: one that waits ends, one that is under way is asked to stop. Raises UnavailableError."""
     return [change_run(context, run_id, _cancelled) for run_id in ids]

@@ -4,8 +4,8 @@ The due index only nominates; rows decide. A scan that is repeated, doubled or c
 elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
 partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
-Due jobs and runs go first, then backfills, then jobs whose runs are to be reconciled, and last what failed before.
-Within each, the tenants take turns.
+Due jobs and runs go first, then backfills, then bulk operations, then jobs whose runs are to be reconciled, and last
+what failed before. Within each, the tenants take turns.
 """
 
 import logging
@@ -17,15 +17,17 @@ from typing import TypeVar
 
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import BackfillKey, JobKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
+from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.fairness import in_turns
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
+from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, other_ends, shards_of, to_ask
 from timeball.engine.scheduling.dispatch import dispatch, push_back
@@ -36,9 +38,9 @@ from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
-_Key = TypeVar("_Key", JobKey, RunId, BackfillKey)
-_Row = TypeVar("_Row", Job, Run, Backfill)
-_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, Job, Run, Backfill)
+_Key = TypeVar("_Key", JobKey, RunId, BackfillKey, OperationKey)
+_Row = TypeVar("_Row", Job, Run, Backfill, Operation)
+_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, OperationKey, Job, Run, Backfill, Operation)
 _Done = TypeVar("_Done")
 
 _ROUNDS = 10
@@ -55,6 +57,8 @@ _BACKFILL_MS = 1_500
 """How long a scan begins to move backfills on, for the same reason."""
 _CANCELLED_MS = 500
 """How long a scan begins to take cancelled backfills out of the index before that."""
+_OPERATION_MS = 1_000
+"""How long a scan begins to move bulk operations on, of the time for reconciling: they share it out among them."""
 _PUT_OFF_MS = 10_000
 """After how long a job is reconciled that just now could not be."""
 _OWNED_MS = 2_000
@@ -75,11 +79,12 @@ class Scan:
     resent: int = 0
     reconciled: int = 0
     backfilled: int = 0
+    operated: int = 0
 
     @property
     def progressed(self) -> bool:
         """Whether anything was moved on."""
-        return self.sent + self.skipped + self.resent + self.reconciled + self.backfilled > 0
+        return self.sent + self.skipped + self.resent + self.reconciled + self.backfilled + self.operated > 0
 
 
 def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1) -> Scan:
@@ -125,15 +130,15 @@ def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, 
     return list(zip(queries, context.store.due.query(queries), strict=True))
 
 
-def _owner(item: Owned | Job | Run | Backfill) -> Owned:
-    if isinstance(item, Job | Backfill):
+def _owner(item: Owned | Job | Run | Backfill | Operation) -> Owned:
+    if isinstance(item, Job | Backfill | Operation):
         return item.key
     return item.id if isinstance(item, Run) else item
 
 
-def _tenant(item: Owned | Job | Run | Backfill) -> str:
+def _tenant(item: Owned | Job | Run | Backfill | Operation) -> str:
     owned = _owner(item)
-    return owned.tenant if isinstance(owned, JobKey) else owned.job.tenant
+    return owned.tenant if isinstance(owned, JobKey | OperationKey) else owned.job.tenant
 
 
 @dataclass
@@ -153,7 +158,9 @@ class _Work:
         again = [key for key in nominated if key in failed_before]
         stop_at = self._in(_WORK_MS)
         changed = self._move_on(fresh[:_MAX_NOMINATED], stop_at) + self._move_on(again, stop_at)
-        self._each(self._reconcile, changed, self._in(_RECONCILE_MS), size=1)
+        reconcile_until = self._in(_RECONCILE_MS)
+        self._operate([*fresh[:_MAX_NOMINATED], *again], stop_at)
+        self._each(self._reconcile, changed, reconcile_until, size=1)
 
     def _move_on(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
         """Read what was nominated and move it on; return the jobs that are to be reconciled."""
@@ -172,6 +179,17 @@ class _Work:
         moved = self._each(partial(move_on, context, stop_at=until), going, until)
         self.done.backfilled += len(taken_out) + sum(moved)
         return [job for job in jobs if job.intent is not None]
+
+    def _operate(self, nominated: Sequence[Owned], stop_at: int) -> None:
+        """Move the operations on whose turn it is, each for its share of the time; the next tick is soon enough."""
+        operations = self._due(OperationKey, self.context.store.operations.read, nominated, stop_at)
+        until = self._in(_OPERATION_MS, stop_at)
+        going = [one for one in operations if one.is_next(self.context.clock.now())]
+        for left, one in zip(range(len(going), 0, -1), going, strict=True):
+            now = self.context.clock.now()
+            if now < until:
+                move = partial(move_on_operations, self.context, stop_at=now + (until - now) // left)
+                self.done.operated += sum(self._each(move, [one], LATEST))
 
     def _due(
         self,

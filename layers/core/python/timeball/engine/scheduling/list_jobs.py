@@ -27,31 +27,33 @@ _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 class JobFilter:
     """Which jobs: of a tenant, in one of these statuses (none: any), created from `from_at` to `to_at` (both included).
 
-    `tag` is one that they have, its key and its value, and `bounds` are others; `task_id` the task that they name.
+    `tags` are those that they have, each a key and a value, and `bounds` are others; `task_id` the task that they name.
+    `rows` says which statuses of rows may be meant where no status is asked for.
     """
 
     tenant: str
     statuses: frozenset[str] = frozenset()
-    tag: tuple[str, str] | None = None
+    tags: tuple[tuple[str, str], ...] = ()
     bounds: Mapping[str, str] = field(default_factory=dict)
     task_id: str | None = None
     from_at: int = 0
     to_at: int = LATEST
+    rows: frozenset[JobStatus] = frozenset(JobStatus)
 
     @property
     def listed(self) -> list[JobStatus]:
         """The statuses of the rows that may be meant."""
-        named = [status for status in JobStatus if not self.statuses or status in self.statuses]
+        named = [status for status in JobStatus if status in (self.statuses or self.rows)]
         return list(dict.fromkeys([*named, *(_MAY_RUN if RUNNING in self.statuses else ())]))
 
     def matches(self, job: Job, shown: str) -> bool:
         """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again."""
         is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
-        has_tag = self.tag is None or job.spec.tags.get(self.tag[0]) == self.tag[1]
+        has_tags = all(job.spec.tags.get(key) == value for key, value in self.tags)
         if self.task_id is not None and job.task_id != self.task_id:
             return False
         is_within = self.bounds.items() <= job.spec.tags.items()
-        return is_within and has_tag and (not self.statuses or shown in self.statuses or is_failed)
+        return is_within and has_tags and (not self.statuses or shown in self.statuses or is_failed)
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,7 @@ def list_jobs(
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
         query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind)
-        return (
-            context.store.jobs.listed(asked.listed, query) if asked.task_id is None else _of_task(context, asked, query)
-        )
+        return name_jobs(context, asked, query)
 
     def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
         jobs = context.store.jobs.read(keys, strong=False)
@@ -84,12 +84,14 @@ def list_jobs(
     return read_page(name, read, limit, after)
 
 
-def _of_task(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-    """Return what the listing names as jobs of the task, the open ones and those that have ended as far as is asked."""
-    task = TaskKey(asked.tenant, asked.task_id or "")
+def name_jobs(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+    """Return a page of what the listing names as jobs that may be meant. Raises UnavailableError."""
+    if asked.task_id is None:
+        return context.store.jobs.listed(asked.listed, query)
+    task = TaskKey(asked.tenant, asked.task_id)
     sides = {status in OPEN for status in asked.listed}
     named = [one for is_open in sides for one in context.store.jobs.of_task(task, query, is_open=is_open)]
-    return sorted(dict.fromkeys(named), reverse=True)[: query.limit]
+    return sorted(dict.fromkeys(named), reverse=not query.oldest_first)[: query.limit]
 
 
 def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:

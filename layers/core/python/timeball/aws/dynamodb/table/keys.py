@@ -4,7 +4,7 @@ import hashlib
 
 from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.model.calendar import CalendarKey
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, TaskKey, shard_of
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
 from timeball.domain.policy.circuit_breaker import HostKey
@@ -25,6 +25,7 @@ TASK = "TASK"
 FREEZES = "FREEZES"
 CALENDAR = "CALENDAR#"
 USE = "USE#"
+OPERATION = "OPERATION"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
 LAST = "~"
@@ -33,6 +34,8 @@ DEAD = "dead"
 """What stands for the status in the listing's partition of dead letters."""
 REGISTERED = "task"
 """What stands for the status in the listing's partition of tasks."""
+OPERATIONS = "operation"
+"""What stands for the status in the listing's partition of bulk operations."""
 
 
 def job_key(key: JobKey) -> Key:
@@ -143,6 +146,11 @@ def task_version_key(ref: TaskRef) -> Key:
     return {"pk": task_key(ref.key)["pk"], "sk": f"VERSION#{ref.version or 0:012d}"}
 
 
+def operation_key(key: OperationKey) -> Key:
+    """Return where a bulk operation's row stands; no job, no host and no task has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!!!{key.name}", "sk": OPERATION}
+
+
 def request_key(key: JobKey, request: str) -> Key:
     """Return where it is noted when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
@@ -166,7 +174,9 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
 
 
 def owner_of_row(pk: str, sk: str) -> Owned:
-    """Return the job, the run or the backfill whose keys these are."""
+    """Return the job, the run, the backfill or the operation whose keys these are."""
+    if sk == OPERATION:
+        return OperationKey(*pk.split("#!!!", 1))
     job = job_of(pk)
     if sk == JOB:
         return job

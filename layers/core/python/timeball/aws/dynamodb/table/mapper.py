@@ -13,6 +13,7 @@ from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_ite
 from timeball.aws.dynamodb.table.keys import (
     CALENDAR,
     DEAD,
+    OPERATIONS,
     REGISTERED,
     Key,
     announcement_in,
@@ -25,6 +26,7 @@ from timeball.aws.dynamodb.table.keys import (
     host_key,
     job_key,
     list_key,
+    operation_key,
     owner_of_row,
     revision_key,
     run_key,
@@ -43,6 +45,7 @@ from timeball.domain.model.job import Job, Work, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
+from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
@@ -123,6 +126,19 @@ class Mapper:
             return item
         listed = list_key(task.key.tenant, REGISTERED, task.key.task_id, self.list_shards)
         return {**item, "listed_at": task.created_at, "list_key": listed}
+
+    def of_operation(self, operation: Operation, now: int) -> Item:
+        """Return a bulk operation's row, listed by its creation. `now` is the time of writing, for the due bucket."""
+        key = operation.key
+        item: Item = {
+            **_row(operation_key(key), operation, "key"),
+            **_bucket(operation, now),
+            "listed_at": operation.created_at,
+            "list_key": list_key(key.tenant, OPERATIONS, key.name, self.list_shards),
+        }
+        if not operation.is_running:
+            item["expires_at"] = self.expiry(operation.updated_at)
+        return item
 
     def of_task_version(self, task: Task, now: int) -> Item:
         """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
@@ -212,10 +228,15 @@ def to_calendar(row: dict[str, Any]) -> Calendar:
     return from_item(Calendar, row, key=key)
 
 
+def to_operation(row: dict[str, Any]) -> Operation:
+    """Return the bulk operation that a row holds."""
+    return from_item(Operation, row, key=owner_of_row(row["pk"], row["sk"]))
+
+
 def _row(key: Key, value: object, told_by_key: str = "") -> Item:
     return {**key, "v": SCHEMA_VERSION, **to_item(value, told_by_key)}
 
 
-def _bucket(row: Job | Run | Backfill, now: int) -> Item:
+def _bucket(row: Job | Run | Backfill | Operation, now: int) -> Item:
     """Return the bucket of a due key: the day of its time, or of the writing if later, so that no scan is past it."""
     return {} if row.due_at is None else {"due_bucket": due_bucket(row.shard, max(row.due_at, now))}

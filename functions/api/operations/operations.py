@@ -1,0 +1,69 @@
+"""Operations are asked for, read and cancelled; listing.py lists them."""
+
+from functions.api.http.body import canonical
+from functions.api.http.edge import Edge, note
+from functions.api.http.identity import fingerprint, operation_id, operation_id_of_key
+from functions.api.http.problems import ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
+from functions.api.operations.answers import operation_answer
+from functions.api.operations.request import operation_of, read_operation_request
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JOB_ID, OperationKey
+from timeball.domain.operations.operation import Operation
+from timeball.engine.operations.operation import cancel_operation, create_operation
+
+
+def create_an_operation(edge: Edge, request: Request) -> Reply:
+    """Do something to all jobs that match; repeat the answer to the same Idempotency-Key and body."""
+    body = read_body(request)
+    wanted, errors = read_operation_request(body)
+    idempotent = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    fresh = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(request.tenant, idempotent)
+    key = OperationKey(request.tenant, fresh)
+    bare = operation_of(wanted, key, edge.context.rules.shards, edge.context.clock.now())
+    operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)))
+    note(edge, request, Action.CREATE, Resource(Kind.OPERATION, key.name))
+    standing = create_operation(edge.context, operation)
+    if standing is not None and standing.fingerprint != operation.fingerprint:
+        raise key_conflict()
+    shown = standing or _standing(edge, key)  # by now it may be through
+    location = f"/v1/operations/{key.name}"
+    return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
+
+
+def read_operation(edge: Edge, request: Request) -> Reply:
+    """Read how far an operation is."""
+    operation = _standing(edge, _key(request))
+    return ok(operation_answer(operation), version=operation.version)
+
+
+def cancel_an_operation(edge: Edge, request: Request) -> Reply:
+    """Cancel an operation: what is done stays done, and nothing more is begun."""
+    version, found = expected_version(request), _standing(edge, _key(request))
+    if version is not None and found.version != version:
+        raise stale("operation", found.version, "cancel")
+    note(edge, request, Action.CANCEL, Resource(Kind.OPERATION, found.key.name))
+    # A cancel is the only change that a user makes to an operation: none that matters comes between these two.
+    operation = cancel_operation(edge.context, found)
+    return ok(operation_answer(operation), version=operation.version)
+
+
+def _key(request: Request) -> OperationKey:
+    if not JOB_ID.fullmatch(request.path["operationId"]):
+        raise _no_operation()
+    return OperationKey(request.tenant, request.path["operationId"])
+
+
+def _standing(edge: Edge, key: OperationKey) -> Operation:
+    operation = edge.context.store.operations.read([key])[0]
+    if operation is None:
+        raise _no_operation()
+    return operation
+
+
+def _no_operation() -> ProblemError:
+    return not_found("You have no operation with this id; list yours at /v1/operations.")

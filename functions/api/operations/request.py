@@ -1,0 +1,113 @@
+"""What an operation is asked for: an action, which jobs, and how fast."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+
+from functions.api.http.problems import FieldError
+from functions.api.http.request_model import Strict, read_fields
+from functions.api.http.schema_rules import needed, together
+from functions.api.jobs.fields import Tags
+from functions.api.jobs.listing import STATUSES
+from timeball.domain.model.ids import JOB_ID, OperationKey, shard_of
+from timeball.domain.operations.operation import Match, Operation, OperationAction
+
+_STATUSES: Final = [str(status) for status in STATUSES]
+_FILTERS: Final = ("tags", "taskId", "status")
+_CHANGES_PER_SECOND: Final = 100
+_STARTS_PER_SECOND: Final = 10
+
+
+def _task_id(text: str) -> str:
+    if not JOB_ID.fullmatch(text):
+        raise ValueError("No task can have this id; give the taskId of an answer.")
+    return text
+
+
+def _status(text: str) -> str:
+    if text not in _STATUSES:
+        raise ValueError(f"Give one of {', '.join(_STATUSES)}.")
+    return text
+
+
+_TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+_Status = Annotated[str, AfterValidator(_status), WithJsonSchema({"type": "string", "enum": _STATUSES})]
+
+
+class MatchRequest(Strict):
+    """Which jobs: those for which all holds that is given, or all jobs."""
+
+    model_config = ConfigDict(
+        json_schema_extra=together(one_of=("all", *_FILTERS), exclusive=[("all", name) for name in _FILTERS])
+    )
+
+    tags: Annotated[Tags, Field(min_length=1)] | None = Field(None, description="Only jobs with all of these tags.")
+    task_id: _TaskId | None = Field(None, description="Only jobs that name this task.")
+    status: _Status | None = Field(
+        None,
+        description="Only jobs in this status. Unless it names theirs, jobs that have ended are not meant; by a retry "
+        "those are that were not cancelled.",
+    )
+    all: Literal[True] | None = Field(None, description="All jobs. Either this or any of the others.")
+
+
+class OperationRequest(Strict):
+    """One action on all jobs that match."""
+
+    model_config = ConfigDict(json_schema_extra=needed("action", "match"))
+
+    action: Literal["pause", "resume", "cancel", "trigger", "retry"] | None = Field(
+        None, description="What is done to each job; `retry` tries its newest run again, if that failed for good."
+    )
+    match: MatchRequest | None = Field(None, description="Which jobs.")
+    per_second: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description=f"At most so many jobs each second; default {_CHANGES_PER_SECOND}, of a trigger or a retry "
+        f"{_STARTS_PER_SECOND}.",
+    )
+
+
+def read_operation_request(body: Mapping[str, Any]) -> tuple[OperationRequest, list[FieldError]]:
+    """Validate a body; return what is good of it, and what is wrong."""
+    request, given, errors = read_fields(OperationRequest, body)
+    spoilt = {error.field.partition(".")[0] for error in errors}
+    return request, [*errors, *_together(request, {*given, *spoilt})]
+
+
+def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError]:
+    if "action" not in given:
+        yield FieldError("action", f"Say what is to be done: {', '.join(OperationAction)}.")
+    if "match" not in given:
+        yield FieldError("match", 'Say which jobs: {"tags": …}, {"taskId": …}, {"status": …}, or {"all": true}.')
+    match = request.match
+    if match is None:
+        return
+    filters = [name for name, value in _filters(match).items() if value is not None]
+    if match.all and filters:
+        yield FieldError("match.all", f"Give either all or {' and '.join(filters)}, not both.")
+    if not match.all and not filters:
+        yield FieldError("match", "Say which jobs: give tags, taskId or status; or all: true, which means every job.")
+
+
+def _filters(match: MatchRequest) -> dict[str, object]:
+    return dict(zip(_FILTERS, (match.tags, match.task_id, match.status), strict=True))
+
+
+def operation_of(request: OperationRequest, key: OperationKey, shards: int, now: int) -> Operation:
+    """Return the operation that a faultless request asks for at an instant (ms), to stand in one of so many shards."""
+    match = request.match
+    action = OperationAction(request.action or OperationAction.PAUSE)
+    starts = action in (OperationAction.TRIGGER, OperationAction.RETRY)
+    return Operation(
+        key=key,
+        action=action,
+        match=Match() if match is None else Match(match.tags or {}, match.task_id, match.status),
+        per_second=request.per_second or (_STARTS_PER_SECOND if starts else _CHANGES_PER_SECOND),
+        shard=shard_of(key, shards),
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )

@@ -1,0 +1,50 @@
+"""The routes of bulk operations."""
+
+from functions.api.http.access import Access
+from functions.api.http.problems import Problem
+from functions.api.http.route import Route
+from functions.api.operations.answers import OperationAnswer, OperationPageAnswer
+from functions.api.operations.listing import OPERATION_PARAMETERS, read_operations
+from functions.api.operations.operations import cancel_an_operation, create_an_operation, read_operation
+from functions.api.operations.request import OperationRequest
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/operations",
+        create_an_operation,
+        "Pause, resume, cancel, trigger or retry all jobs that match, at a pace",
+        OperationAnswer,
+        status=201,
+        body=OperationRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.IDEMPOTENCY_CONFLICT,),
+        access=Access.OPERATE,
+    ),
+    Route(
+        "GET",
+        "/v1/operations",
+        read_operations,
+        "List operations, the newest first",
+        OperationPageAnswer,
+        query=OPERATION_PARAMETERS,
+        access=Access.READ,
+    ),
+    Route(
+        "GET",
+        "/v1/operations/{operationId}",
+        read_operation,
+        "Read how far an operation is, and what failed",
+        OperationAnswer,
+        access=Access.READ,
+    ),
+    Route(
+        "DELETE",
+        "/v1/operations/{operationId}",
+        cancel_an_operation,
+        "Cancel an operation: what is done stays done",
+        OperationAnswer,
+        headers=("If-Match",),
+        access=Access.OPERATE,
+    ),
+)

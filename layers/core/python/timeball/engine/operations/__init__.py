@@ -1,0 +1,1 @@
+"""Bulk operations go through the jobs that match."""

@@ -1,0 +1,61 @@
+"""Which jobs an operation has next: the listing names, and each row decides, once, whether it is meant.
+
+Jobs are named in the order of their creation, whatever their status: one that moves from one status to another keeps
+its place.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from timeball.domain.model.ids import JobKey
+from timeball.domain.operations.operation import Look, Operation, Place
+from timeball.engine.context import Context
+from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses
+from timeball.ports.listing import ListQuery
+
+_AT_ONCE = 100
+
+
+def look(context: Context, operation: Operation) -> Look:
+    """Look at the jobs behind a place once more, and at a page of those that come then. Raises UnavailableError."""
+    places, is_last = _places(context, operation)
+    batch = frozenset(operation.batch)
+    fresh = [place for place in places if place.job_id not in batch or place > operation.through]
+    return Look(
+        names=tuple(_meant(context, operation, fresh)), through=max([operation.through, *places]), is_last=is_last
+    )
+
+
+def _places(context: Context, operation: Operation) -> tuple[list[Place], bool]:
+    """Return what the listing names behind `behind`, once each, and whether that is all there is."""
+    asked, after, found = _asked(operation), operation.behind, dict[Place, None]()
+    while True:
+        position = after.at, JobKey(operation.key.tenant, after.job_id)
+        query = ListQuery(asked.tenant, _AT_ONCE, to_at=operation.created_at, after=position, oldest_first=True)
+        named = name_jobs(context, asked, query)
+        found |= dict.fromkeys(Place(at, key.job_id) for at, key in named)
+        if len(named) < _AT_ONCE or Place(named[-1][0], named[-1][1].job_id) > operation.through:
+            return list(found), len(named) < _AT_ONCE
+        after = Place(named[-1][0], named[-1][1].job_id)
+
+
+def _meant(context: Context, operation: Operation, places: Sequence[Place]) -> Iterator[str]:
+    """Yield those jobs that match as they are now."""
+    asked = _asked(operation)
+    keys = [JobKey(operation.key.tenant, place.job_id) for place in places]
+    jobs = [job for job in context.store.jobs.read(keys) if job is not None]
+    shown = shown_statuses(context, jobs) if asked.statuses else {}
+    for job in jobs:
+        is_in_status = bool(asked.statuses) or job.status in operation.statuses
+        if is_in_status and asked.matches(job, shown.get(job.key, job.status)):
+            yield job.key.job_id
+
+
+def _asked(operation: Operation) -> JobFilter:
+    match = operation.match
+    return JobFilter(
+        operation.key.tenant,
+        statuses=frozenset() if match.status is None else frozenset({match.status}),
+        rows=operation.statuses,
+        tags=tuple(match.tags.items()),
+        task_id=match.task_id,
+    )

@@ -1,0 +1,101 @@
+"""What an operation does to one job: what a user would do to it, in their name. It does so once, whoever repeats it.
+
+A change names its operation, and so do the revisions that are kept: an operation that finds itself among them leaves
+the job as others have made it since. A trigger is a request of the operation's name, and a retry one of its instant.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from timeball.domain.model.actor import Action, Actor, Kind, Resource
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Change, Job, JobStatus
+from timeball.domain.model.revision import revision_of
+from timeball.domain.model.run import RunState
+from timeball.domain.operations.operation import Fault, Operation, OperationAction
+from timeball.engine.changes.change import Changed, Outcome, Request, cancel, pause, resume
+from timeball.engine.changes.history import announce
+from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.context import Context
+from timeball.engine.runs.manual import is_to_be_retried, retry_dead
+from timeball.engine.runs.trigger import Trigger, Triggering, trigger
+from timeball.ports.errors import ContendedError
+from timeball.ports.runs import LedgerQuery
+
+_Change = Callable[[Context, Sequence[Request], Actor], list[Changed]]
+
+_CHANGES: Mapping[OperationAction, _Change] = {
+    OperationAction.PAUSE: pause,
+    OperationAction.RESUME: resume,
+    OperationAction.CANCEL: cancel,
+}
+_REVISIONS = 20
+"""How many revisions of a job are read at once."""
+_RAN = frozenset(RunState) - {RunState.SKIPPED}
+
+
+def treat(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+    """Do to a job what is asked for; return why not, or None: it is done. Raises UnavailableError; may be repeated."""
+    if operation.action is OperationAction.TRIGGER:
+        return _triggered(context, operation, key)
+    if operation.action is OperationAction.RETRY:
+        return _retried(context, operation, key)
+    return _changed(context, operation, key)
+
+
+def _changed(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+    """Change a job as it was read, unless the operation has done so before."""
+    for _ in range(TRIES):
+        (job,) = context.store.jobs.read([key])
+        if job is None:
+            return Fault.JOB_GONE
+        if _has_changed(context, operation, job):
+            return None  # a scan finishes what is left of it
+        (changed,) = _CHANGES[operation.action](context, [(key, job.version)], operation.actor)
+        if changed.outcome is not Outcome.STALE:
+            return None if changed.outcome is Outcome.DONE else Fault.JOB_ENDED
+    raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _has_changed(context: Context, operation: Operation, job: Job) -> bool:
+    """Say whether an operation has changed a job, however others have changed it since."""
+    since_at = operation.created_at - context.rules.margin_ms
+    for change in _changes(context, job):
+        if change.by.operation == operation.key.name:
+            return True
+        if change.at < since_at:
+            return False
+    return False
+
+
+def _changes(context: Context, job: Job) -> Iterator[Change]:
+    """Yield the changes that made a job, the newest first, as far as they are kept."""
+    yield job.change
+    oldest = revision_of(job)
+    while kept := context.store.changes.of_job(evolve(oldest.id, version=oldest.version - 1), _REVISIONS):
+        yield from (one.change for one in kept)
+        oldest = kept[-1]
+
+
+def _triggered(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+    request = f"operation {operation.key.name}"
+    (done,) = trigger(context, [Trigger(key, request=request, fingerprint=request)], operation.actor)
+    if done.outcome is Triggering.NOT_FOUND:
+        return Fault.JOB_GONE
+    return Fault.JOB_CANCELLED if done.outcome is Triggering.CANCELLED else None
+
+
+def _retried(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+    """Try a job's newest run again if that failed for good, unless somebody has since the operation was asked for."""
+    (job,) = context.store.jobs.read([key])
+    if job is None or job.status is JobStatus.CANCELLED:
+        return Fault.JOB_GONE if job is None else Fault.JOB_CANCELLED
+    page = context.store.runs.ledger(LedgerQuery(key, 1, states=_RAN))
+    while not page.runs and page.next_before is not None:
+        page = context.store.runs.ledger(LedgerQuery(key, 1, states=_RAN, before=page.next_before))
+    for run in page.runs:
+        if is_to_be_retried(run, operation.created_at):
+            resource = Resource(Kind.RUN, str(run.id), key.job_id)
+            announce(context, key.tenant, operation.actor, Action.RETRY, [resource])
+            retry_dead(context, [run.id], operation.created_at)
+    return None

@@ -1,0 +1,68 @@
+"""Faults of bulk operations: jobs are dealt with twice, or left out, or counted twice, or too fast."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.simulation.faults.hands import Fault, answered, instead
+from timeball.domain.model.actor import NOBODY, Actor
+from timeball.domain.model.ids import JobKey
+from timeball.domain.operations.operation import Failure, Look, Operation, looked, treated
+from timeball.domain.operations.operation import Fault as Reason
+from timeball.engine.context import Context
+from timeball.engine.operations.treat import treat
+from timeball.engine.runs.manual import is_to_be_retried
+from timeball.engine.runs.trigger import Trigger, Triggered, trigger
+from timeball.ports.errors import UnavailableError
+
+_ONCE = "an operation deals with a job once"
+_ALL = "an operation that is through has dealt with every job"
+
+
+def _triggers_by_the_clock(context: Context, triggers: Sequence[Trigger], by: Actor = NOBODY) -> list[Triggered]:
+    if by.operation is not None:
+        name = f"{by.operation} at {context.clock.now()}"
+        triggers = [replace(one, request=name, fingerprint=name) for one in triggers]
+    return trigger(context, triggers, by)
+
+
+def _leaves_out_what_cannot_be_done(context: Context, operation: Operation, key: JobKey) -> Reason | None:
+    try:
+        return treat(context, operation, key)
+    except UnavailableError:
+        return None
+
+
+def _looks_once(row: Operation, look: Look, now: int) -> Operation:
+    after = looked(row, look, now)
+    return replace(after, behind=after.through)
+
+
+def _adds_to_whatever_stands(
+    row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
+) -> Operation | None:
+    here = replace(begun, behind=row.behind, through=row.through, turn=row.turn)
+    return treated(row, here, failures, count, now, is_stuck=is_stuck)
+
+
+def _is_due_at_once(
+    row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
+) -> Operation | None:
+    after = treated(row, begun, failures, count, now, is_stuck=is_stuck)
+    return after and replace(after, due_at=after.due_at and min(after.due_at, now))
+
+
+FAULTS = {
+    "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
+    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
+    "an operation retries what has died again": Fault(
+        instead(is_to_be_retried, lambda run, _: run.is_dead_letter),
+        _ONCE,
+        meeting="an operation that takes long, while what it retries dies again",
+    ),
+    "an operation goes on behind what it could not do": Fault(instead(treat, _leaves_out_what_cannot_be_done), _ALL, 1),
+    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 1),
+    "an operation counts what somebody else has counted": Fault(
+        instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 1
+    ),
+    "an operation has no pace": Fault(instead(treated, _is_due_at_once), "an operation keeps its pace", 1),
+}
