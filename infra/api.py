@@ -100,6 +100,9 @@ class Api(Construct):
         acknowledge(health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more")
         authorizer = _authorizer(authorize)
         http.add_routes(path="/{proxy+}", integration=integration, authorizer=authorizer)
+        if settings.functions.iam_callers:
+            signed = authorizers.HttpIamAuthorizer()
+            http.add_routes(path="/iam/{proxy+}", integration=integration, authorizer=signed)
         admins = integrations.HttpLambdaIntegration("AdminIntegration", admin)
         http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
 

@@ -28,10 +28,12 @@ from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from functions.api.http.route import Route
+from functions.api.http.signed import known_by_signature
 from functions.api.http.token import told_by_token
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
 from timeball.domain.model.actor import Actor
+from timeball.domain.model.iam_caller import parse_callers
 from timeball.domain.usage.hours import NOBODY
 from timeball.engine.metrics import refused
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -80,6 +82,7 @@ def _api() -> Handler:
             settings.operating_tenant,
             tenants(),
             partial(signing_secret, context),
+            parse_callers(settings.iam_callers),
         )
     )
 
@@ -113,7 +116,8 @@ def build_api(edge: Edge) -> Handler:
     resolver.exception_handler(Exception)(partial(_refusal, resolver))
 
     def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
-        answer = resolver.resolve(event, context)
+        event = known_by_signature(event, edge.iam_callers)
+        answer = resolver.resolve(dict(event), context)
         request_id = event["requestContext"]["requestId"]
         answer["headers"] |= {"X-Request-Id": request_id, "Cache-Control": "no-store"}
         return answer
@@ -148,6 +152,10 @@ def _deny_by_default(edge: Edge) -> Middleware:
     def deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         if app.current_event.path in PUBLIC_PATHS or _tenant(app):
             return next_middleware(app)
+        if principal := _authorized(app, "principal"):
+            raise ProblemError(
+                Problem.FORBIDDEN, f"{principal} is mapped to no tenant; the setting timeball:iam_callers says who is."
+            )
         if why := _authorized(app, "refused"):
             refused(edge.context, _authorized(app, "refusedOf") or NOBODY, why)
         sent = "authorization" in app.current_event.headers

@@ -2,12 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.ticker import DEFINITION
-from tests.stack.conftest import ROOT, Synthesized
+from tests.stack.conftest import ROOT, Synthesized, synthesized
 from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import Environment
 
@@ -97,6 +98,16 @@ def test_each_route_but_that_of_health_is_behind_the_authorizer(stack: Synthesiz
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
     behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
     assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM", "ANY /v1/admin/{proxy+}": "CUSTOM"}
+
+
+def test_a_route_for_signed_requests_is_there_only_if_somebody_may_use_it(tmp_path: Path) -> None:
+    callers = "123456789012/role/billing=acme:submitter"
+    stack = synthesized(tmp_path, "small", iam_callers=callers)
+    routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
+    behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
+    assert behind["ANY /iam/{proxy+}"] == "AWS_IAM"
+    told = stack.functions()["api"]["Environment"]["Variables"]
+    assert told["TIMEBALL_IAM_CALLERS"] == callers
 
 
 def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesized, local_stack: Synthesized) -> None:

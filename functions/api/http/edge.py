@@ -1,11 +1,12 @@
 """What every operation starts from: the engine's context, the ids in a path, and the problems of what is not there."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.request import Request
 from timeball.domain.model.actor import Action, Resource
+from timeball.domain.model.iam_caller import IamCaller
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.job import Job
 from timeball.engine.changes.history import announce
@@ -24,6 +25,7 @@ class Edge:
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
+    `iam_callers` are those who may sign requests instead of sending a key.
     """
 
     context: Context
@@ -35,6 +37,7 @@ class Edge:
     operating_tenant: str = ""
     tenants: Tenants | None = None
     signing_secret: Callable[[], str] | None = None
+    iam_callers: Mapping[str, IamCaller] = field(default_factory=dict)
 
     @property
     def admin(self) -> Tenants:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.domain.model.iam_caller import parse_callers
 from timeball.domain.model.tenant import TENANT_NAME
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, written
@@ -24,6 +25,11 @@ def _tenant(text: str) -> str:
     return text
 
 
+def _callers(text: str) -> str:
+    parse_callers(text)
+    return text
+
+
 @dataclass(frozen=True)
 class FunctionSettings:
     """The settings of a deployment that its functions go by."""
@@ -33,6 +39,13 @@ class FunctionSettings:
     private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
     operating_tenant: str = setting(
         "main", "The tenant whose admins manage all tenants; the first admin key is of it", _tenant
+    )
+    iam_callers: str = setting(
+        "",
+        "AWS callers that may sign requests (SigV4) to `/iam/v1/...` instead of sending a key, each with its tenant "
+        "and role: `123456789012/role/billing=acme:submitter`, several with commas between; without one there is no "
+        "such path",
+        _callers,
     )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
