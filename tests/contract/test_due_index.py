@@ -10,7 +10,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, concluded, pushed_back, with_spec
 from timeball.domain.model.transitions import claimed, due_again, retrying
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
-from timeball.ports.due_index import DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Place
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
@@ -20,7 +20,7 @@ TODAY = NOW - NOW % DAY_MS
 
 def _due(store: Store, day_at: int = TODAY, through_at: int = NOW, shard: int = 0) -> list[Owned]:
     (page,) = store.due.query([DueQuery(shard, day_at, through_at, 100)])
-    assert not page.full
+    assert page.stopped is None
     return list(page.candidates)
 
 
@@ -36,17 +36,52 @@ def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) ->
 def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
     store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
     few, all_of_them = store.due.query([DueQuery(0, TODAY, NOW, 3), DueQuery(0, TODAY, NOW, 8)])
-    assert few.full
+    assert few.stopped is not None
     assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (6, 5, 4))
-    assert not all_of_them.full
+    assert all_of_them.stopped is None
     assert len(all_of_them.candidates) == 7
 
 
-def test_a_page_from_the_other_end_holds_the_latest_that_are_due(store: Store) -> None:
-    store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(-1, 7)], NOW - MINUTE_MS)
-    (few,) = store.due.query([DueQuery(0, TODAY, NOW, 3, latest_first=True)])
-    assert few.full
-    assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (0, 1, 2))
+def test_pages_that_follow_each_other_tell_each_entry_once_also_those_of_one_instant(store: Store) -> None:
+    names = [f"job-{number}" for number in range(5)]
+    store.jobs.insert([job(name, due_at=NOW) for name in names], NOW - MINUTE_MS)
+    store.runs.insert([run(NOW - step, due_at=NOW) for step in range(3)], NOW - MINUTE_MS)
+    pages, query = list[DuePage](), DueQuery(0, TODAY, NOW, 3)
+    while not pages or pages[-1].stopped is not None:
+        pages += store.due.query([replace(query, after=pages[-1].stopped if pages else None)])
+    told = [one for page in pages for one in page.candidates]
+    assert sorted(map(str, told)) == sorted(map(str, _due(store)))
+    assert len(told) == 8
+
+
+def test_a_page_goes_on_behind_an_entry_that_is_gone(store: Store) -> None:
+    jobs = [job(f"job-{step}", due_at=NOW - step) for step in range(6)]
+    store.jobs.insert(jobs, NOW - MINUTE_MS)
+    (first,) = store.due.query([DueQuery(0, TODAY, NOW, 2)])
+    last = with_spec(jobs[4], work=None)
+    swapped(store.jobs, last, replace(last, due_at=None))
+    (second,) = store.due.query([DueQuery(0, TODAY, NOW, 9, after=first.stopped)])
+    assert second.candidates == tuple(JobKey("acme", f"job-{step}") for step in (3, 2, 1, 0))
+
+
+def test_who_is_left_out_is_examined_and_not_told(store: Store) -> None:
+    crowd = [with_spec(job(f"job-{step}", due_at=NOW - step), key=JobKey("crowd", f"job-{step}")) for step in range(5)]
+    store.jobs.insert([*crowd, job("one", due_at=NOW - 2)], NOW - MINUTE_MS)
+    store.runs.insert([run(due_at=NOW)], NOW - MINUTE_MS)
+    query = DueQuery(0, TODAY, NOW, 9, left_out=frozenset({"crowd"}))
+    whole, part, crowds = store.due.query(
+        [query, replace(query, limit=2), replace(query, left_out=frozenset({"acme"}))]
+    )
+    assert (whole.candidates, whole.stopped) == ((JobKey("acme", "one"), run().id), None)
+    assert (part.candidates, part.stopped) == ((), Place(NOW - 3, JobKey("crowd", "job-3")))
+    assert len(crowds.candidates) == 5
+
+
+def test_of_two_tenants_of_whom_one_is_named_like_the_other_begins_the_right_one_is_left_out(store: Store) -> None:
+    others = [with_spec(job(due_at=NOW), key=JobKey(tenant, "job")) for tenant in ("acme", "acme-2", "ac")]
+    store.jobs.insert(others, NOW)
+    (page,) = store.due.query([DueQuery(0, TODAY, NOW, 9, left_out=frozenset({"acme"}))])
+    assert set(page.candidates) == {JobKey("acme-2", "job"), JobKey("ac", "job")}
 
 
 def test_several_queries_are_answered_in_their_order(store: Store) -> None:

@@ -110,7 +110,7 @@ class LaggingIndex(MemoryDueIndex):
         self._lagging = memory
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        if queries and not any(query.latest_first for query in queries):
+        if queries and not any(query.after for query in queries):
             self._lagging.history.note_scan(_writer())
         self._lagging.catch_up()
         return super().query(queries)

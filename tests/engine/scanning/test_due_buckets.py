@@ -22,7 +22,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning import buckets
-from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of, note_failed, note_pages, to_ask
+from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of, note_pages, to_ask
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.partitions import Owner
@@ -35,7 +35,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 TODAY = day_of(NOW)
 KEY = RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE)
-EMPTY, HELD = DuePage((), full=False), DuePage((KEY,), full=False)
+EMPTY, HELD = DuePage(()), DuePage((KEY,))
 
 
 def _days(queries: Iterable[DueQuery]) -> list[int]:
@@ -131,14 +131,6 @@ def test_the_oldest_day_moves_over_days_that_are_empty_and_long_over_and_over_no
     assert to == ({} if moved is None else {0: TODAY + moved * DAY_MS})
 
 
-def test_what_failed_makes_the_next_page_of_its_bucket_longer() -> None:
-    sweeps = Sweeps({0: Older(TODAY, TODAY, NOW)})
-    queries = to_ask(sweeps, 0, NOW, NOW)
-    assert [query.limit for query in queries] == [PAGE]
-    note_failed(sweeps, [(queries[0], HELD)], frozenset({KEY}))
-    assert [query.limit for query in to_ask(sweeps, 0, NOW, NOW)] == [PAGE + 1]
-
-
 class CountingIndex(MemoryDueIndex):
     """A due index that counts what it is asked."""
 
@@ -167,12 +159,11 @@ def test_a_process_asks_four_shards_at_most_sixteen_times_in_its_first_scan(at: 
     assert index.asked <= 8
 
 
-def test_what_stands_between_the_pages_of_a_full_bucket_is_reached_as_those_are_worked_off() -> None:
+def test_a_bucket_that_holds_more_than_a_page_is_worked_off_from_its_beginning() -> None:
     play = Play()
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + number)) for number in range(4 * PAGE))
-    assert play.scan().sent == 2 * PAGE
-    sent = {run.id.job for run in play.queue.sent}
-    assert sent == {job.key for job in (*jobs[:PAGE], *jobs[-PAGE:])}
+    assert play.scan().sent == PAGE
+    assert {run.id.job for run in play.queue.sent} == {job.key for job in jobs[:PAGE]}
     play.scan_all()
     assert {run.id.job for run in play.queue.sent} == {job.key for job in jobs}
 
@@ -387,7 +378,6 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
     "older days are not asked": (scanning, "to_ask", _open_days_alone),
     "a shard of which no day is stored is asked from today on": (buckets, "_UNKNOWN_DAYS", 0),
     "an entry stands on its due day, however late it is written": (Buckets, "put", _by_the_due_time_alone),
-    "pages are no longer by what failed": (scanning, "note_failed", lambda *_: None),
 }
 
 

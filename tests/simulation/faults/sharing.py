@@ -27,7 +27,7 @@ FAULTS = {
         instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 2
     ),
     "serves tenants in the order of the index": Fault(
-        instead(in_turns, lambda items, _: list(items)),
+        instead(in_turns, lambda items, *_: list(items)),
         "nobody waits for a hundred of another",
         meeting="a scan that breaks off among the jobs of many",
     ),

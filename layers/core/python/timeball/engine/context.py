@@ -1,6 +1,6 @@
 """What every verb of the engine is handed: the ports, and the settings that decisions need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.model.job import Work
@@ -87,6 +87,7 @@ class Context:
 
     `resource_of` is the target adapter's: it names what work calls and may be down, or None, for which nobody waits.
     `known` is what the process has read lately.
+    `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1.
     """
 
     store: Store
@@ -96,3 +97,4 @@ class Context:
     telemetry: Telemetry
     resource_of: Callable[[Work], str | None]
     known: Known = field(default_factory=Known)
+    weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}

@@ -9,27 +9,49 @@ from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId
 Owned = JobKey | RunId | BackfillKey | OperationKey
 """What may stand in the due index."""
 
+MAX_LEFT_OUT = 90
+"""How many tenants a query may leave out."""
+
+
+def tenant_of(owned: Owned) -> str:
+    """Return whose it is."""
+    return owned.tenant if isinstance(owned, JobKey | OperationKey) else owned.job.tenant
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page stopped: behind this entry, which may be gone by now. The entries of an instant have an order."""
+
+    due_at: int
+    owned: Owned
+
 
 @dataclass(frozen=True)
 class DueQuery:
     """The entries of one shard in one UTC day (ms of its start) that are due through `through_at`, earliest first.
 
-    `latest_first` turns the order round.
+    Examines `limit` of them at most, from `after` on. Those of tenants that are `left_out` are examined, and not told.
     """
 
     shard: int
     day_at: int
     through_at: int
     limit: int
-    latest_first: bool = False
+    after: Place | None = None
+    left_out: frozenset[str] = frozenset()
+
+    @property
+    def bucket(self) -> tuple[int, int]:
+        """Return the shard and the day."""
+        return self.shard, self.day_at
 
 
 @dataclass(frozen=True)
 class DuePage:
-    """What a due query nominates, and whether it stopped at its limit."""
+    """What a due query nominates, and where it stopped; None: at the bucket's end."""
 
     candidates: tuple[Owned, ...]
-    full: bool
+    stopped: Place | None = None
 
 
 class DueIndex(Protocol):

@@ -1,9 +1,10 @@
 """The due index in memory: what waits for a time, by shard and by the UTC day of that time, or of its writing."""
 
-from operator import itemgetter
+from bisect import bisect_right
 
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Place, tenant_of
 
 
 class Buckets:
@@ -24,8 +25,20 @@ class Buckets:
             self._buckets.setdefault((shard, day), {})[key] = due_at
 
     def page(self, query: DueQuery) -> DuePage:
-        """Return what is due, from the end that is asked for."""
+        """Return what is due, in the order of instants, and of names within one."""
         entries = self._buckets.get((query.shard, query.day_at // DAY_MS), {})
-        ready = [(due_at, key) for key, due_at in entries.items() if due_at <= query.through_at]
-        ready.sort(key=itemgetter(0), reverse=query.latest_first)
-        return DuePage(tuple(key for _, key in ready[: query.limit]), len(ready) >= query.limit)
+        ready = sorted((due_at, _name(key), key) for key, due_at in entries.items() if due_at <= query.through_at)
+        start = 0 if query.after is None else bisect_right(ready, _order(query.after), key=lambda entry: entry[:2])
+        examined = ready[start : start + query.limit]
+        stopped = Place(examined[-1][0], examined[-1][2]) if len(examined) == query.limit else None
+        return DuePage(tuple(key for *_, key in examined if tenant_of(key) not in query.left_out), stopped)
+
+
+def _order(place: Place) -> tuple[int, str]:
+    return place.due_at, _name(place.owned)
+
+
+def _name(owned: Owned) -> str:
+    if isinstance(owned, JobKey):
+        return f"{owned.tenant}#{owned.job_id}"
+    return f"{owned.job.tenant}#{owned if isinstance(owned, RunId) else f'{owned.job.job_id}/{owned.name}'}"

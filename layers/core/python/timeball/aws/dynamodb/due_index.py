@@ -1,13 +1,12 @@
 """The due index over DynamoDB, and the rows that say how far back it has to be asked."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.greatest import raise_to
-from timeball.aws.dynamodb.table.keys import Key, due_bucket, owner_of_row
+from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
 from timeball.aws.dynamodb.table.schema import DUE
-from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.due_index import DuePage, DueQuery, Place
 
 
 class DynamoDueIndex:
@@ -30,10 +29,13 @@ class DynamoDueIndex:
         raise_to(self._table, _shard_key(shard), "oldest_day_at", oldest_day_at)
 
     def _page(self, query: DueQuery) -> DuePage:
-        bucket, forward = due_bucket(query.shard, query.day_at), not query.latest_first
-        listed = self._reader.listed(DUE, bucket, 0, query.through_at, query.limit, forward=forward)
-        rows = list(islice(listed, query.limit))
-        return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), len(rows) >= query.limit)
+        bucket, after = due_bucket(query.shard, query.day_at), None
+        if query.after is not None:
+            after = {**key_of(query.after.owned), DUE.partition.name: bucket, DUE.sort.name: query.after.due_at}
+        left_out = [f"{tenant}#" for tenant in sorted(query.left_out)]
+        rows, last = self._reader.index_page(DUE, bucket, query.through_at, query.limit, after, left_out)
+        stopped = None if last is None else Place(last[DUE.sort.name], owner_of_row(last["pk"], last["sk"]))
+        return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), stopped)
 
 
 def _shard_key(shard: int) -> Key:

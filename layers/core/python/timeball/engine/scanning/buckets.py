@@ -5,23 +5,19 @@ asked in each scan: today, and around midnight its neighbour. The older ones are
 shard's oldest day on, a few in each scan. A day is drained when it is found empty an hour after its end; the oldest day
 moves over drained days alone. By then nobody lives who could still write there, and an index that lags has caught up.
 
-What cannot be worked on stands at the head of its bucket, and hides nothing: the next page of that bucket is longer by
-it, and a pass goes on behind it. A bucket that has more than a page is asked from its other end too: what has only just
-come near is not behind the rest.
+What cannot be worked on stands at the head of its bucket, and hides nothing: a pass goes on behind it, and a bucket
+that has more than a page is read on (shares.py).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
-from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Place
 from timeball.ports.partitions import Owner
 
 PAGE = 250
 """Entries of one bucket that one scan takes, beside those that failed before."""
-
-_MAX_PAGE = 2_000
-"""How many keys fit into the megabyte of one answer at the least."""
 
 _STILL_OPEN_MS = 2 * MINUTE_MS
 _DRAINED_AFTER_MS = HOUR_MS
@@ -50,11 +46,13 @@ class Sweeps:
     """What this process remembers of its scans. A new one remembers nothing, and asks.
 
     `older`: its passes, by shard. `failed`: what could not be worked on when its bucket was last asked, by shard and
-    day. `owned`: the owner for whom it last took a partition, and when (ms).
+    day. `places`: where it stopped reading buckets on. `owned`: the owner for whom it last took a partition, and when
+    (ms).
     """
 
     older: dict[int, Older] = field(default_factory=dict)
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
+    places: dict[tuple[int, int], Place] = field(default_factory=dict)
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
 
 
@@ -77,10 +75,7 @@ def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int) -> list[DueQue
         older = sweeps.older[shard] = Older(older.oldest_at, older.oldest_at, now)
     days = [*range(first_open, horizon_at + 1, DAY_MS)]
     days += range(older.next_at, first_open, DAY_MS)[: _MAX_DAYS - len(days)]
-    limits = [PAGE + len(sweeps.failed.get((shard, day_at), ())) for day_at in days]
-    return [
-        DueQuery(shard, day_at, horizon_at, min(limit, _MAX_PAGE)) for day_at, limit in zip(days, limits, strict=True)
-    ]
+    return [DueQuery(shard, day_at, horizon_at, PAGE) for day_at in days]
 
 
 def note_pages(sweeps: Sweeps, asked: Iterable[tuple[DueQuery, DuePage]], now: int) -> dict[int, int]:
@@ -98,20 +93,14 @@ def note_pages(sweeps: Sweeps, asked: Iterable[tuple[DueQuery, DuePage]], now: i
     return moved
 
 
-def other_ends(asked: Iterable[tuple[DueQuery, DuePage]]) -> list[DueQuery]:
-    """Return what to ask of the buckets whose first page was full: what is due last there, within the look-ahead."""
-    return [replace(query, latest_first=True) for query, page in asked if page.full]
-
-
 def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], failed: frozenset[Owned]) -> None:
     """Note which candidates of the buckets that were asked could not be worked on."""
     for query, _ in asked:
-        sweeps.failed.pop((query.shard, query.day_at), None)
+        sweeps.failed.pop(query.bucket, None)
     for query, page in asked:
         left = failed.intersection(page.candidates)
         if left:
-            bucket = query.shard, query.day_at
-            sweeps.failed[bucket] = sweeps.failed.get(bucket, frozenset()) | left
+            sweeps.failed[query.bucket] = sweeps.failed.get(query.bucket, frozenset()) | left
 
 
 def shards_of(partition: int, partitions: int, shards: int) -> range:

@@ -5,11 +5,11 @@ elects a leader: the owner of a partition only keeps two tickers from doing the 
 partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
 Due jobs and runs go first, then backfills, then bulk operations, then jobs whose runs are to be reconciled, and last
-what failed before. Within each, the tenants take turns.
+what failed before. Within each, the tenants take turns, by their weights.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -29,9 +29,10 @@ from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, other_ends, shards_of, to_ask
+from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, shards_of, to_ask
+from timeball.engine.scanning.shares import shared
 from timeball.engine.scheduling.dispatch import dispatch, push_back
-from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned, tenant_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
@@ -98,19 +99,18 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     stored = context.store.due.read_oldest_days(unknown)
     for shard in unknown:
         begin(sweeps, shard, stored.get(shard), now)
-    asked = _ask(context, [query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at)])
-    moved = note_pages(sweeps, asked, now)
-    ends = _ask(context, other_ends(asked))
-    asked += ends
-    nominated = in_turns(dict.fromkeys(candidate for _, page in asked for candidate in page.candidates), _tenant)
-    work = _Work(context, now)
-    work.on(nominated, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
-    note_failed(sweeps, asked, frozenset(work.failed))
+    ask = partial(_ask, context)
+    first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at)])
+    moved = note_pages(sweeps, first, now)
+    given = shared(sweeps, first, ask, context.clock, context.weights_of)
+    work = _Work(context, now, given.weights)
+    work.on(given.candidates, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
+    note_failed(sweeps, given.asked, frozenset(work.failed))
     for shard, oldest_day_at in moved.items():
         context.store.due.move_oldest_day(shard, oldest_day_at)
     if work.failure is not None and not work.done.progressed:
         raise work.failure
-    is_more_than_read = bool(ends) or len(nominated) > _MAX_NOMINATED
+    is_more_than_read = given.more or len(given.candidates) > _MAX_NOMINATED
     work.done.backlog |= is_more_than_read and work.done.progressed
     return work.done
 
@@ -136,9 +136,8 @@ def _owner(item: Owned | Job | Run | Backfill | Operation) -> Owned:
     return item.id if isinstance(item, Run) else item
 
 
-def _tenant(item: Owned | Job | Run | Backfill | Operation) -> str:
-    owned = _owner(item)
-    return owned.tenant if isinstance(owned, JobKey | OperationKey) else owned.job.tenant
+def _tenant(item: Job | Run | Backfill | Operation) -> str:
+    return tenant_of(_owner(item))
 
 
 @dataclass
@@ -147,6 +146,7 @@ class _Work:
 
     context: Context
     now: int
+    weights: Mapping[str, int]
     done: Scan = field(default_factory=Scan)
     failed: set[Owned] = field(default_factory=set)
     failure: Exception | None = None
@@ -204,7 +204,7 @@ class _Work:
         pages = self._each(read, keys, stop_at, size=_MAX_NOMINATED)
         rows = [(row.due_at, row) for page in pages for row in page if row is not None and row.due_at is not None]
         due = sorted(((due_at, row) for due_at, row in rows if due_at <= horizon_at), key=itemgetter(0))
-        return in_turns([row for _, row in due], _tenant)
+        return in_turns([row for _, row in due], _tenant, self.weights)
 
     def _dispatch(self, jobs: Sequence[Job], stop_at: int) -> None:
         """Dispatch, and what has more to come in further rounds; it is backlog if jobs are left over.

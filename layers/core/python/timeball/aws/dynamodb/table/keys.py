@@ -187,6 +187,15 @@ def owner_of_row(pk: str, sk: str) -> Owned:
     return RunId(job, int(fire_at), Origin(origin), *series)
 
 
+def key_of(owned: Owned) -> Key:
+    """Return the keys of what stands in the due index."""
+    if isinstance(owned, JobKey):
+        return job_key(owned)
+    if isinstance(owned, OperationKey):
+        return operation_key(owned)
+    return run_key(owned) if isinstance(owned, RunId) else backfill_key(owned)
+
+
 def listed_of_row(pk: str, sk: str) -> Owned | TaskKey:
     """Return what the listing names by these keys."""
     return TaskKey(*pk.split("#!!", 1)) if sk == TASK else owner_of_row(pk, sk)

@@ -118,6 +118,39 @@ class Reader:
         }
         return self._rows(request)
 
+    def index_page(
+        self,
+        index: Index,
+        partition: str,
+        last_at: int,
+        examine: int,
+        after: Mapping[str, Any] | None,
+        left_out: Sequence[str],
+    ) -> tuple[list[_Row], _Row | None]:
+        """Return the keys that stand in a partition of an index up to an instant, from behind a key on, in one request.
+
+        Examines so many, or as many as a megabyte holds. Leaves out those whose `pk` begins with one of `left_out`:
+        they are not sent, which is most of the price of a page. Returns the key to go on after, if any may be left.
+        """
+        partitions, instants = index.partition.name, index.sort.name
+        values = {":partition": partition, ":last": last_at}
+        values |= {f":out{position}": prefix for position, prefix in enumerate(left_out)}
+        request: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": index.name,
+            "KeyConditionExpression": f"{partitions} = :partition AND {instants} <= :last",
+            "ExpressionAttributeValues": to_values(values),
+            "Limit": examine,
+        }
+        if left_out:
+            one_by_one = (f"NOT begins_with(pk, :out{position})" for position in range(len(left_out)))
+            request["FilterExpression"] = " AND ".join(one_by_one)
+        if after is not None:
+            request["ExclusiveStartKey"] = to_values(after)
+        answer = self._query(request)
+        last = answer.get("LastEvaluatedKey")
+        return [*map(from_values, answer["Items"])], None if last is None else from_values(last)
+
     def _rows(self, request: Mapping[str, Any]) -> Iterator[_Row]:
         return (from_values(values) for answer in self._answers(request) for values in answer["Items"])
 

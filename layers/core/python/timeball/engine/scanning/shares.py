@@ -1,0 +1,95 @@
+"""What each tenant gets of a bucket that holds more than a scan takes: shares by weight, however the bucket is filled.
+
+A page that was full is read on, and whoever has a share by now is left out: its entries are examined where they stand
+and not sent, which is cheap. So a scan finds the one entry of a tenant among all that another has due.
+
+Invariant: while reading comes to the bucket's end, a tenant is given all that it has due there, or its share.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from timeball.domain.policy.fairness import in_turns, share_of
+from timeball.engine.scanning import buckets
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.ports.clock import Clock
+from timeball.ports.due_index import MAX_LEFT_OUT, DuePage, DueQuery, Owned, tenant_of
+
+Asked = list[tuple[DueQuery, DuePage]]
+
+_READING_MS = 1_500
+"""How long a scan begins to read on; the next scan goes on from there."""
+_FURTHER = 8
+"""How many times as much is examined next, if a page brought little; an answer holds a megabyte at most."""
+_MOST = 100_000
+"""Entries that are examined at once: more than a megabyte holds."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a scan works on: its candidates, what it was told of the buckets, and whether there is more than that."""
+
+    candidates: list[Owned]
+    asked: Asked
+    weights: Mapping[str, int]
+    more: bool
+
+
+def shared(
+    sweeps: Sweeps,
+    first: Asked,
+    ask: Callable[[Sequence[DueQuery]], Asked],
+    clock: Clock,
+    weights_of: Callable[[Sequence[str]], Mapping[str, int]],
+) -> Given:
+    """Read on in the buckets whose first page was full, side by side; return what is given of each bucket, in turns.
+
+    What failed before is given beyond the shares, so that it stands in the way of nothing.
+    """
+    until = clock.now() + _READING_MS
+    weights: dict[str, int] = {}
+    asked, latest = list(first), [one for one in first if one[1].stopped is not None]
+    taken = {query.bucket: [*page.candidates] for query, page in first}
+    full = [query.bucket for query, _ in latest]
+    while latest and clock.now() < until:
+        met = dict.fromkeys(tenant_of(one) for query, _ in latest for one in taken[query.bucket])
+        new = [tenant for tenant in met if tenant not in weights]
+        weights |= dict.fromkeys(new, 1) | dict(weights_of(new) if new else {})
+        latest = ask([_further(sweeps, query, page, taken[query.bucket], weights) for query, page in latest])
+        asked += latest
+        for query, page in latest:
+            taken[query.bucket] += page.candidates
+        latest = [one for one in latest if one[1].stopped is not None]
+    for bucket in full:
+        sweeps.places.pop(bucket, None)
+        taken[bucket] = _cut(sweeps, bucket, taken[bucket], weights)
+    for query, page in latest:
+        if page.stopped is not None:
+            sweeps.places[query.bucket] = page.stopped
+    found = dict.fromkeys(one for bucket in taken.values() for one in bucket)
+    return Given(in_turns(found, tenant_of, weights), asked, weights, more=bool(full))
+
+
+def _further(
+    sweeps: Sweeps, query: DueQuery, page: DuePage, taken: Sequence[Owned], weights: Mapping[str, int]
+) -> DueQuery:
+    """Return what to ask behind a page: nothing of who has a share by now; of the largest, if those are too many."""
+    failed = sweeps.failed.get(query.bucket, frozenset())
+    counted = Counter(tenant_of(one) for one in taken if one not in failed)
+    shares = share_of(buckets.PAGE, {tenant: weights[tenant] for tenant in counted})
+    served = [tenant for tenant, count in counted.most_common() if count >= shares[tenant]]
+    brought_little = len(page.candidates) < buckets.PAGE or query.after is None
+    return replace(
+        query,
+        limit=min(query.limit * (_FURTHER if brought_little else 1), _MOST),
+        after=sweeps.places.pop(query.bucket, page.stopped) if query.after is None else page.stopped,
+        left_out=frozenset(served[:MAX_LEFT_OUT]),
+    )
+
+
+def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weights: Mapping[str, int]) -> list[Owned]:
+    """Cut what was taken of a bucket to a page, in turns; what failed before comes on top."""
+    failed = sweeps.failed.get(bucket, frozenset())
+    fresh = dict.fromkeys(one for one in taken if one not in failed)
+    return in_turns(fresh, tenant_of, weights)[: buckets.PAGE] + [one for one in taken if one in failed]

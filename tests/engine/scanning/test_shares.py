@@ -1,0 +1,227 @@
+"""Shares: a bucket that holds more than a scan takes is read on, and each tenant has all that it has due, or its share.
+
+That this suffices is shown on buckets that a seed fills; each rule is broken on purpose, and found.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.engine.latency import Slow
+from tests.engine.play import NOW, Play, open_days_only, spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.new_job import new_job
+from timeball.domain.policy.fairness import in_turns, share_of
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.scanning import buckets, shares
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_kept import MemoryDueIndex
+from timeball.testing.memory_store import MemoryStore
+
+SHORT = 10
+"""A page, in the stories of a seed."""
+
+
+def _store(play: Play, tenant: str, due: Sequence[int], first: int = 0) -> None:
+    specs = [replace(spec("job", At(due_at)), key=JobKey(tenant, f"job-{n:06}")) for n, due_at in enumerate(due, first)]
+    play.store.jobs.insert([new_job(one, NOW - DAY_MS, 1) for one in specs], NOW)
+
+
+def _sent(play: Play) -> Counter[str]:
+    return Counter(run.id.job.tenant for run in play.queue.sent)
+
+
+class CountingIndex(MemoryDueIndex):
+    """A due index that counts what it is asked, and what it has told."""
+
+    asked, told = 0, 0
+
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        self.asked += len(queries)
+        pages = super().query(queries)
+        self.told += sum(len(page.candidates) for page in pages)
+        return pages
+
+
+def test_the_one_job_of_a_tenant_amid_thousands_of_the_same_second_is_sent_within_a_second() -> None:
+    play = Play(store := MemoryStore(due=CountingIndex))
+    index = store.due
+    assert isinstance(index, CountingIndex)
+    _store(play, "crowd", [NOW + 2 * SECOND_MS] * 20_000)
+    _store(play, "middle", [NOW + 2 * SECOND_MS])
+    slow = Slow(play)
+    begun_at = play.clock.now()
+    assert scan(slow.context(), 0, Owner("2026", "a"), open_days_only(0)).backlog
+    ((run, sent_at),) = [(run, at) for run, at in slow.sent_at.items() if run.job.tenant == "middle"]
+    assert sent_at - begun_at < SECOND_MS
+    assert run.fire_at > sent_at
+    assert index.asked <= 5
+    assert index.told <= 300  # of what is left out, nothing is sent
+
+
+def test_a_scan_of_a_bucket_that_fits_into_a_page_asks_once() -> None:
+    play = Play(store := MemoryStore(due=CountingIndex))
+    index = store.due
+    assert isinstance(index, CountingIndex)
+    _store(play, "acme", [NOW] * (buckets.PAGE - 1))
+    assert not play.scan().backlog
+    assert index.asked == 1
+
+
+# Of each: the tenants' weights, and how many of a thousand dispatches each should get.
+WEIGHTS = {
+    "one tenant has all": ({"a": 1}, {"a": 1_000}),
+    "two of the same weight share alike": ({"a": 1, "b": 1}, {"a": 500, "b": 500}),
+    "weight 2 has twice as many": ({"a": 2, "b": 1}, {"a": 667, "b": 333}),
+    "whoever stands first has no more for it": ({"a": 1, "b": 2}, {"a": 333, "b": 667}),
+    "three": ({"a": 1, "b": 2, "c": 5}, {"a": 125, "b": 250, "c": 625}),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTS)
+def test_tenants_that_contend_get_dispatches_in_proportion_to_their_weights(case: str) -> None:
+    weights, expected = WEIGHTS[case]
+    play = Play()
+    for tenant in weights:
+        _store(play, tenant, [NOW - 30_000] * 1_500)
+    context = replace(play.context(), weights_of=lambda _: weights)
+    while len(play.queue.sent) < 1_000:
+        scan(context, 0, Owner("2026", "a"), open_days_only(0))
+    for tenant, dispatches in expected.items():
+        assert _sent(play)[tenant] == pytest.approx(dispatches, rel=0.03)
+
+
+def test_weights_are_asked_for_only_where_tenants_contend() -> None:
+    asked: list[Sequence[str]] = []
+
+    def weights_of(tenants: Sequence[str]) -> Mapping[str, int]:
+        asked.append(tenants)
+        return {}
+
+    play = Play()
+    _store(play, "acme", [NOW] * 9)
+    scan(replace(play.context(), weights_of=weights_of), 0, Owner("2026", "a"), open_days_only(0))
+    assert asked == []
+    _store(play, "crowd", [NOW] * 1_000)
+    scan(replace(play.context(), weights_of=weights_of), 0, Owner("2026", "a"), open_days_only(0))
+    assert [list(tenants) for tenants in asked] == [["crowd"]]
+
+
+def test_a_scan_that_has_no_time_to_read_on_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "_READING_MS", 40)
+    monkeypatch.setattr(shares, "_FURTHER", 1)
+    monkeypatch.setattr(buckets, "PAGE", SHORT)
+    play = Play()
+    _store(play, "crowd", [NOW - SECOND_MS] * 100)
+    _store(play, "late", [NOW])
+    sweeps, scans = open_days_only(0), 0
+    while not _sent(play)["late"]:
+        scan(Slow(play).context(), 0, Owner("2026", "a"), sweeps)
+        scans += 1
+    assert 2 < scans < 8
+    assert sweeps.places == {}
+
+
+def test_what_is_stopped_at_may_be_gone_by_the_next_scan() -> None:
+    play = Play()
+    sweeps = open_days_only(0)
+    bucket = 0, buckets.day_of(NOW)
+    sweeps.places[bucket] = Place(NOW - 5, JobKey("gone", "job"))
+    _store(play, "crowd", [NOW - 9] * 1_000)
+    _store(play, "late", [NOW])
+    scan(play.context(), 0, Owner("2026", "a"), sweeps)
+    assert _sent(play)["late"] == 1
+    assert sweeps.places == {}
+
+
+def test_more_tenants_than_a_query_can_leave_out_have_their_turns_all_the_same() -> None:
+    play = Play()
+    for number in range(150):
+        _store(play, f"tenant-{number:03}", [NOW - 200 + number] * 20)
+    _store(play, "late", [NOW])
+    for _ in range(2):
+        play.scan()
+    sent = _sent(play)
+    assert sent["late"] == 1
+    assert max(sent.values()) - min(count for tenant, count in sent.items() if tenant != "late") <= 2
+
+
+class Bucket:
+    """A bucket that a seed fills, some of it with what cannot be worked on, and the scans that work it off."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)  # noqa: S311 - a story must be replayable
+        self.play = Play()
+        self.due: dict[str, int] = {}
+        self.weights: dict[str, int] = {}
+        for number in range(self.random.randrange(1, 8)):
+            self._fill(f"tenant-{number}")
+
+    def wrong(self) -> list[str]:
+        """Scan once; tell who was not given all that it has due, or its share."""
+        weights = self.weights
+        context = replace(self.play.context(), weights_of=lambda _: weights)
+        scan(context, 0, Owner("2026", "a"), open_days_only(0))
+        sent = _sent(self.play)
+        by_weight = (SHORT - len(self.due)) / sum(self.weights.values())  # when each has had its first
+        shares = {tenant: max(1, int(by_weight * weight)) for tenant, weight in self.weights.items()}
+        return [tenant for tenant, due in self.due.items() if sent[tenant] < min(due, shares[tenant])]
+
+    def _fill(self, tenant: str) -> None:
+        number = self.random.choice((1, 1, 2, SHORT, 5 * SHORT, 30 * SHORT))
+        at = NOW - self.random.choice((0, 0, 1, 60)) * SECOND_MS
+        spread_ms = self.random.choice((1, SECOND_MS, 60 * SECOND_MS))
+        _store(self.play, tenant, [at - self.random.randrange(spread_ms) for _ in range(number)])
+        self.due[tenant] = number
+        self.weights[tenant] = self.random.choice((1, 1, 1, 2, 5))
+
+
+@pytest.fixture(autouse=True)
+def _pages_are_short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if {"seed", "fault"} & {*request.fixturenames}:
+        monkeypatch.setattr(buckets, "PAGE", SHORT)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_each_tenant_is_given_all_that_it_has_due_or_its_share(seed: int) -> None:
+    assert Bucket(seed).wrong() == []
+
+
+def _as_they_come(items: Any, *_: Any) -> list[Any]:
+    return list(items)
+
+
+def _without_weights(items: Any, tenant_of: Any, _: Any = None) -> list[Any]:
+    return in_turns(items, tenant_of)
+
+
+def _to_whoever_was_met_first(whole: int, weights: Mapping[str, int]) -> dict[str, int]:
+    return {tenant: whole if place == 0 else 0 for place, tenant in enumerate(share_of(whole, weights))}
+
+
+def _twice(_: Sweeps, __: Any, taken: Sequence[Owned], ___: Any) -> list[Owned]:
+    return list(taken)[: buckets.PAGE]
+
+
+# Of each: what is patched, and by what.
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "no bucket is read on": (shares, "_READING_MS", 0),
+    "who is met later has no share": (shares, "share_of", _to_whoever_was_met_first),
+    "what was read is cut off as it was found": (shares, "_cut", _twice),
+    "the tenants have no turns": (shares, "in_turns", _as_they_come),
+    "weights count for nothing": (shares, "in_turns", _without_weights),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_rule_leaves_somebody_without_a_share(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
+    assert any(Bucket(seed).wrong() for seed in range(60))
