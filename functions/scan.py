@@ -9,21 +9,21 @@ from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
-from timeball.runtime.wiring import engine_context, flush, start
+from timeball.runtime.wiring import flush, scan_context, start
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _SWEEPS = Sweeps()
 
-start(engine_context)
+start(scan_context)
 
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
-    engine = engine_context()
+    engine = scan_context()
     done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
     flush(engine)
     if done.candidates or done.superseded:  # a line a second about nothing would cost more than the scan's reads

@@ -1,5 +1,7 @@
 """The scan function: it turns what is due into runs and sends them to their queues."""
 
+from dataclasses import replace
+
 from aws_cdk import Duration
 from constructs import Construct
 
@@ -16,7 +18,8 @@ class Scan(Construct):
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
     ) -> None:
         super().__init__(scope, construct_id)
-        self.function = maker.make(
+        tenants = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
+        self.function = replace(maker, environment={**maker.environment, **tenants}).make(
             self,
             "scan",
             "scan",
@@ -32,4 +35,6 @@ class Scan(Construct):
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.DUE))
+        # The weights of tenants that contend.
+        allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)

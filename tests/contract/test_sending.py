@@ -13,7 +13,7 @@ from tests.contract.waits import Waits
 from timeball.aws.sqs import SqsInbox, SqsQueue
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
-from timeball.ports.queue import Delivery
+from timeball.ports.queue import Delivery, Watch
 from timeball.testing.virtual_clock import VirtualClock
 
 URLS = {"high": "high", "normal": "normal", "low": "low"}
@@ -29,6 +29,7 @@ class Sqs:
         self.refused: set[str] = set()
         self.mute: set[str] = set()
         self.visible_at: list[int] = []
+        self.groups: list[str | None] = []
         self.handled: list[int] = []
         self.side_by_side: threading.Barrier | None = None
 
@@ -38,6 +39,7 @@ class Sqs:
         if QueueUrl in self.mute:
             raise ReadTimeoutError(endpoint_url="https://sqs.example")
         with self._lock:
+            self.groups += [entry.get("MessageGroupId") for entry in Entries]
             self.visible_at += [self._clock.now() + entry["DelaySeconds"] * 1000 for entry in Entries]
             self._clock.advance(15)
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries if entry["Id"] not in self.refused]}
@@ -102,3 +104,14 @@ def test_what_was_not_taken_is_told_in_its_place() -> None:
         messages = [_message(_run(number), ("high", "normal", "low")[number % 3], NOW) for number in range(35)]
         sent = _queue(clock, sqs, threads).send(messages, NOW)
     assert [number for number, was_sent in enumerate(sent) if not was_sent] == sorted({0, 33, *range(2, 35, 3)})
+
+
+def test_each_message_is_of_its_tenants_group_so_that_the_queue_is_fair_and_a_watch_is_of_none() -> None:
+    clock = VirtualClock(NOW)
+    sqs = Sqs(clock)
+    tenants = ["acme", "acme", "globex"]
+    with ThreadPoolExecutor(1) as threads:
+        queue = _queue(clock, sqs, threads)
+        queue.send([_message(replace(_run(1), job=JobKey(tenant, "job")), "normal", NOW) for tenant in tenants], NOW)
+        queue.watch([Watch((_run(1),), NOW)])
+    assert sqs.groups == [*tenants, None]

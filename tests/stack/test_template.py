@@ -168,7 +168,7 @@ KEEPER = {**SENDER, "Unreadable": SEND}
                 "Watch": SEND,
             },
         ),
-        ("scan", {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, **SENDER}),
+        ("scan", {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, **SENDER, "Tenants": {"BatchGetItem"}}),
         ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
@@ -235,7 +235,7 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
     Environment.read(variables)
     for name, function in stack.functions().items():
         told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
-        keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker"} else set()
+        keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker", "scan"} else set()
         assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 

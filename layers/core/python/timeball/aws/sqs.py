@@ -1,5 +1,7 @@
 """Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
 
+The messages of a priority are grouped by tenant: on a standard queue that orders nothing, and makes it fair.
+
 A message hints at when its run is to be called, and comes a lead before that: an executor that starts cold is in time.
 
 Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
@@ -87,11 +89,15 @@ def _body(run: Run) -> str:
 
 @dataclass(frozen=True)
 class _Message:
-    """What goes onto which queue, to be seen from an instant (ms) on, or at most a second before."""
+    """What goes onto which queue, to be seen from an instant (ms) on, or at most a second before.
+
+    Among messages of several groups SQS delivers those first whose group has few in flight (fair queues).
+    """
 
     url: str
     body: str
     at: int
+    group: str | None = None
 
 
 class SqsQueue:
@@ -116,7 +122,10 @@ class SqsQueue:
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
         return self._send(
-            [_Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms) for one in runs]
+            [
+                _Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms, one.id.job.tenant)
+                for one in runs
+            ]
         )
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
@@ -149,14 +158,7 @@ class SqsQueue:
 
         def send() -> "SendMessageBatchResultTypeDef":
             now = self._clock.now()
-            entries: list[SendMessageBatchRequestEntryTypeDef] = [
-                {
-                    "Id": str(position),
-                    "MessageBody": messages[position].body,
-                    "DelaySeconds": _delay_seconds(messages[position].at - now),
-                }
-                for position in positions
-            ]
+            entries = [_entry(position, messages[position], now) for position in positions]
             return self._client.send_message_batch(QueueUrl=messages[positions[0]].url, Entries=entries)
 
         try:
@@ -165,6 +167,15 @@ class SqsQueue:
             log.warning("messages not sent: %s", unavailable)
             return []
         return [int(entry["Id"]) for entry in answer.get("Successful", [])]
+
+
+def _entry(position: int, message: _Message, now: int) -> "SendMessageBatchRequestEntryTypeDef":
+    entry: SendMessageBatchRequestEntryTypeDef = {
+        "Id": str(position),
+        "MessageBody": message.body,
+        "DelaySeconds": _delay_seconds(message.at - now),
+    }
+    return entry if message.group is None else {**entry, "MessageGroupId": message.group}
 
 
 def _delay_seconds(ms: int) -> int:

@@ -5,11 +5,14 @@ import os
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
 from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.tenants import dynamo_tenants
+from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
@@ -54,6 +57,14 @@ def tenants() -> Tenants | None:
 def executor_context() -> Context:
     """Return the context of an executor, in which no request outlasts a lease."""
     return _context(BRISKLY)
+
+
+@cache
+def scan_context() -> Context:
+    """Return the engine's context as scans have it, who alone serve several tenants at once: by their weights."""
+    context = engine_context()
+    reader = Reader(_client("dynamodb", PATIENTLY.patience), os.environ["TIMEBALL_TENANTS_TABLE"], PATIENTLY)
+    return replace(context, weights_of=DynamoWeights(reader, context.clock))
 
 
 def start(engine_context: Callable[[], Context]) -> None:

@@ -1,5 +1,6 @@
 """Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, what came back too often; watches."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from timeball.ports.queue import Delivery, Depth, Watch
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
+NOISY_MESSAGES, NOISY_SHARE = 30, 0.1
+"""From how many messages in flight on, and from which share of all, a tenant is noisy."""
 
 
 @dataclass(eq=False)
@@ -73,11 +76,14 @@ class MemoryQueue:
         return MemoryInbox(self, priority)
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
-        """Deliver up to `limit` visible messages; one that was received too often is dead instead."""
+        """Deliver up to `limit` visible messages; one that was received too often is dead instead.
+
+        Those of a tenant that keeps executors busy come after all others, as AWS documents it of fair queues.
+        """
         now = self._now()
         messages = self._messages.get(priority, [])
         deliveries: list[Delivery] = []
-        for message in [message for message in messages if message.visible_at <= now]:
+        for message in self._fairly(messages, now):
             if len(deliveries) == limit:
                 break
             if message.receives >= MAX_RECEIVES:
@@ -90,6 +96,18 @@ class MemoryQueue:
             self.received[message.receipt] = message
             deliveries.append(Delivery(message.run, message.receipt, message.not_before))
         return deliveries
+
+    @staticmethod
+    def _fairly(messages: Sequence[_Message], now: int) -> list[_Message]:
+        """Return what is visible: first that of quiet tenants, then by how little their noisy ones have in flight."""
+        in_flight = Counter(one.run.job.tenant for one in messages if one.visible_at > now and one.receives)
+        noisy = {
+            tenant: count
+            for tenant, count in in_flight.items()
+            if count >= NOISY_MESSAGES and count > NOISY_SHARE * in_flight.total()
+        }
+        visible = [one for one in messages if one.visible_at <= now]
+        return sorted(visible, key=lambda one: noisy.get(one.run.job.tenant, 0)) if noisy else visible
 
     def give_up(self, run: RunId) -> None:
         """Give up on the messages of a run, received or not, as if they had come back too often."""

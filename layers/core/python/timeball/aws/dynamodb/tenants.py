@@ -27,7 +27,7 @@ class DynamoTenantRows(DynamoRows[str, Tenant]):
     """The tenants of one table."""
 
     def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(_tenant_key, _tenant_item, _to_tenant))
+        super().__init__(table, Kind(tenant_key, _tenant_item, _to_tenant))
 
     def listed(self, after: str, limit: int) -> list[Tenant]:
         """Return tenants behind a name."""
@@ -70,11 +70,12 @@ class DynamoHolders:
 
     def find_holder(self, key_id: str) -> tuple[Tenant | None, keys.Key | None]:
         """Return a key and its tenant."""
-        tenant, key = self._reader.get([_tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
+        tenant, key = self._reader.get([tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
         return _to_tenant(tenant) if tenant else None, _to_key(key) if key else None
 
 
-def _tenant_key(name: str) -> Key:
+def tenant_key(name: str) -> Key:
+    """Return where a tenant's row stands."""
     return {"pk": _ALL, "sk": name}
 
 
@@ -87,7 +88,7 @@ def _key_key(key_id: str) -> Key:
 
 
 def _tenant_item(tenant: Tenant, _: int) -> Item:
-    return {**_tenant_key(tenant.name), "v": SCHEMA_VERSION, **to_item(tenant, "name")}
+    return {**tenant_key(tenant.name), "v": SCHEMA_VERSION, **to_item(tenant, "name")}
 
 
 def _key_item(key: keys.Key, _: int) -> Item:

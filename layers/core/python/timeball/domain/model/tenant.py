@@ -4,13 +4,16 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from timeball.domain.model.quotas import LEAST_WEIGHT
+
 TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
 """What a tenant may be called: it is part of the ids of its keys, which end at a dot or an underscore."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """Who owns jobs. One that is disabled keeps all that it has, and nothing of it starts.
+    """Who owns jobs, and has its part by its weight where tenants contend. One that is disabled keeps all that it has,
+    and nothing of it starts.
 
     One that is deleted keeps its row, so that nobody gets its name and what was written under that. `revision` counts
     the writes of the row.
@@ -18,6 +21,7 @@ class Tenant:
 
     name: str
     created_at: int
+    weight: int = LEAST_WEIGHT
     disabled_at: int | None = None
     deleted_at: int | None = None
     revision: int = 1

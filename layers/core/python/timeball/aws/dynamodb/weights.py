@@ -1,0 +1,40 @@
+"""Weights of tenants, as their rows have them: for scans in which tenants contend, and for no others."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.tenants import tenant_key
+from timeball.domain.model.quotas import LEAST_WEIGHT
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.ports.clock import Clock
+from timeball.ports.errors import UnavailableError
+
+log = logging.getLogger(__name__)
+
+_KEPT_MS: Final = MINUTE_MS
+
+
+class DynamoWeights:
+    """The weights in a tenants table, kept for a minute.
+
+    They are advice: a table that cannot be read makes all tenants alike, or leaves them as they were.
+    """
+
+    def __init__(self, reader: Reader, clock: Clock) -> None:
+        self._reader, self._clock = reader, clock
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def __call__(self, tenants: Sequence[str]) -> Mapping[str, int]:
+        """Return the weight of each tenant."""
+        now = self._clock.now()
+        unknown = [one for one in tenants if self._known.get(one, (0, 0))[0] <= now]
+        try:
+            rows = self._reader.get([tenant_key(one) for one in unknown], strong=False) if unknown else []
+        except UnavailableError as unavailable:
+            log.warning("weights not read: %s", unavailable)
+        else:
+            for tenant, row in zip(unknown, rows, strict=True):
+                self._known[tenant] = now + _KEPT_MS, (row or {}).get("weight", LEAST_WEIGHT)
+        return {one: self._known.get(one, (0, LEAST_WEIGHT))[1] for one in tenants}

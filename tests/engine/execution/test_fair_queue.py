@@ -1,0 +1,49 @@
+"""The fake of a fair queue: whose messages come first while a tenant keeps the executors busy, as AWS documents it."""
+
+from tests.engine.play import NOW, Play
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.run import Run, RunState
+from timeball.testing.memory_queue import NOISY_MESSAGES, MemoryQueue
+
+
+def _send(queue: MemoryQueue, tenant: str, number: int) -> None:
+    ids = [RunId(JobKey(tenant, "job"), NOW + step, Origin.SCHEDULE) for step in range(number)]
+    queue.send([Run(one, RunState.QUEUED, 1, "normal", 0, NOW, NOW) for one in ids], NOW)
+
+
+def _received(queue: MemoryQueue, number: int) -> list[str]:
+    return [delivery.run.job.tenant for delivery in queue.receive("normal", number)]
+
+
+def test_while_nobody_keeps_the_executors_busy_messages_come_as_they_were_sent() -> None:
+    queue = Play().queue
+    _send(queue, "crowd", 50)
+    _send(queue, "other", 2)
+    _received(queue, NOISY_MESSAGES - 1)
+    assert _received(queue, 3) == ["crowd"] * 3
+
+
+def test_the_messages_of_others_come_before_those_of_a_tenant_that_has_many_in_flight() -> None:
+    queue = Play().queue
+    _send(queue, "crowd", 50)
+    _send(queue, "other", 2)
+    _received(queue, NOISY_MESSAGES)
+    assert _received(queue, 3) == ["other", "other", "crowd"]
+
+
+def test_of_two_that_keep_executors_busy_the_one_comes_first_that_has_less_in_flight() -> None:
+    queue = Play().queue
+    _send(queue, "first", 60)
+    _received(queue, 50)
+    _send(queue, "second", 60)
+    assert _received(queue, 32) == ["second"] * 32
+    assert _received(queue, 1) == ["second"]
+
+
+def test_what_is_deleted_is_no_longer_in_flight() -> None:
+    queue = Play().queue
+    _send(queue, "crowd", 50)
+    deliveries = queue.receive("normal", NOISY_MESSAGES)
+    _send(queue, "other", 1)
+    queue.inbox("normal").delete(deliveries[:5])
+    assert _received(queue, 1) == ["crowd"]
