@@ -85,6 +85,10 @@ simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays 
 fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what it forbids: make fuzz REQUESTS=20000
 	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(FUZZ)
 
+.PHONY: fairness
+fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while they contend, in simulated time
+	@$(BIN)/python -m tests.simulation.contention
+
 .PHONY: bench
 bench: setup ## Count the requests of a scan, the write units of a run, what a create costs, the time of a cron step
 	@$(BIN)/python -m bench

@@ -1,4 +1,8 @@
-"""The executors: one function for each priority, so that a flood of one cannot take another's places."""
+"""The executors: one function for each priority, so that a flood of one cannot take another's places.
+
+Of the places the high priority has most and the low one few: where all have more to do than they can, high waits least,
+and low goes on.
+"""
 
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -30,5 +34,5 @@ class Executors(Construct):
             allow(function, ROWS, [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
-            feed.into(function, most_at_once=maker.settings.execute_concurrency)
+            feed.into(function, most_at_once=maker.settings.executors[priority])
             self.by_priority[priority] = function

@@ -33,9 +33,6 @@ WATCH_TIMEOUT = Duration.minutes(1)
 WATCHES_GATHER = Duration.seconds(5)
 """How long watches wait for others, so that fewer calls are made; it counts against their queue's visibility."""
 
-FEWEST_AT_ONCE = 2
-"""What AWS takes as the least bound of a mapping."""
-
 _CONSUME = (
     "sqs:ChangeMessageVisibility",
     "sqs:DeleteMessage",

@@ -24,7 +24,7 @@ STAGES: Mapping[str, Mapping[str, object]] = {
     "local": {
         "private_targets": "127.0.0.0/8",
         "execute_memory_mb": 512,
-        "execute_concurrency": 5,
+        "execute_concurrency": 15,
         "api_requests_per_second": 10_000,
         "api_burst": 5_000,
         "log_retention_days": 1,
@@ -35,7 +35,7 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         "list_shards": 32,
         "partitions": 8,
         "execute_memory_mb": 1024,
-        "execute_concurrency": 250,
+        "execute_concurrency": 750,
         "warm_runs_per_second": 10_000,
         "api_requests_per_second": 2_000,
         "api_burst": 4_000,
@@ -46,6 +46,13 @@ STAGES: Mapping[str, Mapping[str, object]] = {
 
 LOOP_SECONDS = 285
 """How long a loop of the ticker begins new ticks; its own limit is 290 seconds, that of Express is 300."""
+
+
+_NORMAL, _LOW = 35, 5
+"""Percent of all executors; `high` has the rest."""
+
+FEWEST_AT_ONCE = 2
+"""What AWS takes as the least bound of a queue's mapping."""
 
 
 def _stack_name(text: str) -> str:
@@ -75,7 +82,12 @@ class Settings:
     execute_memory_mb: int = whole(
         768, 128, 10240, "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead"
     )
-    execute_concurrency: int = whole(50, 2, 1000, "Most executors at a time for each priority, ten runs each")
+    execute_concurrency: int = whole(
+        150,
+        6,
+        3000,
+        "Most executors at a time, ten runs each: 60 % for `high`, 35 % for `normal`, 5 % for `low`, two at the least",
+    )
     reserved_concurrency: int = whole(
         0, 0, 1000, "Concurrency that is kept for the scan, the authorizer and the API, for each; 0 keeps none"
     )
@@ -109,6 +121,12 @@ class Settings:
     def is_local(self) -> bool:
         """Tell whether this is the embedded AWS, on which nothing outlives its process."""
         return self.stage == "local"
+
+    @property
+    def executors(self) -> dict[str, int]:
+        """Return the most executors at a time of each priority: shares that nobody else can take."""
+        low, normal = (max(FEWEST_AT_ONCE, self.execute_concurrency * share // 100) for share in (_LOW, _NORMAL))
+        return {"high": self.execute_concurrency - normal - low, "normal": normal, "low": low}
 
     @property
     def tick_input(self) -> dict[str, int]:
@@ -154,10 +172,10 @@ class Settings:
     def _overcommitments(self) -> list[str]:
         """Say what would take more of the account's concurrency than it has."""
         problems = []
-        if 4 * self.execute_concurrency > self.account_concurrency:
+        if 4 * self.execute_concurrency > 3 * self.account_concurrency:
             problems.append(
-                "execute_concurrency must be at most a quarter of account_concurrency: "
-                "three priorities take one each, and the last is for all other functions"
+                "execute_concurrency must be at most three quarters of account_concurrency: "
+                "the last is for all other functions"
             )
         if 0 < self.reserved_concurrency < 2 * self.partitions:
             problems.append(
@@ -165,10 +183,10 @@ class Settings:
                 "and one of the new may run in each"
             )
         reserved = 3 * self.reserved_concurrency
-        if reserved and self.account_concurrency - reserved < max(100, 3 * self.execute_concurrency + 2):
+        if reserved and self.account_concurrency - reserved < max(100, self.execute_concurrency + 2):
             problems.append(
                 "reserved_concurrency, taken three times, must leave of account_concurrency what AWS demands (100) "
-                "and what the executors and the watch function may take (three times execute_concurrency and 2)"
+                "and what the executors and the watch function may take (execute_concurrency and 2)"
             )
         return problems
 

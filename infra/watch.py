@@ -3,7 +3,8 @@
 from constructs import Construct
 
 from infra.functions import Bounds, FunctionMaker, allow
-from infra.queues import FEWEST_AT_ONCE, WATCH_TIMEOUT, WATCHES_GATHER, Queues
+from infra.queues import WATCH_TIMEOUT, WATCHES_GATHER, Queues
+from infra.settings import FEWEST_AT_ONCE
 from infra.storage import ROWS, Storage
 
 

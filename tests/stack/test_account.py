@@ -49,14 +49,16 @@ def _feeds(stack: Synthesized) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield mapping["EventSourceArn"]["Fn::GetAtt"][0], name, mapping
 
 
-@pytest.mark.parametrize(("fixture", "executors"), [("local_stack", 5), ("stack", 50), ("large_stack", 250)])
+@pytest.mark.parametrize(
+    ("fixture", "executors"), [("local_stack", (8, 5, 2)), ("stack", (91, 52, 7)), ("large_stack", (451, 262, 37))]
+)
 def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
-    fixture: str, executors: int, request: pytest.FixtureRequest
+    fixture: str, executors: tuple[int, int, int], request: pytest.FixtureRequest
 ) -> None:
     synthesized: Synthesized = request.getfixturevalue(fixture)
     bounds = {name: mapping["ScalingConfig"]["MaximumConcurrency"] for _, name, mapping in _feeds(synthesized)}
     assert bounds == {
-        **dict.fromkeys(("execute-high", "execute-normal", "execute-low"), executors),
+        **dict(zip(("execute-high", "execute-normal", "execute-low"), executors, strict=True)),
         "watch": 2,
     }
     assert sum(bounds.values()) <= 1000 - 100, "the scan, the authorizer and the API need the rest"

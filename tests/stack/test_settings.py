@@ -28,7 +28,7 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"account_concurrency": 10, "execute_concurrency": 2},  # the least that AWS gives, and the least that it takes
+        {"account_concurrency": 10, "execute_concurrency": 6},  # the least that AWS gives, and the least that it takes
         {"stage": "large"},
         {"stage": "large", "reserved_concurrency": 82},
         {"stage": "local"},
@@ -36,7 +36,22 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 )
 def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None:
     settings = _read(**given)
-    assert settings.account_concurrency - 3 * settings.execute_concurrency >= settings.account_concurrency / 4
+    assert settings.account_concurrency - settings.execute_concurrency >= settings.account_concurrency / 4
+
+
+# Of each: the executors in all, and those of each priority.
+SHARES = {
+    "the least": (6, {"high": 2, "normal": 2, "low": 2}),
+    "some": (15, {"high": 8, "normal": 5, "low": 2}),
+    "small": (150, {"high": 91, "normal": 52, "low": 7}),
+    "large": (750, {"high": 451, "normal": 262, "low": 37}),
+}
+
+
+@pytest.mark.parametrize("case", SHARES)
+def test_high_has_most_executors_and_low_has_a_share_of_its_own(case: str) -> None:
+    in_all, by_priority = SHARES[case]
+    assert _read(execute_concurrency=in_all).executors == by_priority
 
 
 @pytest.mark.parametrize(
@@ -54,12 +69,12 @@ def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None
         ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
-        ({"execute_concurrency": 0}, "must be a whole number from 2 to 1000"),  # there is no "no bound"
-        ({"execute_concurrency": 1}, "must be a whole number from 2 to 1000"),  # as AWS has it
-        ({"account_concurrency": 10}, "execute_concurrency must be at most a quarter"),  # a new account
+        ({"execute_concurrency": 0}, "must be a whole number from 6 to 3000"),  # there is no "no bound"
+        ({"execute_concurrency": 5}, "must be a whole number from 6 to 3000"),  # as AWS has it, of each priority
+        ({"account_concurrency": 10}, "execute_concurrency must be at most three quarters"),  # a new account
         ({"partitions": 4, "reserved_concurrency": 7}, "must be 0 or at least twice partitions"),
         ({"reserved_concurrency": 301}, "must leave of account_concurrency what AWS demands"),
-        ({"execute_concurrency": 250, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 3 * 250 + 2
+        ({"execute_concurrency": 750, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 750 + 2
         ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
         ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
         ({"writes": "transaction"}, "must be one of batch, single"),

@@ -1,0 +1,197 @@
+"""What tenants and priorities get while they contend: real scans and a fair queue, executors of so many places.
+
+`python -m tests.simulation.contention` prints the figures; test_contention.py holds smaller ones. An executor takes up
+to ten messages and is gone for as long as the slowest of them; a scan takes as long as what it sends.
+"""
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean
+
+from tests.engine.play import NOW, open_days_only, spec
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import JobSpec, Priority
+from timeball.domain.model.new_job import new_job
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context, Rules
+from timeball.engine.scanning.scan import scan
+from timeball.ports.partitions import Owner
+from timeball.ports.queue import Delivery
+from timeball.targets.http.resource import host_of
+from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+SMALL = {"high": 91, "normal": 52, "low": 7}
+"""The executors of the stage `small` (infra/settings.py)."""
+
+_STEP_MS = 100
+_SCANNED_A_SECOND = 360
+"""What a scan of `small` sends (docs/aws.md)."""
+
+
+@dataclass
+class Contention:
+    """A Timeball of which little more is real than who is sent, and who is received, when.
+
+    `takes_ms` is how long a call takes, by tenant (200 ms where nothing is said). `started` is when each run's call
+    began.
+    """
+
+    executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
+    weights: Mapping[str, int] = field(default_factory=dict)
+    takes_ms: Mapping[str, int] = field(default_factory=dict)
+    shards: int = 4
+    scanned_a_second: int = _SCANNED_A_SECOND
+
+    def __post_init__(self) -> None:
+        self.clock = VirtualClock(NOW - NOW % SECOND_MS)
+        self.begun_at = self.clock.now()
+        self.store = MemoryStore()
+        self.rules = Rules(shards=self.shards)
+        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
+        self.started: dict[RunId, int] = {}
+        self.priorities: dict[JobKey, Priority] = {}
+        self.due: dict[JobKey, int] = {}
+        self._scan_at = self.begun_at
+        self._sweeps = open_days_only(*range(self.shards))
+        self._busy: dict[str, list[tuple[int, Sequence[Delivery]]]] = defaultdict(list)
+
+    def store_jobs(
+        self, tenant: str, due: Iterable[float], priority: Priority = Priority.NORMAL, name: str = "job"
+    ) -> None:
+        """Store one-offs that are due so many seconds after the start."""
+        now = self.begun_at - DAY_MS
+        specs = [self._spec(tenant, f"{name}-{n}", seconds, priority) for n, seconds in enumerate(due)]
+        self.store.jobs.insert([new_job(one, now, self.shards) for one in specs], now)
+        self.priorities |= {one.key: priority for one in specs}
+        self.due |= {one.key: one.schedule.timing.at for one in specs if isinstance(one.schedule.timing, At)}
+
+    def play(self, seconds: float) -> None:
+        """Let time pass: scans, and executors."""
+        until = self.clock.now() + int(seconds * SECOND_MS)
+        while self.clock.now() < until:
+            self._scan()
+            for priority, executors in self.executors.items():
+                self._execute(priority, executors)
+            self.clock.advance(_STEP_MS)
+
+    def lateness(self, tenant: str) -> list[float]:
+        """Return how late (seconds) each run of a tenant began; one that has not yet is as late as it is by now."""
+        return [
+            (self.started.get(run, self.clock.now()) - run.fire_at) / SECOND_MS
+            for run in self._due()
+            if run.job.tenant == tenant
+        ]
+
+    def waits(self) -> dict[str, float]:
+        """Return how long (seconds) those runs waited on the average that have begun, by their priority."""
+        waited: dict[str, list[float]] = defaultdict(list)
+        for run, at in self.started.items():
+            waited[self.priorities[run.job]].append((at - run.fire_at) / SECOND_MS)
+        return {priority: mean(seconds) for priority, seconds in waited.items()}
+
+    def started_of(self) -> Counter[str]:
+        """Count the runs that have begun, by their priority."""
+        return Counter(str(self.priorities[run.job]) for run in self.started)
+
+    def dispatched(self) -> Counter[str]:
+        """Count what was sent, by tenant."""
+        return Counter(run.id.job.tenant for run in self.queue.sent)
+
+    def _due(self) -> list[RunId]:
+        now = self.clock.now()
+        return [RunId(key, at, Origin.SCHEDULE) for key, at in self.due.items() if at <= now]
+
+    def _scan(self) -> None:
+        """Scan if the last one is done: each whole second, and at once while there is backlog."""
+        if self.clock.now() < self._scan_at:
+            return
+        context = Context(
+            self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of, lambda _: self.weights
+        )
+        done = scan(context, 0, Owner("2026", "a"), self._sweeps)
+        takes_ms = done.sent * SECOND_MS // self.scanned_a_second
+        wait_ms = 0 if done.backlog else SECOND_MS - self.clock.now() % SECOND_MS
+        self._scan_at = self.clock.now() + max(takes_ms, wait_ms, _STEP_MS)
+
+    def _execute(self, priority: str, executors: int) -> None:
+        """Let executors that are done take what is next."""
+        now = self.clock.now()
+        inbox = self.queue.inbox(priority)
+        for _, deliveries in [one for one in self._busy[priority] if one[0] <= now]:
+            inbox.delete(deliveries)
+        self._busy[priority] = [one for one in self._busy[priority] if one[0] > now]
+        while len(self._busy[priority]) < executors:
+            deliveries = self.queue.receive(priority)
+            if not deliveries:
+                return
+            ends = [self._begun(delivery, now) for delivery in deliveries]
+            self._busy[priority].append((max(ends), deliveries))
+
+    def _begun(self, delivery: Delivery, now: int) -> int:
+        """Begin a call at its instant, or now; return when it ends."""
+        at = max(now, delivery.not_before or 0)
+        self.started[delivery.run] = at
+        return at + self.takes_ms.get(delivery.run.job.tenant, 200)
+
+    def _spec(self, tenant: str, name: str, seconds: float, priority: Priority) -> JobSpec:
+        at = self.begun_at + int(seconds * SECOND_MS)
+        return replace(spec(name, At(at)), key=JobKey(tenant, name), priority=priority)
+
+
+def beside_a_crowd(crowd: int, seconds: int = 60) -> Contention:
+    """Let one tenant have so many due in one second, and another a job in that second and in each that follows."""
+    contention = Contention()
+    contention.store_jobs("crowd", [10.0] * crowd)
+    contention.store_jobs("quiet", range(10, seconds))
+    contention.play(seconds + 5)
+    return contention
+
+
+def by_weight(weights: Mapping[str, int], each: int, seconds: int) -> Contention:
+    """Let tenants of some weights have more due than scans can send."""
+    contention = Contention(weights=weights)
+    for tenant in weights:
+        contention.store_jobs(tenant, [6.0] * each)
+    contention.play(seconds)
+    return contention
+
+
+def by_priority(executors: Mapping[str, int], seconds: int, more: float = 10) -> Contention:
+    """Let each priority have due, each second, the third part of `more` times what all executors do of runs of 1 s."""
+    contention = Contention(executors, takes_ms={"acme": SECOND_MS}, scanned_a_second=1_000_000)
+    each = int(more * 10 * sum(executors.values()) / 3)
+    for priority in Priority:
+        due = [6 + second + place / each for second in range(seconds) for place in range(each)]
+        contention.store_jobs("acme", due, priority, name=str(priority))
+    contention.play(seconds + 6)
+    return contention
+
+
+def main() -> int:
+    """Print the figures."""
+    print("a job each second beside what another tenant has due in one second: lateness in s, median and worst")
+    for crowd in (1_000, 100_000):
+        late = sorted(beside_a_crowd(crowd).lateness("quiet"))
+        print(f"  beside {crowd:>7,}: {late[len(late) // 2]:.1f}  {late[-1]:.1f}")
+    print("dispatches of tenants that contend, by weight")
+    for weights in ({"one": 1, "two": 2}, {"one": 1, "two": 2, "five": 5}):
+        sent = by_weight(weights, 12_000, 40).dispatched()
+        shown = ", ".join(f"weight {weight}: {sent[tenant]:,}" for tenant, weight in weights.items())
+        print(f"  {shown} ({sent['two'] / sent['one']:.2f} to 1)")
+    for more in (1.5, 10):
+        print(f"executors with {more} times as much to do as they can: mean wait in s, and share of all starts")
+        contention = by_priority({"high": 24, "normal": 14, "low": 2}, 60, more)
+        waits, started = contention.waits(), contention.started_of()
+        for priority in Priority:
+            print(f"  {priority:<6}: {waits[priority]:5.1f}  {started[priority] / started.total():.0%}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
