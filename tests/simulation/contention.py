@@ -54,6 +54,7 @@ class Contention:
         self.store = MemoryStore()
         self.rules = Rules(shards=self.shards)
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
+        self._context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of)
         self.started: dict[RunId, int] = {}
         self.priorities: dict[JobKey, Priority] = {}
         self.due: dict[JobKey, int] = {}
@@ -111,9 +112,7 @@ class Contention:
         """Scan if the last one is done: each whole second, and at once while there is backlog."""
         if self.clock.now() < self._scan_at:
             return
-        context = Context(
-            self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of, lambda _: self.weights
-        )
+        context = replace(self._context, weights_of=lambda _: self.weights)
         done = scan(context, 0, Owner("2026", "a"), self._sweeps)
         takes_ms = done.sent * SECOND_MS // self.scanned_a_second
         wait_ms = 0 if done.backlog else SECOND_MS - self.clock.now() % SECOND_MS
