@@ -29,8 +29,8 @@ def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
 
 
 def test_an_account_keeps_its_data_and_the_emulator_does_not(stack: Synthesized, local_stack: Synthesized) -> None:
-    for synthesized, policy, kept in ((stack, "Retain", True), (local_stack, "Delete", False)):
-        for table in synthesized.resources("AWS::DynamoDB::GlobalTable").values():
+    for template, policy, kept in ((stack, "Retain", True), (local_stack, "Delete", False)):
+        for table in template.resources("AWS::DynamoDB::GlobalTable").values():
             assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == (policy, policy)
             replica = table["Properties"]["Replicas"][0]
             assert replica.get("DeletionProtectionEnabled", False) is kept
@@ -111,8 +111,8 @@ def test_a_route_for_signed_requests_is_there_only_if_somebody_may_use_it(tmp_pa
 
 
 def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesized, local_stack: Synthesized) -> None:
-    for synthesized, rate, burst in ((stack, 50, 100), (local_stack, 10_000, 5_000)):
-        (stage,) = synthesized.resources("AWS::ApiGatewayV2::Stage").values()
+    for template, rate, burst in ((stack, 50, 100), (local_stack, 10_000, 5_000)):
+        (stage,) = template.resources("AWS::ApiGatewayV2::Stage").values()
         throttle = stage["Properties"]["DefaultRouteSettings"]
         assert throttle == {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
         assert "RouteSettings" not in stage["Properties"]  # one of a single route would replace that of all

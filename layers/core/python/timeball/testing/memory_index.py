@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, OperationKey, RunId
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned, Place, tenant_of
 
@@ -41,4 +41,6 @@ def _order(place: Place) -> tuple[int, str]:
 def _name(owned: Owned) -> str:
     if isinstance(owned, JobKey):
         return f"{owned.tenant}#{owned.job_id}"
+    if isinstance(owned, OperationKey):
+        return f"{owned.tenant}#!!!{owned.name}"
     return f"{owned.job.tenant}#{owned if isinstance(owned, RunId) else f'{owned.job.job_id}/{owned.name}'}"

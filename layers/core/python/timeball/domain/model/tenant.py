@@ -12,11 +12,10 @@ TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
 
 @dataclass(frozen=True)
 class Tenant:
-    """Who owns jobs, and has its part by its weight where tenants contend. One that is disabled keeps all that it has,
-    and nothing of it starts.
+    """Who owns jobs, and has its part by its weight where tenants contend.
 
-    One that is deleted keeps its row, so that nobody gets its name and what was written under that. `revision` counts
-    the writes of the row.
+    One that is disabled keeps all that it has, and nothing of it starts. One that is deleted keeps its row, so that
+    nobody gets its name and what was written under that. `revision` counts the writes of the row.
     """
 
     name: str
