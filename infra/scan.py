@@ -34,7 +34,7 @@ class Scan(Construct):
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_by(schema.DUE))
+        allow(self.function, FIND, storage.jobs_by(schema.DUE, schema.LISTING, schema.BY_TASK))
         # The weights of tenants that contend.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)

@@ -16,10 +16,33 @@ from timeball.aws.dynamodb.table import schema
 
 ASKED = {
     "due.query": "due",
-    "runs.dead_letters": "listing",
     "jobs.of_task": "by_task",
-    "tasks.listed": "listing",
-    **dict.fromkeys(("backfills.of_job", "runs.ledger", "attempts.of_run", "runs.between"), "table"),
+    **dict.fromkeys(
+        (
+            "jobs.listed",
+            "jobs.count",
+            "jobs.sample",
+            "runs.dead_letters",
+            "runs.count_dead_letters",
+            "tasks.listed",
+            "operations.listed",
+        ),
+        "listing",
+    ),
+    **dict.fromkeys(
+        (
+            "attempts.of_run",
+            "backfills.of_job",
+            "calendars.of_tenant",
+            "calendars.uses",
+            "changes.announced",
+            "changes.of_job",
+            "runs.between",
+            "runs.ledger",
+            "usage.between",
+        ),
+        "table",
+    ),
 }
 """What each question of the store that is a query asks: the table or one of its indexes."""
 
@@ -146,8 +169,12 @@ def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attach
         tables += ["tenants-of-may"] if name in {"admin", "authorize", "first-key-maker", "scan"} else []
         assert [value for key, value in told.items() if key.endswith("_TABLE")] == tables
     for name, action, tables in (
-        ("scan", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/due"]),
-        ("api", "dynamodb:Query", ["jobs-of-may", "jobs-of-may/index/by_task", "jobs-of-may/index/listing"]),
+        (
+            "scan",
+            "dynamodb:Query",
+            ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_task", "due", "listing"))],
+        ),
+        ("api", "dynamodb:Query", ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_task", "listing"))]),
         ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
         ("authorize", "dynamodb:BatchGetItem", ["tenants-of-may"]),
         ("admin", "dynamodb:Query", ["tenants-of-may"]),

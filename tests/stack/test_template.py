@@ -168,7 +168,17 @@ KEEPER = {**SENDER, "Unreadable": SEND}
                 "Watch": SEND,
             },
         ),
-        ("scan", {"Jobs": ROWS | FIND, "Jobs/index/due": FIND, **SENDER, "Tenants": {"BatchGetItem"}}),
+        (
+            "scan",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/due": FIND,
+                "Jobs/index/listing": FIND,
+                "Jobs/index/by_task": FIND,
+                **SENDER,
+                "Tenants": {"BatchGetItem"},
+            },
+        ),
         ("execute-high", {"Jobs": ROWS, **KEEPER, "High": CONSUME | SEND}),
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
