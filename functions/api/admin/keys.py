@@ -19,7 +19,8 @@ from timeball.domain.model.key import KEY_ID, Key, fresh_key, hash_of, id_in, te
 from timeball.domain.model.role import Role
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.engine.changes.history import announce
-from timeball.ports.errors import ContendedError
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
 
@@ -87,8 +88,14 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
     lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
     reply = _created(edge, request, old.tenant, evolve(old, expires_at=lifetime_ms and now + lifetime_ms, revision=1))
     ends_at = now + overlap_ms
-    if old.expires_at is None or old.expires_at > ends_at:
-        _swapped(edge, request, old, evolve(old, expires_at=ends_at), None, Action.ROTATE)
+
+    def ended(_: int, key: Key) -> Key | None:
+        goes_on = key.revoked_at is None and (key.expires_at is None or key.expires_at > ends_at)
+        return evolve(key, expires_at=ends_at) if goes_on else None
+
+    _note(edge, request, Action.ROTATE, old)
+    if not compare_and_swap(edge.admin.keys.swap, [old], ended, now)[0].done:
+        raise UnavailableError(f"key {old.key_id} kept changing, and its successor is made")
     return reply
 
 

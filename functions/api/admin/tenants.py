@@ -1,4 +1,8 @@
-"""Tenants are made, read, disabled and deleted, by admins of the tenant that operates this Timeball."""
+"""Tenants are made, read, disabled and deleted, by admins of the tenant that operates this Timeball.
+
+Invariant: the row decides. What a tenant has is stopped, or goes on, as its row says, after the row is written; whoever
+does that last has looked at the row since. A repeat mends what was cut off between the two.
+"""
 
 from typing import Final
 
@@ -12,8 +16,9 @@ from functions.api.http.request import MERGE_PATCH, Request, expected_version, r
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
+from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.exclusions.freezes import start_tenant, stop_tenant
-from timeball.ports.errors import ContendedError
+from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
 LIST_PARAMETERS: Final = ("limit", "cursor")
@@ -29,12 +34,12 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     if wanted.disabled:
         tenant = evolve(tenant, disabled_at=now)
     note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
-    if wanted.disabled:
-        stop_tenant(edge.context, tenant.name)
     if edge.admin.tenants.insert([tenant], now)[0] is not None:
         raise ProblemError(
             Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
         )
+    if wanted.disabled:
+        _follow(edge, tenant)
     return created(tenant_answer(tenant), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
@@ -77,10 +82,8 @@ def patch_tenant(edge: Edge, request: Request) -> Reply:
     after = tenant if will_be == is_disabled else evolve(tenant, disabled_at=_now(edge) if will_be else None)
     if will_be:
         _check_is_spared(edge, tenant)
-        stop_tenant(edge.context, tenant.name)  # before its row says so: a repeat mends what was cut off
     reply = _changed(edge, request, tenant, after, version, Action.PATCH)
-    if not will_be:
-        start_tenant(edge.context, tenant.name)
+    _follow(edge, after)
     return reply
 
 
@@ -106,6 +109,18 @@ def standing_tenant(edge: Edge, request: Request) -> Tenant:
 def no_tenant() -> ProblemError:
     """Return the problem of a name that is no tenant's that this caller may see."""
     return not_found("There is no tenant of this name; list those that you may see at /v1/admin/tenants.")
+
+
+def _follow(edge: Edge, tenant: Tenant) -> None:
+    """Stop what a tenant has, or let it go on, as its row says, and again if the row says otherwise by then."""
+    for _ in range(TRIES):
+        is_disabled = tenant.disabled_at is not None
+        (stop_tenant if is_disabled else start_tenant)(edge.context, tenant.name)
+        standing = edge.admin.tenants.read([tenant.name])[0]
+        if standing is None or (standing.disabled_at is not None) is is_disabled:
+            return
+        tenant = standing
+    raise UnavailableError(f"tenant {tenant.name} kept changing")
 
 
 def _check_is_spared(edge: Edge, tenant: Tenant) -> None:

@@ -58,10 +58,11 @@ def put_calendar(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     note(edge, request, Action.PUT, Resource(Kind.CALENDAR, name))
+    is_to_stand = "if-match" in request.headers
     if is_to_be_new:
         done = create_calendar(edge.context, wanted, now)
     else:
-        done = replace_calendar(edge.context, wanted, version, now)
+        done = replace_calendar(edge.context, wanted, version, now, is_to_stand=is_to_stand)
     if done.outcome is CalendarOutcome.CREATED:
         return _created(done.calendar or wanted)
     if done.outcome is CalendarOutcome.EXISTS or done.calendar is None:

@@ -70,6 +70,14 @@ def test_what_a_tenant_has_is_held_while_it_is_disabled(api: Api) -> None:
     assert {row.tenant for row in api.store.freezes.values()} == {"globex", "new"}
 
 
+def test_a_creation_that_is_refused_stops_nobody(api: Api) -> None:
+    """Not even in the millisecond in which the one that is there was made."""
+    for _ in range(2):
+        assert api.call("POST", TENANTS, {"name": "globex", "disabled": True}).status == 409
+        assert not is_stopped(api)
+        api.clock.advance(1)
+
+
 def test_a_repeat_mends_a_change_that_was_cut_off_between_its_two_rows(api: Api) -> None:
     api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
     api.store.freezes.clear()

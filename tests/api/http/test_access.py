@@ -53,8 +53,12 @@ class World:
             self.ids |= {name: told for name, told in answer.body.items() if isinstance(told, str)}
 
     def rows(self, tenant: str) -> set[str]:
-        """Return all rows of a tenant, as text."""
-        return {row for row in map(repr, _rows(self.api)) if f"'{tenant}'" in row}
+        return rows_of(self.api, tenant)
+
+
+def rows_of(api: Api, tenant: str) -> set[str]:
+    """Return all rows of a tenant, as text."""
+    return {row for row in map(repr, _rows(api)) if f"'{tenant}'" in row}
 
 
 def _rows(api: Api) -> Iterator[tuple[Any, Any]]:

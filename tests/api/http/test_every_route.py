@@ -8,19 +8,21 @@ import re
 
 import pytest
 
+from functions.api.http.access import Access
 from functions.api.http.body import MAX_BYTES
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.backfills.calls import HOURLY
-from tests.api.client import Api
+from tests.api.client import OPERATING, Api
+from tests.api.http.test_access import rows_of
 from tests.api.http.test_edge import BODIES
 from tests.api.runs.rows import waiting
 
 JSON = {"Content-Type": "application/json"}
 WITH_FIELDS = [route for route in ROUTES if route.body]
-OF_SOMETHING = [route for route in ROUTES if "{" in route.path and "{tenant}" not in route.path]
-"""Tenants are no tenant's own: admins name them."""
+OF_SOMETHING = [route for route in ROUTES if "{" in route.path]
+OF_A_TENANTS = [route for route in OF_SOMETHING if re.search(r"{tenant}.*{", route.path)]
 
 
 def name(route: Route) -> str:
@@ -78,12 +80,26 @@ def test_a_field_that_nobody_declared_is_named(api: Api, route: Route) -> None:
 @pytest.mark.parametrize("route", OF_SOMETHING, ids=name)
 def test_an_id_of_another_tenant_names_nothing(api: Api, route: Route) -> None:
     body = BODIES[route.body] if route.body else None
-    path = route.path.format(**owned(api))
-    jobs, runs = dict(api.store.jobs), dict(api.store.runs)
+    ids = owned(api)
+    path, unknown = (route.path.format(**named) for named in (ids, dict.fromkeys(ids, "nobodys")))
+    before = rows_of(api, OPERATING)
     answer = api.call(route.method, path, body, tenant="globex")
     if route.method == "PUT":
         assert answer.status == 201  # an id of one's own, whatever the neighbour calls theirs
+    elif route.access is Access.ADMINISTER_ALL:
+        assert (answer.status, answer.body["type"]) == (403, Problem.FORBIDDEN.type)  # whichever tenant it names
     else:
         assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
-    assert jobs.items() <= api.store.jobs.items()
-    assert runs.items() <= api.store.runs.items()
+    if route.method != "PUT":
+        assert answer.text == api.call(route.method, unknown, body, tenant="globex").text
+    assert rows_of(api, OPERATING) == before
+
+
+@pytest.mark.parametrize("route", OF_A_TENANTS, ids=name)
+def test_an_id_of_one_tenant_names_nothing_in_a_path_of_another(api: Api, route: Route) -> None:
+    """Not even for those who manage both."""
+    ids = owned(api) | {"tenant": "globex"}
+    before = rows_of(api, OPERATING)
+    answer = api.call(route.method, route.path.format(**ids), BODIES[route.body] if route.body else None)
+    assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
+    assert rows_of(api, OPERATING) == before

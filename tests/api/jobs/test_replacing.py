@@ -1,17 +1,14 @@
-"""PUT: a job under an id of the client's own is created, replaced, or left as it is; of two writers one is told."""
+"""PUT: a job under an id of the client's own is created, replaced, or left as it is.
 
-import random
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+Of two writers: ../http/test_races_of_writers.py.
+"""
+
+from typing import Any
 
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.rows import Swap, Swapped
-from timeball.testing.memory_store import MemoryJobs, MemoryStore
 
 HOURLY = {"handler": "https://example.com/hook", "cronExpression": "0 * * * *"}
 SHAPES: dict[str, dict[str, Any]] = {
@@ -122,47 +119,3 @@ def test_a_bad_request_leaves_the_job_as_it_is(api: Api) -> None:
     assert (answer.status, sorted(answer.bad_fields())) == (400, ["cronExpression", "unknown"])
     assert put(api, {**HOURLY, "handler": "http://10.0.0.1/"}).status == 400
     assert api.store.jobs == before
-
-
-class Interrupted(MemoryJobs):
-    """The jobs, whose so-many-th read or write is preceded by what somebody else does."""
-
-    left = -1
-    other: Callable[[], object] = staticmethod(lambda: None)
-
-    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
-        self._pass()
-        return super().read(keys, strong=strong, with_work=with_work)
-
-    def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
-        self._pass()
-        return super().insert(rows, now)
-
-    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        self._pass()
-        return super().swap(swaps, now)
-
-    def _pass(self) -> None:
-        self.left -= 1
-        if self.left == -1:
-            self.other()
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_of_two_writers_one_wins_and_the_other_is_told(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 - a seed, no secret
-    store = MemoryStore(jobs=Interrupted)
-    api = Api(store)
-    if chance.random() < 0.7:
-        put(api, HOURLY)
-    answers: list[Answer] = []
-    jobs = cast("Interrupted", store.jobs)
-    jobs.other = lambda: answers.append(put(api, {**HOURLY, "name": "rival", "everySeconds": None}))
-    jobs.left = chance.randrange(4)
-    answers.append(put(api, {**HOURLY, "name": "mine", "cronExpression": chance.choice(["0 * * * *", "5 * * * *"])}))
-    won = [answer for answer in answers if answer.status in (200, 201)]
-    assert {answer.status for answer in answers} <= {200, 201, 412}
-    assert len({answer.headers["ETag"] for answer in won}) == len(won), "each winner has a version of its own"
-    newest = max(won, key=lambda answer: answer.body["version"])
-    job = store.jobs[JobKey("acme", "nightly")]
-    assert (job.spec.name, job.version) == (newest.body["name"], newest.body["version"])

@@ -57,13 +57,18 @@ def create_calendar(context: Context, wanted: Calendar, now: int) -> ChangedCale
     return _change(context, wanted, lambda standing: CalendarOutcome.EXISTS if standing else None, now)
 
 
-def replace_calendar(context: Context, wanted: Calendar, version: int | None, now: int) -> ChangedCalendar:
-    """Make a calendar, or make one that stands (in a version, None: any) what is wanted. Raises UnavailableError."""
+def replace_calendar(
+    context: Context, wanted: Calendar, version: int | None, now: int, *, is_to_stand: bool = False
+) -> ChangedCalendar:
+    """Make one that stands (in a version, None: any) what is wanted; make it, unless it `is_to_stand` already.
+
+    Raises UnavailableError.
+    """
 
     def refusal(standing: Calendar | None) -> CalendarOutcome | None:
-        if version is None:
-            return None
-        return CalendarOutcome.STALE if standing is None or standing.version != version else None
+        if standing is None:
+            return CalendarOutcome.STALE if is_to_stand else None
+        return CalendarOutcome.STALE if version not in (None, standing.version) else None
 
     return _change(context, wanted, refusal, now)
 
