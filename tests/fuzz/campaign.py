@@ -28,6 +28,11 @@ from tests.fuzz.world import World
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "UTC")
 """Names of time zones: no made-up one is."""
+FILES = tuple(
+    f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//fuzz//\n{event}END:VCALENDAR\n"
+    for event in ("", "BEGIN:VEVENT\nUID:1\nDTSTART;VALUE=DATE:20261225\nRRULE:FREQ=YEARLY\nEND:VEVENT\n")
+)
+"""iCalendar files, for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ def _schema(seed: int, examples: int, phases: Sequence[str], to: Address | World
         }
     )
     schemathesis.openapi.format("time-zone", st.sampled_from(ZONES))
+    schemathesis.openapi.format("icalendar", st.sampled_from(FILES))
     schema = schemathesis.openapi.from_dict(document(), config=config)
     if isinstance(to, World):
         schema.app = gateway(to.api, to.go_on)

@@ -23,6 +23,7 @@ ANY = ".*"
 LISTS = "GET .*"
 BATCH = "POST /v1/jobs:batch"
 JOBS = r"(POST|PUT|PATCH) /v1/jobs(:batch|/\{jobId\})?"
+CALENDARS = "(POST|PUT) /v1/calendars.*"
 BACKFILLS = "POST .*/backfills"
 SCHEDULES = f"{JOBS}|POST /v1/schedules:preview"
 TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?"
@@ -61,6 +62,7 @@ REFUSALS: Sequence[Refusal] = (
         SCHEDULES, "cronExpression", ".*; write", "Ranges run upwards, months have days: a pattern counts nothing."
     ),
     Refusal(ANY, "timezone", "The time zone .* is unknown", "The names are those of a release of a database."),
+    Refusal(CALENDARS, "ics", ANY, "It must be an iCalendar file, whose grammar no pattern can say."),
     Refusal(SCHEDULES, "everySeconds", "This must be at", "JSON Schema knows no lengths of durations such as PT0S."),
     Refusal(SCHEDULES, "endAt", "The schedule has no fire time", "It takes the schedule to know."),
     Refusal(TARGETS, "handler|url", "Write an address as four", "0x7f is a number, and no pattern should know it."),

@@ -53,9 +53,8 @@ class CalendarBody(Strict):
     ranges: list[Range] | None = Field(
         None, max_length=MAX_RANGES, description=f"Ranges of dates, each of {MAX_RANGE_DAYS} days at most."
     )
-    ics: str | None = Field(
+    ics: Annotated[str, Field(max_length=MAX_CHARACTERS, json_schema_extra={"format": "icalendar"})] | None = Field(
         None,
-        max_length=MAX_CHARACTERS,
         description="An iCalendar file (RFC 5545): the dates that its events take are added to those above.",
     )
 

@@ -35,14 +35,27 @@ _TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "stri
 _Status = Annotated[str, AfterValidator(_status), WithJsonSchema({"type": "string", "enum": _STATUSES})]
 
 
+def _one_tag_at_least(schema: dict[str, Any]) -> None:
+    """Say of an object what Pydantic takes for the length of a string."""
+    schema["minProperties"] = schema.pop("minLength")
+
+
+_NULL: Final = {"type": "null"}
+_NO_FILTERS: Final = dict.fromkeys(_FILTERS, _NULL)
+_ALL_OR_SOME: Final = {
+    "anyOf": [
+        {"required": ["all"], "properties": {**_NO_FILTERS, "all": {"const": True}}},
+        *({"required": [name], "properties": {name: {"not": _NULL}, "all": _NULL}} for name in _FILTERS),
+    ]
+}
+
+
 class MatchRequest(Strict):
     """Which jobs: those for which all holds that is given, or all jobs."""
 
-    model_config = ConfigDict(
-        json_schema_extra=together(one_of=("all", *_FILTERS), exclusive=[("all", name) for name in _FILTERS])
-    )
+    model_config = ConfigDict(json_schema_extra=together(also=[_ALL_OR_SOME]))
 
-    tags: Annotated[Tags, Field(min_length=1)] | None = Field(None, description="Only jobs with all of these tags.")
+    tags: Annotated[Tags, Field(min_length=1, json_schema_extra=_one_tag_at_least)] | None = Field(None, description="Only jobs with all of these tags.")
     task_id: _TaskId | None = Field(None, description="Only jobs that name this task.")
     status: _Status | None = Field(
         None,
