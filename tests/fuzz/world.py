@@ -29,6 +29,7 @@ class World:
         api = self.api
         for freeze in api.call("GET", "/v1/freezes").body["items"]:
             api.call("DELETE", f"/v1/freezes/{freeze['freezeId']}")
+        api.call("PUT", "/v1/calendars/holidays-de", {"timezone": "Europe/Berlin", "dates": ["2026-12-25"]})
         hourly = api.create(**HOURLY)
         api.call("POST", f"/v1/jobs/{hourly['jobId']}/backfills", RANGE)
         paused = api.create(everySeconds=60)
