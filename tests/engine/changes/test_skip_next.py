@@ -9,7 +9,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, skip_next
+from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 
 RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_by_hand")
@@ -59,6 +59,18 @@ def test_a_named_request_skips_one_fire_however_often_it_comes(service: Service)
     first, again = skip(service, request="r"), skip(service, request="r")
     assert (first.is_repeated, again.is_repeated) == (False, True)
     assert again.row == first.row
+    service.until(at(95))
+    assert ledger(service.play) == {30: BY_HAND, 90: RAN}
+
+
+def test_a_named_request_that_found_no_fire_may_skip_one_later_and_only_one(service: Service) -> None:
+    begin(service, Every(60, at(30)))
+    pause(service.play.context(), [(KEY, None)])
+    for _ in range(2):
+        assert skip(service, request="r").row is None
+    resume(service.play.context(), [(KEY, None)])
+    first, again = skip(service, request="r"), skip(service, request="r")
+    assert (first.is_repeated, again.is_repeated) == (False, True)
     service.until(at(95))
     assert ledger(service.play) == {30: BY_HAND, 90: RAN}
 

@@ -24,6 +24,9 @@ from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
+_NONE = 0
+"""What is noted of a request that finds no fire to skip: a job that is paused may have one later."""
+
 
 @dataclass(frozen=True)
 class Skipping:
@@ -62,13 +65,14 @@ class Choice:
     def _noted(self, job: JobKey, now: int) -> Run | None:
         """Note which fire the request is about; return its row if the request has skipped it, or one before it.
 
-        A fire that was noted may have started before it was skipped: then the request went on to the next one.
+        A fire that was noted may have started before it was skipped: then the request went on to the next one. So it
+        did if there was none.
         """
         for number in range(TRIES if self.asked.request is not None else 0):
-            name = f"{self.asked.request} {number}"
-            noted_at = self.context.store.requests.remember(job, name, self.fire_at or 0, now)
+            name, fire_at = f"{self.asked.request} {number}", self.fire_at or _NONE
+            noted_at = self.context.store.requests.remember(job, name, fire_at, now)
             row = skipped_row(self.context, job, noted_at)
-            if row is not None or noted_at == self.fire_at:
+            if row is not None or noted_at == fire_at:
                 return row
         return None
 
