@@ -11,7 +11,7 @@ from functions.api.http.problems import Problem, ProblemError, invalid, not_foun
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
 from timeball.domain.model.actor import Action, Kind, Resource
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze
 from timeball.engine.exclusions.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
 
 FREEZE_PARAMETERS: Final = ("limit", "cursor")
@@ -31,7 +31,11 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
     if made.outcome is FreezeOutcome.CONFLICT:
         raise key_conflict()
     if made.outcome is FreezeOutcome.TOO_MANY:
-        raise ProblemError(Problem.TOO_MANY_FREEZES, f"You have {MAX_FREEZES} freezes already; lift one that has done.")
+        raise ProblemError(
+            Problem.TOO_MANY_FREEZES,
+            f"With this you have more than {MAX_FREEZES} freezes, or their ids, tags and reasons come to more than "
+            f"{MAX_SIZE // 1000} KB; lift one that has done.",
+        )
     known_at = edge.context.clock.now() + BEGINS_AFTER_MS
     if made.freeze.from_at <= known_at:
         edge.wait_until(known_at)

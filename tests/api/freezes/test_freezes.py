@@ -121,3 +121,11 @@ def test_a_tenant_has_so_many_freezes_at_once(api: Api) -> None:
         assert freeze(api).status == 201
     refused = freeze(api)
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-many-freezes")
+
+
+def test_freezes_that_would_not_fit_their_row_are_refused(api: Api) -> None:
+    match = {"jobIds": [f"{number:064d}" for number in range(100)]}
+    answers = [freeze(api, match=match) for _ in range(20)]
+    assert {answer.status for answer in answers} == {201, 409}
+    assert answers[-1].body["type"] == "urn:timeball:problem:too-many-freezes"
+    assert freeze(api).status == 201

@@ -6,6 +6,7 @@ not be planned yet, and it is the reason of those that the catch-up policy skips
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
@@ -21,8 +22,12 @@ shortly before a run's instant."""
 MAX_FREEZES = 50
 """How many freezes of a tenant may be to come or in force."""
 
+MAX_SIZE = 120_000
+"""How large these may be together, in bytes of what their users have written: a row of DynamoDB holds 400 KB."""
+
 _KEPT_MS = 7 * DAY_MS
 _MAX_KEPT = 100
+_MAX_KEPT_SIZE = 60_000
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,13 @@ class Freeze:
         return self.to_at is not None and self.to_at <= now
 
     @property
+    def size(self) -> int:
+        """How many bytes of it its user has written."""
+        match = self.match
+        texts = (*match.job_ids, *match.tags, *match.tags.values(), match.task_id or "", self.reason or "")
+        return sum(len(text.encode()) for text in texts)
+
+    @property
     def span(self) -> tuple[int, int]:
         """From when to when it is in force (ms)."""
         return self.from_at, LATEST if self.to_at is None else self.to_at
@@ -93,11 +105,19 @@ class Freezes:
         return next((one for one in self.items if one.stops_all and not one.is_over(now)), None)
 
 
+def has_room_for(freezes: Freezes, freeze: Freeze, now: int) -> bool:
+    """Say whether a tenant may have one more freeze."""
+    standing = freezes.open_at(now)
+    return len(standing) < MAX_FREEZES and freeze.size + sum(one.size for one in standing) <= MAX_SIZE
+
+
 def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:
-    """Return a tenant's freezes with one more, and without those that were over long ago."""
+    """Return a tenant's freezes with one more, and without those that were over long ago, or are too many to keep."""
     over = [one for one in freezes.items if one.is_over(now) and one.span[1] > now - _KEPT_MS]
-    kept = sorted(over, key=lambda one: one.span[1])[-_MAX_KEPT:]
-    return evolve(freezes, items=(*kept, *(one for one in freezes.items if not one.is_over(now)), freeze))
+    latest_first = sorted(over, key=lambda one: -one.span[1])[:_MAX_KEPT]
+    sizes = accumulate(one.size for one in latest_first)
+    kept = [one for one, size in zip(latest_first, sizes, strict=True) if size <= _MAX_KEPT_SIZE]
+    return evolve(freezes, items=(*kept[::-1], *(one for one in freezes.items if not one.is_over(now)), freeze))
 
 
 def without_freeze(freezes: Freezes, name: str, now: int) -> Freezes:

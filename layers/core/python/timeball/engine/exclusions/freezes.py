@@ -7,10 +7,10 @@ from enum import StrEnum
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import (
     BEGINS_AFTER_MS,
-    MAX_FREEZES,
     Freeze,
     Freezes,
     Match,
+    has_room_for,
     with_freeze,
     without_freeze,
 )
@@ -20,7 +20,7 @@ from timeball.ports.errors import ContendedError
 
 
 class FreezeOutcome(StrEnum):
-    """What became of it: made; made before by the same request; that asked for another then; there are too many."""
+    """What became of it: made; made before by the same request; that asked for another then; no room for it."""
 
     CREATED = "created"
     REPEATED = "repeated"
@@ -56,7 +56,7 @@ def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
             is_same = (standing.match, standing.reason) == (wanted.match, wanted.reason)
             made = Made(FreezeOutcome.REPEATED if is_same else FreezeOutcome.CONFLICT, standing)
             return None
-        if len(row.open_at(now)) >= MAX_FREEZES:
+        if not has_room_for(row, wanted, now):
             made = Made(FreezeOutcome.TOO_MANY, wanted)
             return None
         freeze = evolve(wanted, from_at=max(wanted.from_at, now + BEGINS_AFTER_MS))
