@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.engine.play import NOW, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
+from timeball.domain.model.freeze import Freeze, Match
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
@@ -11,6 +14,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
+from timeball.engine.exclusions.freezes import create_freeze
 
 RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_by_hand")
 
@@ -44,6 +48,23 @@ def test_a_fire_that_was_sent_ahead_is_skipped_and_its_message_finds_nothing_to_
     assert done.row.id.fire_at == at(4)
     service.until(at(70))
     assert ledger(service.play) == {4: BY_HAND, 64: RAN}
+
+
+@pytest.mark.parametrize("sent_ahead", [True, False])
+@pytest.mark.parametrize(("timing", "following"), [(At(at(10)), {}), (Every(30, at(10)), {40: RAN})])
+def test_a_fire_that_a_freeze_holds_is_the_next_one_whether_it_was_sent_before_or_not(
+    service: Service, timing: Timing, following: dict[float, tuple[str, str]], *, sent_ahead: bool
+) -> None:
+    begin(service, timing)
+    service.until(at(6 if sent_ahead else 1))
+    everybody = Freeze("f", service.play.clock.now(), at(40), Match(everything=True), service.play.clock.now())
+    create_freeze(service.play.context(), "acme", everybody)
+    service.until(at(25))
+    done = skip(service)
+    assert done.row is not None
+    assert done.row.id.fire_at == at(10)
+    service.until(at(65))
+    assert ledger(service.play) == {10: BY_HAND, **following}
 
 
 def test_two_skips_skip_two_fires(service: Service) -> None:

@@ -59,7 +59,8 @@ class Match:
 class Freeze:
     """No fire of the jobs that match starts from `from_at` up to `to_at` (None: until it is lifted).
 
-    One that `stops_all` is of a tenant that is disabled: no attempt of any run begins, and its users do not see it.
+    One that `stops_all` is of a tenant that is disabled: no attempt begins but to take over a lost one, and its users
+    do not see it.
     """
 
     name: str

@@ -13,8 +13,9 @@ from timeball.domain.model.job import Intent, Job, JobStatus, past_skipped
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import skipping
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.ledger import hand_skipped, hand_skipped_row
-from timeball.domain.time.instants import LATEST
+from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import fires, next_fire
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
@@ -26,6 +27,9 @@ from timeball.ports.rows import Swap, Swapped
 
 _NONE = 0
 """What is noted of a request that finds no fire to skip: a job that is paused may have one later."""
+
+_SENT_MS = MINUTE_MS
+"""Longer behind the beginning of a freeze than any fire is sent by whoever does not know of it yet."""
 
 
 @dataclass(frozen=True)
@@ -84,21 +88,32 @@ def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
 
 
 def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
-    """Return the first fire of a pending job from now on that has not started, sent ahead or not.
+    """Return the first fire of a pending job that a freeze holds, or from now on, and that has not started.
 
     None too if its calendar keeps away more fires before one that may start than one request goes through.
     """
     if job.status is not JobStatus.PENDING:
         return None
-    last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
-    ahead = [] if last_at is None else context.store.runs.between(job.key, now, last_at)
-    sent = [run.id.fire_at for run in ahead if run.is_unstarted and run.state is RunState.QUEUED]
+    (excluded,) = read_exclusions(context, [job])
+    sent = _sent(context, job, excluded, now)
     if sent or job.next_fire_at is None:
         return min(sent, default=None)
-    (excluded,) = read_exclusions(context, [job])
     to_come = islice(fires(job.spec.schedule, job.next_fire_at, LATEST), TRIES)
     next_at = next_fire(job.spec.schedule, job.next_fire_at - 1)
     return next_at if any(excluded.dates.end_of(at) is None for at in to_come) else None
+
+
+def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[int]:
+    """Return the fires whose runs were sent and have not started: those to come, and those that a freeze holds."""
+    last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
+    if last_at is None:
+        return []
+    sent = context.store.runs.between(job.key, now, last_at)
+    frozen_from = excluded.frozen.start_of(now)
+    if frozen_from is not None:
+        held_from = frozen_from - job.spec.jitter_seconds * SECOND_MS
+        sent += context.store.runs.between(job.key, held_from, min(frozen_from + _SENT_MS, last_at, now - 1))
+    return [run.id.fire_at for run in sent if run.is_unstarted and run.state is RunState.QUEUED]
 
 
 def skip_fire(context: Context, job: Job, intent: Intent, now: int) -> Job:
