@@ -3,6 +3,7 @@
 from functions.api.backfills.answers import backfill_answer, dry_run_answer
 from functions.api.backfills.request import Range, asks_for, fire_times, read_backfill_request
 from functions.api.http.edge import Edge, job_cancelled, job_key, note, read_job_row
+from functions.api.http.generations import generation_of
 from functions.api.http.identity import backfill_name, backfill_name_of_key
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
@@ -38,8 +39,9 @@ def _made(edge: Edge, request: Request, job: Job, wanted: Range, key: BackfillKe
         raise invalid(errors)
     if wanted.is_dry:
         return ok(dry_run_answer(job, found, wanted.pace_seconds, wanted.overlap))
+    now, depth = edge.context.clock.now(), generation_of(edge, request)
     note(edge, request, Action.CREATE, Resource(Kind.BACKFILL, key.name, job.key.job_id))
-    backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, edge.context.clock.now())
+    backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap, now, depth)
     standing = create_backfills(edge.context, [backfill])[0]
     if standing != backfill:
         return _repeated(wanted, standing)

@@ -4,6 +4,7 @@ from functions.api.backfills.answers import BackfillAnswer, BackfillPageAnswer, 
 from functions.api.backfills.listing import BACKFILL_PARAMETERS, list_backfills
 from functions.api.backfills.operations import cancel_a_backfill, create_backfill, read_backfill
 from functions.api.backfills.request import BackfillRequest
+from functions.api.http import generations
 from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
@@ -21,8 +22,8 @@ ROUTES: tuple[Route, ...] = (
         status=201,
         body=BackfillRequest,
         also={200: DryRunAnswer},
-        headers=("Idempotency-Key",),
-        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
         access=Access.OPERATE,
     ),
     Route(

@@ -19,6 +19,7 @@ class ItemProblem(BaseModel):
     title: str
     status: int
     detail: str = Field(description="One sentence that a person can act on.")
+    quota: str | None = Field(default=None, description="The name of the quota that is used up, if one is.")
     errors: list[FieldProblem] = Field(
         default_factory=list, description=f"Every bad field, at once; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
     )

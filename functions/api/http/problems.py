@@ -38,6 +38,7 @@ class Problem(Enum):
     CALENDAR_EXISTS = ("calendar-exists", 409, "There is a calendar with this name")
     CALENDAR_IN_USE = ("calendar-in-use", 409, "A job names the calendar")
     TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are as many freezes as may be")
+    TOO_DEEP = ("too-deep", 409, "Calls have gone on for too many generations")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")
     TASK_IN_USE = ("task-in-use", 409, "Jobs name the task")
@@ -48,6 +49,7 @@ class Problem(Enum):
     BODY_TOO_LARGE = ("body-too-large", 413, "The body is too large")
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")
+    QUOTA_EXCEEDED = ("quota-exceeded", 429, "A quota is used up")
     INTERNAL = ("internal", 500, "Something went wrong here")
     UNAVAILABLE = ("unavailable", 503, "Not possible at the moment")
 
@@ -79,12 +81,14 @@ class ProblemError(Exception):
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        quota: str | None = None,
     ) -> None:
         super().__init__(detail)
         self.problem = problem
         self.detail = detail
         self.errors = tuple(errors)
         self.headers = headers or {}
+        self.quota = quota
 
 
 def invalid(errors: Iterable[FieldError]) -> ProblemError:
@@ -108,6 +112,13 @@ def not_found(detail: str) -> ProblemError:
     return ProblemError(Problem.NOT_FOUND, detail)
 
 
+def over_quota(quota: str, detail: str, retry_seconds: int) -> ProblemError:
+    """Return the problem of a quota that is used up, by its name, for so many seconds."""
+    return ProblemError(
+        Problem.QUOTA_EXCEEDED, detail, headers={"Retry-After": str(max(1, retry_seconds))}, quota=quota
+    )
+
+
 def problem_body(error: ProblemError, request_id: str) -> str:
     """Render a problem as JSON text. `instance` is the id under which the request stands in the logs."""
     return json.dumps({**problem_fields(error), "instance": request_id})
@@ -121,6 +132,8 @@ def problem_fields(error: ProblemError) -> dict[str, Any]:
         "status": error.problem.status,
         "detail": error.detail,
     }
+    if error.quota:
+        fields["quota"] = error.quota
     if error.errors:
         fields["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
     return fields

@@ -7,6 +7,7 @@ from typing import Any
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge
+from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
 from functions.api.http.reply import Reply, created
@@ -74,7 +75,7 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
     read = _with_calendars(edge, read, now)
     wanted = [one for one in read if isinstance(one, _Wanted)]
-    made = _submitted(edge, [one for one in wanted if not one.errors_now], now, request.by)
+    made = _submitted(edge, request, [one for one in wanted if not one.errors_now], now)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
@@ -109,8 +110,9 @@ def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int
     ]
 
 
-def _submitted(edge: Edge, wanted: Sequence[_Wanted], now: int, by: Actor) -> dict[JobKey, Made | ProblemError]:
-    submitted = submit(edge.context, [one.spec for one in wanted], now, by)
+def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
+    depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth)
     return {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
         for one, done in zip(wanted, submitted, strict=True)

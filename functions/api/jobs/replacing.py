@@ -7,6 +7,7 @@ no time at all) counts from the job's creation, and a job that is as it says get
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
+from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, created, ok
@@ -40,7 +41,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
     if standing is None:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
-        return _create(edge, wanted, spec_of(wanted, key, fingerprint(canonical(body)), now), request.by, now)
+        return _create(edge, request, wanted, spec_of(wanted, key, fingerprint(canonical(body)), now), now)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
     if version is not None and standing.version != version:
@@ -48,14 +49,14 @@ def put_job(edge: Edge, request: Request) -> Reply:
     return replace_job(edge, standing, wanted, Action.PUT, request.by)
 
 
-def _create(edge: Edge, wanted: JobRequest, spec: JobSpec, by: Actor, now: int) -> Reply:
+def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
     misfits = [*unfit(wanted, spec, None, edge.addresses, now), *unfit_for_task(wanted, spec, tasks, Allowance())]
     if not misfits and note_uses(edge.context, [spec], now):
         misfits = [no_calendar()]
     if misfits:
         raise invalid(misfits)
-    done = submit(edge.context, [spec], now, by)[0]
+    done = submit(edge.context, [spec], now, request.by, generation_of(edge, request))[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, dates=calendar_dates(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)

@@ -1,5 +1,6 @@
 """The routes of jobs."""
 
+from functions.api.http import generations
 from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
@@ -24,8 +25,8 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         status=201,
         body=JobRequest,
-        headers=("Idempotency-Key",),
-        problems=(Problem.IDEMPOTENCY_CONFLICT,),
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=(Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
         keeps_bounds=True,
         access=Access.SUBMIT,
     ),
@@ -46,7 +47,8 @@ ROUTES: tuple[Route, ...] = (
         "Create up to a hundred jobs; each item has a result of its own",
         BatchAnswer,
         body=BatchRequest,
-        headers=("Idempotency-Key",),
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=generations.PROBLEMS,
         keeps_bounds=True,
         access=Access.SUBMIT,
     ),
@@ -58,8 +60,8 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         body=JobRequest,
         also={201: JobAnswer},
-        headers=("If-Match", "If-None-Match"),
-        problems=(Problem.JOB_ENDED,),
+        headers=("If-Match", "If-None-Match", *generations.HEADERS),
+        problems=(Problem.JOB_ENDED, *generations.PROBLEMS),
         access=Access.SUBMIT,
     ),
     Route(
@@ -130,8 +132,8 @@ ROUTES: tuple[Route, ...] = (
         status=201,
         body=TriggerRequest,
         is_body_optional=True,
-        headers=("Idempotency-Key",),
-        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT),
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
         access=Access.SUBMIT,
     ),
 )

@@ -5,6 +5,7 @@ from pydantic import Field
 from functions.api.http.body import canonical, compact
 from functions.api.http.edge import Edge, job_cancelled, job_key, no_job
 from functions.api.http.fields import Payload
+from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply, created
@@ -40,6 +41,7 @@ def trigger_job(edge: Edge, request: Request) -> Reply:
         has_payload=has_payload,
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
+        depth=generation_of(edge, request),
     )
     return _triggered(trigger(edge.context, [asked], request.by)[0])
 

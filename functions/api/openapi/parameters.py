@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from functions.api.dead_letters.request import ERROR_CHARACTERS
 from functions.api.http.fields import INSTANT_SCHEMA
+from functions.api.http.generations import DEPTH, RUN_ID
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from functions.api.jobs.listing import STATUSES
 from timeball.domain.model.reason import FAILURES
@@ -101,6 +102,16 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "in": "header",
         "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    },
+    DEPTH: {
+        "in": "header",
+        "description": "As the call brought it from which this comes: what is made is a generation deeper.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": 9999},
+    },
+    RUN_ID: {
+        "in": "header",
+        "description": "As the call brought it from which this comes.",
+        "schema": {"type": "string"},
     },
     "If-None-Match": {
         "in": "header",

@@ -33,6 +33,9 @@ class Rules:
     host_retries_per_second: int = whole(
         10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
     )
+    requests_per_job_and_minute: int = whole(
+        60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
+    )
     running_backfills: int = whole(10, 1, 100, "How many of a tenant's backfills run at once; the others wait")
 
     @property

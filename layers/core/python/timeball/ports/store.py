@@ -20,6 +20,7 @@ from timeball.ports.runs import Runs
 from timeball.ports.signing import Signing
 from timeball.ports.tasks import Tasks
 from timeball.ports.usage import Usage
+from timeball.ports.windows import Windows
 from timeball.ports.works import Works
 
 
@@ -45,6 +46,7 @@ class Store:
     works: Works
     requests: Requests
     changes: Changes
+    windows: Windows
     due: DueIndex
     partitions: Partitions
     signing: Signing

@@ -13,7 +13,7 @@ class Call:
     """One attempt's call of its target.
 
     `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
-    over.
+    over. `depth` is the run's generation.
     """
 
     run: RunId
@@ -22,6 +22,7 @@ class Call:
     timeout_seconds: float
     retry_on: tuple[str, ...]
     takes_report: bool
+    depth: int = 0
 
 
 @dataclass(frozen=True)

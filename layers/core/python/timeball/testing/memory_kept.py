@@ -14,6 +14,7 @@ from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.partitions import Owner
+from timeball.ports.windows import Window
 from timeball.testing.memory_rows import Memory
 
 
@@ -70,6 +71,23 @@ class MemoryRequests(dict[tuple[JobKey, str], int]):
     def remember(self, job: JobKey, request: str, at: int, now: int) -> int:  # noqa: ARG002 - kept for good
         """Note when a request took effect; the first note stands."""
         return self.setdefault((job, request), at)
+
+
+class MemoryWindows(dict[Window, int]):
+    """The count of each window."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def count(self, window: Window, amount: int, most: int) -> bool:
+        """Count, if there is room."""
+        with self._memory.lock:
+            counted = self.get(window, 0) + amount
+            if counted > most:
+                return False
+            self[window] = counted
+            return True
 
 
 class MemoryChanges:

@@ -29,6 +29,7 @@ from timeball.testing.memory_kept import (
     MemoryRequests,
     MemorySigning,
     MemoryUsage,
+    MemoryWindows,
     MemoryWorks,
 )
 from timeball.testing.memory_rows import Memory, MemoryRows
@@ -257,6 +258,7 @@ class MemoryStore(Store):
     works: MemoryWorks
     requests: MemoryRequests
     changes: MemoryChanges
+    windows: MemoryWindows
     due: MemoryDueIndex
     partitions: MemoryPartitions
     signing: MemorySigning
@@ -289,6 +291,7 @@ class MemoryStore(Store):
             works=MemoryWorks(memory),
             requests=MemoryRequests(),
             changes=MemoryChanges(memory),
+            windows=MemoryWindows(memory),
             due=due(memory),
             partitions=partitions(memory),
             signing=MemorySigning(),

@@ -21,6 +21,7 @@ from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tasks import DynamoTasks
 from timeball.aws.dynamodb.usage import DynamoUsage
+from timeball.aws.dynamodb.windows import DynamoWindows
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.ports.store import Store
@@ -60,6 +61,7 @@ def dynamo_store(
         works=works,
         requests=DynamoRequests(rows),
         changes=DynamoChanges(rows, works),
+        windows=DynamoWindows(rows),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
         signing=DynamoSigning(rows),

@@ -70,6 +70,7 @@ class Backfill:
     started: int = 0
     skipped: int = 0
     rules: RuleSet = field(default_factory=RuleSet)
+    depth: int = 0
     version: int = 1
     revision: int = 1
 
@@ -120,12 +121,19 @@ def instants(schedule: Schedule, from_at: int, to_at: int) -> Iterator[int]:
 
 
 def new_backfill(
-    key: BackfillKey, job: Job, fire_times: list[int], pace_seconds: int, overlap: OverlapPolicy, now: int
+    key: BackfillKey,
+    job: Job,
+    fire_times: list[int],
+    pace_seconds: int,
+    overlap: OverlapPolicy,
+    now: int,
+    depth: int = 0,
 ) -> Backfill:
-    """Return the row of a backfill of these fires (at least one, in order)."""
+    """Return the row of a backfill of these fires (at least one, in order), of a generation or of its job's."""
     return Backfill(
         key=key,
         schedule=unbounded(job.spec.schedule),
+        depth=max(job.depth, depth),
         first_at=fire_times[0],
         last_at=fire_times[-1],
         total=len(fire_times),
@@ -210,6 +218,7 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
         shard=backfill.shard,
         not_before=_turn(backfill, now),
         created_at=now,
+        depth=backfill.depth,
     )
 
 

@@ -170,7 +170,8 @@ class Job:
     the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
     fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
     `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
-    not survive unseen, `revision` every write. `created_by` is the id of a key.
+    not survive unseen, `revision` every write. `created_by` is the id of a key, `depth` the generation
+    (generations.py).
     """
 
     spec: JobSpec
@@ -194,6 +195,7 @@ class Job:
     rules: RuleSet = field(default_factory=RuleSet)
     change: Change = field(default_factory=Change)
     created_by: str | None = None
+    depth: int = 0
     version: int = 1
     schedule_version: int = 1
     revision: int = 1

@@ -7,7 +7,7 @@ from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 
 
-def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY) -> Job:
+def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int = 0) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on."""
     first_at = first_fire(spec.schedule, now)
     if first_at is None:
@@ -21,5 +21,6 @@ def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY) -> Job:
         due_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         created_by=by.key_id,
+        depth=depth,
     )
     return changed_by(job, Action.CREATE, by, now)

@@ -73,7 +73,8 @@ class Run:
     some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
     until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that. A manual
     retry may give it another payload: `payload_edited_at` is when the newest one did. `task_id` is the task of its job,
-    `task_version` the version that its first claim has fixed; a manual retry lets go of that.
+    `task_version` the version that its first claim has fixed; a manual retry lets go of that. `depth` is its generation
+    (generations.py).
     """
 
     id: RunId
@@ -110,6 +111,7 @@ class Run:
     triggered_by: Actor = NOBODY
     task_id: str | None = None
     task_version: int | None = None
+    depth: int = 0
 
     @property
     def is_terminal(self) -> bool:

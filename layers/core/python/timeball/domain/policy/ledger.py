@@ -36,6 +36,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         not_before=fire_at,
         created_at=now,
         task_id=job.task_id,
+        depth=job.depth,
     )
 
 

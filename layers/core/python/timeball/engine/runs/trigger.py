@@ -51,6 +51,7 @@ class Trigger:
     has_payload: bool = False
     request: str | None = None
     fingerprint: str | None = None
+    depth: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,4 +118,5 @@ def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | No
         request=one.request,
         fingerprint=one.fingerprint,
         triggered_by=by,
+        depth=max(job.depth, one.depth),
     )

@@ -31,13 +31,13 @@ class Submitted:
     job: Job
 
 
-def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor = NOBODY) -> list[Submitted]:
-    """Store each job as submitted at `now` by somebody, then dispatch those that are due within the look-ahead.
+def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor = NOBODY, depth: int = 0) -> list[Submitted]:
+    """Store each job as submitted at `now`, of a generation, and dispatch those that are due within the look-ahead.
 
     The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
     Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
     """
-    jobs = [new_job(spec, now, context.rules.shards, by) for spec in specs]
+    jobs = [new_job(spec, now, context.rules.shards, by, depth) for spec in specs]
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)
     ]

@@ -84,6 +84,7 @@ def headers_of(call: Call, now: int, token: str | None = None) -> CIMultiDict[st
     headers["Timeball-Run-Id"] = str(call.run)
     headers["Timeball-Attempt"] = str(call.attempt)
     headers["Timeball-Fire-Time"] = format_instant(call.run.fire_at)
+    headers["Timeball-Depth"] = str(call.depth)
     headers["Timeball-Scheduled-By"] = call.run.origin.value
     if token is not None:
         headers["Timeball-Callback-Token"] = token

@@ -11,6 +11,7 @@ from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
 from timeball.ports.due_index import Owned
+from timeball.ports.windows import Window
 
 Key = dict[str, str]
 
@@ -171,6 +172,11 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
     """Return the hour that a sort key names."""
     _, began_at, subject = sk.split("#", 2)
     return HourKey(tenant, int(began_at), subject)
+
+
+def window_key(window: Window) -> Key:
+    """Return where the count of a window stands; no job, no host and no task has a name with such a mark."""
+    return {"pk": f"{window.tenant}#!?{window.name}", "sk": f"WINDOW#{window.from_at:015d}"}
 
 
 def owner_of_row(pk: str, sk: str) -> Owned:

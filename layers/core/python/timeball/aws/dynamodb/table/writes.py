@@ -97,6 +97,25 @@ class Writer:
             return False
         return True
 
+    def count(self, key: Key, amount: int, most: int, expires_at: int) -> bool:
+        """Add to a row's count, a new row's too, unless that would then be more than `most`. False: it would."""
+        return self._asker.ask(lambda: self._counted(key, amount, most, expires_at))
+
+    def _counted(self, key: Key, amount: int, most: int, expires_at: int) -> bool:
+        values = {":none": 0, ":amount": amount, ":room": most - amount, ":expires": expires_at}
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=to_values(key),
+                UpdateExpression="SET #count = if_not_exists(#count, :none) + :amount, expires_at = :expires",
+                ConditionExpression="attribute_not_exists(#count) OR #count <= :room",
+                ExpressionAttributeNames={"#count": "count"},
+                ExpressionAttributeValues=to_values(values),
+            )
+        except self._client.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
     def _single(self, write: Write, until: float) -> Written:
         return self._asker.ask(lambda: self._written(write), until)
 

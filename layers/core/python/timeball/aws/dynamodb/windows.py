@@ -1,0 +1,22 @@
+"""Counts of windows over DynamoDB: a row for each window, one write for each count, gone some hours later."""
+
+from typing import Final
+
+from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.keys import window_key
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.ports.windows import Window
+
+_KEPT_MS: Final = HOUR_MS
+
+
+class DynamoWindows:
+    """The counts in one table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def count(self, window: Window, amount: int, most: int) -> bool:
+        """Count, on the condition that there is room."""
+        expires_at = (window.ends_at + _KEPT_MS) // SECOND_MS
+        return amount <= most and self._table.writer.count(window_key(window), amount, most, expires_at)

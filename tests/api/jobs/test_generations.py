@@ -1,0 +1,121 @@
+"""What calls make is of the next generation, and there are five; the calls of one job may ask for so much a minute."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.api.client import Answer, Api
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.policy.generations import MOST
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.execution.in_flight import call_of
+from timeball.targets.http.request import headers_of
+
+JOB = {"handler": "https://example.com/hook"}
+
+# Of each: the method, the path, the body. A job `a-job` is there.
+MAKING: dict[str, tuple[str, str, Any]] = {
+    "a job": ("POST", "/v1/jobs", JOB),
+    "a job of a batch": ("POST", "/v1/jobs:batch", {"jobs": [JOB]}),
+    "a job under an id": ("PUT", "/v1/jobs/new-job", JOB),
+    "a trigger": ("POST", "/v1/jobs/a-job/trigger", {}),
+    "a backfill": (
+        "POST",
+        "/v1/jobs/a-job/backfills",
+        {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:02:00Z"},
+    ),
+}
+
+
+@pytest.fixture
+def one(api: Api) -> Api:
+    """Return an API with a job."""
+    assert api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 60}).status == 201
+    return api
+
+
+def _make(api: Api, case: str, headers: Mapping[str, str]) -> Answer:
+    method, path, body = MAKING[case]
+    return api.call(method, path, body, headers=headers)
+
+
+@pytest.mark.parametrize("case", MAKING)
+def test_what_a_call_of_the_fifth_generation_asks_for_is_refused_with_a_sentence(one: Api, case: str) -> None:
+    before = dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills)
+    refused = _make(one, case, {"Timeball-Depth": str(MOST)})
+    assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-deep")
+    assert "jobs that make jobs" in refused.body["detail"]
+    assert before == (dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills))
+    assert _make(one, case, {"Timeball-Depth": str(MOST - 1)}).status in (200, 201)
+
+
+@pytest.mark.parametrize("depth", ["-1", "one", "1.5", "", "99999"])
+def test_a_depth_that_no_call_brings_is_told(api: Api, depth: str) -> None:
+    assert api.call("POST", "/v1/jobs", JOB, headers={"Timeball-Depth": depth}).bad_fields() == ["Timeball-Depth"]
+
+
+def _headers_of_a_call(api: Api, run_id: RunId) -> dict[str, str]:
+    """Return the headers that a run's call brings."""
+    job = api.store.jobs[run_id.job]
+    return dict(headers_of(call_of(api.store.runs[run_id], job), 0))
+
+
+def _generations(api: Api, handed_on: str, make: str) -> int:
+    """Let each call make another job, or trigger its own, and hand on a header; return how many calls there were."""
+    assert api.call("PUT", "/v1/jobs/a-job", JOB).status == 201
+    api.dispatch()
+    run_id, calls = api.only_run().id, 0
+    while calls < 20:
+        calls += 1
+        handed = {handed_on: _headers_of_a_call(api, run_id)[handed_on]}
+        known = set(api.store.runs)
+        path = "/v1/jobs" if make == "jobs" else f"/v1/jobs/{run_id.job.job_id}/trigger"
+        made = api.call("POST", path, JOB if make == "jobs" else {}, headers=handed)
+        if made.status == 409:
+            break
+        assert made.status == 201
+        api.dispatch()
+        (run_id,) = set(api.store.runs) - known
+        api.clock.advance(1_000)
+    return calls
+
+
+@pytest.mark.parametrize("make", ["jobs", "triggers"])
+@pytest.mark.parametrize("handed_on", ["Timeball-Depth", "Timeball-Run-Id"])
+def test_a_script_that_makes_more_of_itself_at_each_call_ends(api: Api, handed_on: str, make: str) -> None:
+    assert _generations(api, handed_on, make) == MOST + 1
+
+
+def test_a_backfill_that_a_call_asks_for_has_runs_of_the_next_generation(one: Api) -> None:
+    _make(one, "a backfill", {"Timeball-Depth": "2"})
+    (backfill,) = one.store.backfills.values()
+    assert backfill.depth == 3
+
+
+def test_what_a_user_makes_is_of_generation_0_whatever_run_is_named(api: Api) -> None:
+    for headers in ({}, {"Timeball-Run-Id": "no-such-job.1.s"}, {"Timeball-Run-Id": "nonsense"}):
+        created = api.call("POST", "/v1/jobs", JOB, headers=headers)
+        assert api.store.jobs[JobKey("acme", created.body["jobId"])].depth == 0
+
+
+def test_the_calls_of_one_job_may_ask_for_sixty_things_a_minute(one: Api) -> None:
+    one.clock.advance(MINUTE_MS - one.clock.now() % MINUTE_MS)
+    named = {"Timeball-Run-Id": "a-job.1795000000000.s", "Timeball-Depth": "0"}
+    other = {"Timeball-Run-Id": "other.1795000000000.s", "Timeball-Depth": "0"}
+    answers = [one.call("POST", "/v1/jobs", JOB, headers=named) for _ in range(61)]
+    assert [answer.status for answer in answers] == [201] * 60 + [429]
+    refused = answers[-1]
+    assert refused.body["quota"] == "requestsPerJobAndMinute"
+    assert refused.headers["Retry-After"] == "60"
+    assert one.call("POST", "/v1/jobs", JOB, headers=other).status == 201
+    assert one.call("POST", "/v1/jobs", JOB).status == 201
+    one.clock.advance(MINUTE_MS)
+    assert one.call("POST", "/v1/jobs", JOB, headers=named).status == 201
+
+
+def test_each_job_of_a_batch_counts(one: Api) -> None:
+    named = {"Timeball-Run-Id": "a-job.1795000000000.s", "Timeball-Depth": "0"}
+    assert one.call("POST", "/v1/jobs:batch", {"jobs": [JOB] * 40}, headers=named).status == 200
+    assert one.call("POST", "/v1/jobs:batch", {"jobs": [JOB] * 40}, headers=named).status == 429
+    assert len(one.store.jobs) == 41
