@@ -12,13 +12,14 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
 from timeball.aws.dynamodb.tenants import DynamoHolders
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.model.key import Key, hash_of, id_in
+from timeball.domain.model.quotas import NO_QUOTAS
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.policy.callback_token import CALLBACK_PREFIX
 from timeball.ports.clock import Clock
@@ -43,6 +44,8 @@ class _Holder:
         told = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(self.key.role)}
         if self.key.tags:
             told["tags"] = json.dumps(dict(self.key.tags))
+        if self.tenant.quotas != NO_QUOTAS:
+            told["quotas"] = json.dumps(asdict(self.tenant.quotas))
         return told if self.tenant.disabled_at is None else {**told, "disabled": "true"}
 
 

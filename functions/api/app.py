@@ -34,6 +34,7 @@ from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.iam_caller import parse_callers
+from timeball.domain.model.quotas import Quotas
 from timeball.domain.usage.hours import NOBODY
 from timeball.engine.metrics import refused
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -210,6 +211,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             body=_body(event.raw_event) if route.takes_body else b"",
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
             attempt=int(_authorized(resolver, "attempt") or 0) or None,
+            quotas=Quotas(**json.loads(_authorized(resolver, "quotas") or "{}")),
         )
         check_reach(edge, route, request)
         return _response(route.operation(edge, request))

@@ -142,4 +142,4 @@ def test_a_tenant_without_a_change_is_a_small_row() -> None:
         place, table = _on(dynamodb)
         place.tenants.tenants.insert([Tenant("acme", 1000)], NOW)
         (row,) = dynamodb.scan(TableName=table)["Items"]
-    assert row.keys() == {"pk", "sk", "v", "created_at", "revision"}
+    assert row.keys() == {"pk", "sk", "v", "created_at", "weight", "revision"}

@@ -11,10 +11,18 @@ from timeball.domain.model.tenant import Tenant
 from timeball.domain.time.instants import format_instant
 
 
+class QuotasAnswer(Answer):
+    """Quotas of one tenant; null: what the settings say of all."""
+
+    submits_per_second: int | None
+
+
 class TenantAnswer(Answer):
     """A tenant."""
 
     name: str
+    weight: int
+    quotas: QuotasAnswer
     disabled: bool
     disabled_at: Time | None
     created_at: Time
@@ -60,6 +68,8 @@ def tenant_answer(tenant: Tenant) -> TenantAnswer:
     """Return the answer about a tenant."""
     return TenantAnswer(
         name=tenant.name,
+        weight=tenant.weight,
+        quotas=QuotasAnswer(submits_per_second=tenant.quotas.submits_per_second),
         disabled=tenant.disabled_at is not None,
         disabled_at=time_of(tenant.disabled_at),
         created_at=format_instant(tenant.created_at),

@@ -9,6 +9,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
+from timeball.domain.model.quotas import GREATEST_WEIGHT, LEAST_WEIGHT
 from timeball.domain.model.role import Role
 from timeball.domain.model.tenant import TENANT_NAME
 
@@ -23,15 +24,27 @@ def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
     schema["properties"]["name"]["pattern"] = f"^{TENANT_NAME.pattern}$"
 
 
+class QuotasRequest(Strict):
+    """Quotas of one tenant; null: what the settings say of all."""
+
+    submits_per_second: int | None = Field(
+        None, ge=0, le=1_000, description="Jobs that it may submit in a second; 0: any, and none is counted."
+    )
+
+
 class TenantRequest(Strict):
     """A tenant."""
 
     model_config = ConfigDict(json_schema_extra=_rules_of_a_tenant)
 
-    name: str | None = Field(
+    name: str | None = Field(None, description="1 to 40 letters, digits and hyphens; it never changes.")
+    weight: int | None = Field(
         None,
-        description="1 to 40 letters, digits and hyphens; it never changes.",
+        ge=LEAST_WEIGHT,
+        le=GREATEST_WEIGHT,
+        description="Its part where tenants contend: with 2 it gets twice the dispatches of one with 1, the default.",
     )
+    quotas: QuotasRequest | None = None
     disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report.")
 
 

@@ -7,7 +7,7 @@ does that last has looked at the row since. A repeat mends what was cut off betw
 from typing import Final
 
 from functions.api.admin.answers import TenantPageAnswer, tenant_answer
-from functions.api.admin.request import read_tenant
+from functions.api.admin.request import TenantRequest, read_tenant
 from functions.api.http.edge import Edge, note
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
@@ -15,6 +15,7 @@ from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS
 from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.exclusions.freezes import start_tenant, stop_tenant
@@ -30,7 +31,7 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     now = edge.context.clock.now()
-    tenant = new_tenant(wanted.name or "", now)
+    tenant = _with_shares(new_tenant(wanted.name or "", now), wanted)
     if wanted.disabled:
         tenant = evolve(tenant, disabled_at=now)
     note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
@@ -70,7 +71,7 @@ def read_a_tenant(edge: Edge, request: Request) -> Reply:
 
 
 def patch_tenant(edge: Edge, request: Request) -> Reply:
-    """Disable a tenant, or enable it again."""
+    """Change a tenant's weight and quotas; disable it, or enable it again."""
     body, version = read_body(request, MERGE_PATCH), expected_version(request)
     tenant = standing_tenant(edge, request)
     wanted, errors = read_tenant(body, tenant.name)
@@ -79,7 +80,9 @@ def patch_tenant(edge: Edge, request: Request) -> Reply:
     is_disabled = tenant.disabled_at is not None
     will_be = bool(wanted.disabled) if "disabled" in wanted.model_fields_set else is_disabled
     _check_version(tenant, version, "change")
-    after = tenant if will_be == is_disabled else evolve(tenant, disabled_at=_now(edge) if will_be else None)
+    after = _with_shares(tenant, wanted)
+    if will_be != is_disabled:
+        after = evolve(after, disabled_at=_now(edge) if will_be else None)
     if will_be:
         _check_is_spared(edge, tenant)
     reply = _changed(edge, request, tenant, after, version, Action.PATCH)
@@ -123,6 +126,16 @@ def _follow(edge: Edge, tenant: Tenant) -> None:
     raise UnavailableError(f"tenant {tenant.name} kept changing")
 
 
+def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
+    """Return a tenant with the weight and the quotas that are given; null: the default."""
+    if "weight" in wanted.model_fields_set:
+        tenant = evolve(tenant, weight=wanted.weight or LEAST_WEIGHT)
+    if "quotas" in wanted.model_fields_set:
+        given = {} if wanted.quotas is None else wanted.quotas.model_dump(exclude_unset=True)
+        tenant = evolve(tenant, quotas=NO_QUOTAS if wanted.quotas is None else evolve(tenant.quotas, **given))
+    return tenant
+
+
 def _check_is_spared(edge: Edge, tenant: Tenant) -> None:
     if tenant.name == edge.operating_tenant:
         raise ProblemError(
@@ -142,7 +155,7 @@ def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
 def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action) -> Reply:
     """Write a change of a tenant."""
     _check_version(before, version, "change")
-    if after is before:
+    if after == before:
         return ok(tenant_answer(before), version=before.revision)
     note(edge, request, action, Resource(Kind.TENANT, before.name))
     done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]

@@ -9,6 +9,7 @@ from functions.api.http.body import read_object
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from functions.api.http.reply import etag
 from timeball.domain.model.actor import NOBODY, Actor
+from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0
@@ -38,6 +39,7 @@ class Request:
     body: bytes = b""
     bounds: Mapping[str, str] = field(default_factory=dict)
     attempt: int | None = None
+    quotas: Quotas = NO_QUOTAS
 
 
 def expected_version(request: Request) -> int | None:

@@ -10,6 +10,7 @@ from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
+from functions.api.http.quotas import count_submits
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
@@ -112,6 +113,7 @@ def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int
 
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    count_submits(edge, request, len(wanted))
     submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth)
     return {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)

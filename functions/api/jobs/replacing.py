@@ -10,6 +10,7 @@ from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
+from functions.api.http.quotas import count_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from functions.api.jobs.answers import job_answer, shown_job
@@ -56,7 +57,9 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
         misfits = [no_calendar()]
     if misfits:
         raise invalid(misfits)
-    done = submit(edge.context, [spec], now, request.by, generation_of(edge, request))[0]
+    depth = generation_of(edge, request)
+    count_submits(edge, request, 1)
+    done = submit(edge.context, [spec], now, request.by, depth)[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, dates=calendar_dates(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)

@@ -33,6 +33,12 @@ class Rules:
     host_retries_per_second: int = whole(
         10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
     )
+    submits_per_second: int = whole(
+        0,
+        0,
+        1_000,
+        "Jobs that a tenant may submit in a second if it has no quota of its own; 0: any, and none is counted",
+    )
     requests_per_job_and_minute: int = whole(
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
     )

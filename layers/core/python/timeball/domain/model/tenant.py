@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.quotas import LEAST_WEIGHT
+from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
 
 TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
 """What a tenant may be called: it is part of the ids of its keys, which end at a dot or an underscore."""
@@ -21,6 +21,7 @@ class Tenant:
     name: str
     created_at: int
     weight: int = LEAST_WEIGHT
+    quotas: Quotas = NO_QUOTAS
     disabled_at: int | None = None
     deleted_at: int | None = None
     revision: int = 1

@@ -1,0 +1,103 @@
+"""A tenant's weight and quotas: set by admins, told by the authorizer, kept by the API however many ask at once."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from functions.api.app import Handler, build_api
+from tests.api.client import Answer, Api, event_of
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.time.instants import SECOND_MS
+
+JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
+TENANTS = "/v1/admin/tenants"
+
+
+def _event(quota: int | None, path: str = "/v1/jobs", body: object = None, method: str = "POST") -> dict[str, Any]:
+    event = event_of(method, path, "acme", {}, {}) | {"body": json.dumps(body or JOB)}
+    told = json.dumps(asdict(Quotas(submits_per_second=quota)))
+    event["requestContext"]["authorizer"]["lambda"]["quotas"] = told
+    return event
+
+
+def _submit(api: Api, quota: int | None, path: str = "/v1/jobs", body: object = None, method: str = "POST") -> Answer:
+    return api.answer(_event(quota, path, body, method))
+
+
+def test_fifty_clients_at_once_submit_as_many_jobs_a_second_as_the_quota_says(api: Api) -> None:
+    functions = [build_api(api.edge) for _ in range(50)]  # each answers one request at a time
+
+    def ask(function: Handler) -> list[int]:
+        return [function(_event(100), LambdaContext())["statusCode"] for _ in range(3)]
+
+    for _ in range(3):
+        api.clock.advance(SECOND_MS)
+        before = len(api.store.jobs)
+        with ThreadPoolExecutor(50) as clients:
+            statuses = [status for answers in clients.map(ask, functions) for status in answers]
+        assert (statuses.count(201), statuses.count(429)) == (100, 50)
+        assert len(api.store.jobs) - before == 100
+
+
+def test_who_is_over_is_told_the_quotas_name_and_when_to_come_again(api: Api) -> None:
+    assert _submit(api, 1).status == 201
+    refused = _submit(api, 1)
+    assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "submitsPerSecond", "1")
+    assert refused.body["detail"] == "You may submit 1 jobs a second; send this again a second later."
+    api.clock.advance(SECOND_MS)
+    assert _submit(api, 1).status == 201
+
+
+def test_each_job_of_a_batch_counts_and_all_or_none_are_created(api: Api) -> None:
+    assert _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 3}).status == 200
+    assert _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 3}).status == 429
+    assert len(api.store.jobs) == 3
+    assert "send fewer at once" in _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 6}).body["detail"]
+
+
+def test_a_job_under_an_id_counts_when_it_is_created_and_not_when_it_is_as_it_was(api: Api) -> None:
+    assert [_submit(api, 1, "/v1/jobs/one", JOB, "PUT").status for _ in range(3)] == [201, 200, 200]
+    assert _submit(api, 1, "/v1/jobs/two", JOB, "PUT").status == 429
+
+
+@pytest.mark.parametrize("quota", [None, 0])
+def test_without_a_quota_nothing_is_counted(api: Api, quota: int | None) -> None:
+    assert _submit(api, quota).status == 201
+    assert dict(api.store.windows) == {}
+
+
+def test_a_fire_is_not_counted(api: Api) -> None:
+    _submit(api, 1, body={"handler": "https://example.com/hook"})
+    counted = dict(api.store.windows)
+    api.dispatch()
+    assert api.queue.sent
+    assert dict(api.store.windows) == counted
+
+
+def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) -> None:
+    made = api.call("POST", TENANTS, {"name": "heavy", "weight": 2, "quotas": {"submitsPerSecond": 9}})
+    assert (made.status, made.body["weight"], made.body["quotas"]) == (201, 2, {"submitsPerSecond": 9})
+    path = f"{TENANTS}/heavy"
+    changed = api.call("PATCH", path, {"weight": 5})
+    assert (changed.body["weight"], changed.body["quotas"], changed.body["version"]) == (5, {"submitsPerSecond": 9}, 2)
+    assert api.call("PATCH", path, {"weight": 5}).body["version"] == 2
+    back = api.call("PATCH", path, {"weight": None, "quotas": None}).body
+    assert (back["weight"], back["quotas"]) == (1, {"submitsPerSecond": None})
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"weight": 0}, "weight"),
+        ({"weight": 101}, "weight"),
+        ({"weight": "2"}, "weight"),
+        ({"quotas": {"submitsPerSecond": -1}}, "quotas.submitsPerSecond"),
+        ({"quotas": {"activeJobs": 1}}, "quotas.activeJobs"),
+    ],
+)
+def test_a_share_that_cannot_be_is_told(api: Api, body: dict[str, object], field: str) -> None:
+    assert api.call("POST", TENANTS, {"name": "heavy", **body}).bad_fields() == [field]
