@@ -2,6 +2,7 @@
 
 from functions.api.http.body import canonical
 from functions.api.http.edge import Edge, note
+from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, operation_id, operation_id_of_key
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
@@ -25,7 +26,8 @@ def create_an_operation(edge: Edge, request: Request) -> Reply:
     fresh = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(request.tenant, idempotent)
     key = OperationKey(request.tenant, fresh)
     bare = operation_of(wanted, key, edge.context.rules.shards, edge.context.clock.now())
-    operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)))
+    depth = generation_of(edge, request)
+    operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)), depth=depth)
     note(edge, request, Action.CREATE, Resource(Kind.OPERATION, key.name))
     standing = create_operation(edge.context, operation)
     if standing is not None and standing.fingerprint != operation.fingerprint:

@@ -1,5 +1,6 @@
 """The routes of bulk operations."""
 
+from functions.api.http import generations
 from functions.api.http.access import Access
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
@@ -17,8 +18,8 @@ ROUTES: tuple[Route, ...] = (
         OperationAnswer,
         status=201,
         body=OperationRequest,
-        headers=("Idempotency-Key",),
-        problems=(Problem.IDEMPOTENCY_CONFLICT,),
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=(Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
         access=Access.OPERATE,
     ),
     Route(

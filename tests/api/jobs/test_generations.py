@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.policy.generations import MOST
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.execution.in_flight import call_of
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
+from timeball.ports.partitions import Owner
 from timeball.targets.http.request import headers_of
 
 JOB = {"handler": "https://example.com/hook"}
@@ -25,6 +28,7 @@ MAKING: dict[str, tuple[str, str, Any]] = {
         "/v1/jobs/a-job/backfills",
         {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:02:00Z"},
     ),
+    "an operation": ("POST", "/v1/operations", {"action": "trigger", "match": {"all": True}}),
 }
 
 
@@ -42,11 +46,11 @@ def _make(api: Api, case: str, headers: Mapping[str, str]) -> Answer:
 
 @pytest.mark.parametrize("case", MAKING)
 def test_what_a_call_of_the_fifth_generation_asks_for_is_refused_with_a_sentence(one: Api, case: str) -> None:
-    before = dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills)
+    before = dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills), dict(one.store.operations)
     refused = _make(one, case, {"Timeball-Depth": str(MOST)})
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-deep")
     assert "jobs that make jobs" in refused.body["detail"]
-    assert before == (dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills))
+    assert before == (dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills), dict(one.store.operations))
     assert _make(one, case, {"Timeball-Depth": str(MOST - 1)}).status in (200, 201)
 
 
@@ -91,6 +95,13 @@ def test_a_backfill_that_a_call_asks_for_has_runs_of_the_next_generation(one: Ap
     _make(one, "a backfill", {"Timeball-Depth": "2"})
     (backfill,) = one.store.backfills.values()
     assert backfill.depth == 3
+
+
+def test_what_an_operation_triggers_that_a_call_asks_for_is_of_the_next_generation(one: Api) -> None:
+    _make(one, "an operation", {"Timeball-Depth": "2"})
+    if not one.store.runs:
+        scan(one.context, 0, Owner("2026", "a"), Sweeps())
+    assert {run.depth for run in one.store.runs.values() if run.id.origin is Origin.MANUAL} == {3}
 
 
 def test_what_a_user_makes_is_of_generation_0_whatever_run_is_named(api: Api) -> None:

@@ -92,7 +92,8 @@ class Operation:
     `batch` are the jobs whose turn it is, of which the first `turn` are dealt with: those that matched of the jobs
     behind the place `behind`, up to `through`. `tries` counts how often the next one could not be dealt with in a row;
     `is_begun` says whether it has looked for any yet.
-    It stands in the due index while it runs. `fingerprint` is a digest of what was asked for.
+    It stands in the due index while it runs. `fingerprint` is a digest of what was asked for, `depth` the
+    generation of what it triggers (generations.py).
     """
 
     key: OperationKey
@@ -104,6 +105,7 @@ class Operation:
     updated_at: int
     by: Actor = NOBODY
     fingerprint: str | None = None
+    depth: int = 0
     status: OperationStatus = OperationStatus.RUNNING
     due_at: int | None = None
     behind: Place = field(default_factory=Place)

@@ -79,7 +79,9 @@ def _changes(context: Context, job: Job) -> Iterator[Change]:
 
 def _triggered(context: Context, operation: Operation, key: JobKey) -> Fault | None:
     request = f"operation {operation.key.name}"
-    (done,) = trigger(context, [Trigger(key, request=request, fingerprint=request)], operation.actor)
+    (done,) = trigger(
+        context, [Trigger(key, request=request, fingerprint=request, depth=operation.depth)], operation.actor
+    )
     if done.outcome is Triggering.NOT_FOUND:
         return Fault.JOB_GONE
     return Fault.JOB_CANCELLED if done.outcome is Triggering.CANCELLED else None
