@@ -55,7 +55,9 @@ class MatchRequest(Strict):
 
     model_config = ConfigDict(json_schema_extra=together(also=[_ALL_OR_SOME]))
 
-    tags: Annotated[Tags, Field(min_length=1, json_schema_extra=_one_tag_at_least)] | None = Field(None, description="Only jobs with all of these tags.")
+    tags: Annotated[Tags, Field(min_length=1, json_schema_extra=_one_tag_at_least)] | None = Field(
+        None, description="Only jobs with all of these tags."
+    )
     task_id: _TaskId | None = Field(None, description="Only jobs that name this task.")
     status: _Status | None = Field(
         None,
