@@ -1,7 +1,7 @@
 """What the enumeration of crashes rests on: each write has points, pictures are true, and equal ones are one crash."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, get_origin, get_type_hints
 
 import pytest
 
@@ -10,29 +10,19 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, reschedule
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
-from timeball.ports.attempts import Attempts
-from timeball.ports.backfills import Backfills
-from timeball.ports.changes import Changes
-from timeball.ports.due_index import DueIndex
-from timeball.ports.jobs import Jobs
-from timeball.ports.partitions import Partitions
 from timeball.ports.queue import Inbox, Queue
-from timeball.ports.requests import Requests
-from timeball.ports.rows import Rows
-from timeball.ports.runs import Runs
-from timeball.ports.tasks import Tasks
-from timeball.ports.works import Works
+from timeball.ports.store import Store
 from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
-    {"read", "between", "live", "ledger", "dead_letters", "of_job", "of_run", "query", "read_oldest_days"}  # a store's
-    | {"listed", "announced", "of_task", "read_with_tasks", "backlog"}
+    {"read", "read_with_tasks", "between", "ledger", "dead_letters", "of_job", "of_run", "of_task", "of_tenant", "uses"}
+    | {"listed", "announced", "query", "read_oldest_days", "count", "count_dead_letters", "sample"}
+    | {"depth"}  # a queue's
 )
+PORTS = [*dict.fromkeys(get_origin(kind) or kind for kind in get_type_hints(Store).values()), Queue, Inbox]
 
 
-@pytest.mark.parametrize(
-    "port", [Jobs, Runs, Backfills, Rows, Attempts, Works, Requests, Changes, DueIndex, Partitions, Queue, Inbox, Tasks]
-)
+@pytest.mark.parametrize("port", PORTS)
 def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
     calls = {name for one in port.__mro__ if one is not Protocol for name in vars(one) if not name.startswith("_")}
     assert calls

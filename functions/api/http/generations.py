@@ -67,7 +67,7 @@ def _count(edge: Edge, run: RunId, amount: int) -> None:
     """Count what a job's calls ask for. Raises ProblemError if that would be too much in this minute."""
     now, most = edge.context.clock.now(), edge.context.rules.requests_per_job_and_minute
     window = Window(run.job.tenant, f"calls-of#{run.job.job_id}", now - now % MINUTE_MS, 60)
-    if not edge.context.store.windows.count(window, amount, most):
+    if not edge.context.store.windows.take(window, amount, most):
         raise over_quota(
             QUOTA,
             f"The calls of job {run.job.job_id} may ask for {most} things in a minute; ask again in the next.",

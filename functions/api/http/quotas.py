@@ -25,5 +25,5 @@ def count_submits(edge: Edge, request: Request, amount: int) -> None:
     window = Window(request.tenant, SUBMITS, now - now % SECOND_MS, 1)
     if amount > most:
         raise over_quota(SUBMITS, f"You may submit {most} jobs a second; send fewer at once.", 1)
-    if not edge.context.store.windows.count(window, amount, most):
+    if not edge.context.store.windows.take(window, amount, most):
         raise over_quota(SUBMITS, f"You may submit {most} jobs a second; send this again a second later.", 1)

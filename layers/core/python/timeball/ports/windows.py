@@ -22,7 +22,7 @@ class Window:
 class Windows(Protocol):
     """The counts of windows. They are exact: whoever counts at the same time counts one after the other."""
 
-    def count(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: Window, amount: int, most: int) -> bool:
         """Count so many more, unless they would be more than `most` together: then none of them, and False.
 
         A count whose answer was lost may be repeated, and then counts twice.

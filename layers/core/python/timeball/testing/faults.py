@@ -20,7 +20,7 @@ LIST_WRITES = frozenset(
 )
 """Methods whose first argument is a list of which each item is a write of its own."""
 
-SINGLE_WRITES = frozenset({"take", "move_oldest_day", "remember", "count"})
+SINGLE_WRITES = frozenset({"take", "move_oldest_day", "remember", "secret"})
 """Methods that are one write."""
 
 

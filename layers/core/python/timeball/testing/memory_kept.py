@@ -80,7 +80,7 @@ class MemoryWindows(dict[Window, int]):
         super().__init__()
         self._memory = memory
 
-    def count(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: Window, amount: int, most: int) -> bool:
         """Count, if there is room."""
         with self._memory.lock:
             counted = self.get(window, 0) + amount

@@ -16,7 +16,7 @@ class DynamoWindows:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def count(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: Window, amount: int, most: int) -> bool:
         """Count, on the condition that there is room."""
         expires_at = (window.ends_at + _KEPT_MS) // SECOND_MS
         return amount <= most and self._table.writer.count(window_key(window), amount, most, expires_at)
