@@ -23,7 +23,7 @@ from timeball.domain.model.job import (
     with_spec,
 )
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.effects import concludes
+from timeball.domain.policy.effects import concludes, final_status
 from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.ledger import met, planned_row
 from timeball.domain.policy.planner import Hold, Plan, SkippedRange, Start, Wait, plan
@@ -176,11 +176,19 @@ def _send(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
             one.row = None
 
 
+def _behind(one: Dispatched, row: Run, now: int) -> Job:
+    """Return a job behind the row of its next fire. A one-off whose only fire is skipped ends so: no executor comes."""
+    after = advanced(one.job, row, now, is_older=one.is_older)
+    is_skipped = row.last_fire_at is not None and after.spec.schedule.is_one_off
+    status = final_status(row, after) if is_skipped else None
+    return after if status is None else concluded(after, status, now)
+
+
 def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
     """Move each job on behind the row of its next fire; one whose final run is over has ended."""
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
-    swaps = [Swap(one.job, advanced(one.job, row, now, is_older=one.is_older)) for one, row in moving]
+    swaps = [Swap(one.job, _behind(one, row, now)) for one, row in moving]
     swapped = context.store.jobs.swap(swaps, now)
     moved: list[tuple[Run, Job]] = []
     for (one, row), outcome in zip(moving, swapped, strict=True):
