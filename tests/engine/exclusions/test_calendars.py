@@ -100,3 +100,12 @@ def test_a_calendar_that_is_gone_keeps_nothing_away(service: Service) -> None:
     service.play.store_jobs([replace(spec("job", Every(30, at(10))), calendar=CalendarUse("nowhere"))])
     service.until(at(20))
     assert ledger(service.play) == {10: RAN}
+
+
+def test_a_one_off_that_was_skipped_has_ended_though_its_calendar_is_changed_at_once(service: Service) -> None:
+    begin(service, At(at(10)), TODAY)
+    service.until(at(6))
+    change(service)
+    service.until(at(60))
+    assert ledger(service.play) == {10: CALENDAR}
+    assert service.play.store.jobs[KEY].status is JobStatus.COMPLETED
