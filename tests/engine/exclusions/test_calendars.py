@@ -108,4 +108,4 @@ def test_a_one_off_that_was_skipped_has_ended_though_its_calendar_is_changed_at_
     change(service)
     service.until(at(60))
     assert ledger(service.play) == {10: CALENDAR}
-    assert service.play.store.jobs[KEY].status is JobStatus.COMPLETED
+    assert service.play.job(KEY).status is JobStatus.COMPLETED
