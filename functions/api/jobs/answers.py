@@ -21,7 +21,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import TASKS_TARGET, Completion, Guarantee, HttpTarget, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.task_use import Override
-from timeball.domain.policy.exclusions import allowed_fires
+from timeball.domain.policy.exclusions import fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires
@@ -257,7 +257,5 @@ def _dispatched(job: Job, now: int) -> Iterator[int]:
 
 
 def _planned(job: Job, dates: Spans) -> Iterator[int]:
-    if job.next_fire_at is None:
-        return iter(())
     left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
-    return islice(allowed_fires(job.spec.schedule, job.next_fire_at, dates), left)
+    return islice(fires_to_come(job, dates), left)

@@ -33,6 +33,4 @@ def skip_next_fire(edge: Edge, request: Request) -> Reply:
 def _nothing_to_skip(status: JobStatus) -> ProblemError:
     if status is JobStatus.PAUSED:
         return ProblemError(Problem.JOB_PAUSED, "The job is paused, so no fire of it is next; resume it first.")
-    return ProblemError(
-        Problem.JOB_ENDED, "The job has no fire to come that could be skipped, or its calendar keeps the next ten away."
-    )
+    return ProblemError(Problem.JOB_ENDED, "The job has no fire to come that could be skipped.")

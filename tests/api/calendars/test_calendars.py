@@ -169,5 +169,17 @@ def test_a_skip_passes_over_the_dates_of_the_calendar(api: Api) -> None:
     skipped = api.call("POST", f"/v1/jobs/{job['jobId']}/skip-next")
     assert skipped.body["latestRun"]["fireTime"] == "2026-11-23T08:00:00.000Z"
     assert skipped.body["nextRunAt"] == "2026-11-24T08:00:00.000Z"
+    assert skipped.headers["ETag"] == '"2"'
+    again = api.call("POST", f"/v1/jobs/{job['jobId']}/skip-next")
+    assert (again.body["latestRun"]["fireTime"][:10], again.body["nextRunAt"][:10]) == ("2026-11-24", "2026-11-25")
     rows = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
-    assert [(row["fireTime"][8:10], row["reason"]) for row in rows] == [("23", "skipped_by_hand"), ("22", "calendar")]
+    assert [row["fireTime"][8:10] for row in rows] == ["24", "23"]
+    assert {row["reason"] for row in rows} == {"skipped_by_hand"}
+
+
+def test_a_job_that_lets_go_of_its_calendar_after_a_skip_fires_on_the_dates_that_were_passed_over(api: Api) -> None:
+    make(api)
+    job = api.create(**DAILY, calendar={"name": "holidays"})
+    assert api.call("POST", f"/v1/jobs/{job['jobId']}/skip-next").status == 200
+    patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"calendar": None})
+    assert patched.body["nextRunAt"] == "2026-11-22T08:00:00.000Z"

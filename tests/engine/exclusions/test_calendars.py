@@ -7,11 +7,14 @@ from tests.engine.service import KEY, Service, at, calls, ledger
 from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.changes.change import skip_next
+from timeball.engine.changes.skip import Skipping
 from timeball.engine.exclusions.calendars import CalendarOutcome, create_calendar, replace_calendar
 
 RAN, CALENDAR, MISFIRED = ("succeeded", None), ("skipped", "calendar"), ("skipped", "misfired")
+BY_HAND = ("skipped", "skipped_by_hand")
 
 ZONE = "Pacific/Marquesas"
 """Where a test that begins at 09:30 UTC begins at midnight, on the 21st."""
@@ -68,6 +71,20 @@ def test_a_change_of_the_calendar_decides_about_all_that_has_not_started(service
     change(service)
     service.until(at(105))
     assert ledger(service.play) == {10: RAN, 40: CALENDAR, 70: CALENDAR, 100: RAN}
+
+
+def test_a_skip_leaves_the_dates_before_that_fire_to_the_calendar_as_it_is_then(service: Service) -> None:
+    """The day that is excluded ends at 100 s, and most of it is given free after the skip."""
+    zone_day = DAY_MS - 100 * SECOND_MS
+    service.play.clock.advance(zone_day)
+    begin(service, Every(30, at(10) + zone_day), TODAY)
+    skipped = [skip_next(service.play.context(), [Skipping(KEY)])[0].row for _ in range(2)]
+    assert [row and row.id.fire_at - zone_day for row in skipped] == [at(100), at(130)]
+    service.until(at(45) + zone_day)
+    change(service)
+    service.until(at(165) + zone_day)
+    rows = {second - zone_day / SECOND_MS: row for second, row in ledger(service.play).items()}
+    assert rows == {10: CALENDAR, 40: CALENDAR, 70: RAN, 100: BY_HAND, 130: BY_HAND, 160: RAN}
 
 
 def test_of_what_was_missed_the_dates_take_no_others_place(service: Service) -> None:

@@ -166,7 +166,8 @@ class Job:
 
     `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
     schedule's `max_runs`; before `paced_until` no missed fire is caught up. The fires from `skipped_from` up to
-    `next_fire_at` have skipped rows already, although they are to come. `holder` and `parked` (next in line) are
+    `next_fire_at` have skipped rows already, although they are to come; so have those behind it up to `skipped_to`, but
+    for those that the calendar skips. `holder` and `parked` (next in line) are
     the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
     fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
     `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
@@ -192,6 +193,7 @@ class Job:
     live_from: int | None = None
     live_until: int | None = None
     skipped_from: int | None = None
+    skipped_to: int | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     change: Change = field(default_factory=Change)
     created_by: str | None = None
@@ -307,9 +309,12 @@ def settled(job: Job) -> Job:
 def past_skipped(job: Job, row: Run, now: int) -> Job:
     """Return a job without its intent to skip a fire, behind the row that stands there: it may have started before.
 
+    What its calendar keeps away before that fire is left to the plans: they go by the dates as they are then.
     It stays due at its ledger's end: whoever carries out what the row entails may die.
     """
     bare = settled(job)
+    if job.next_fire_at is not None and row.id.fire_at > job.next_fire_at:
+        return evolve(bare, skipped_to=row.id.fire_at)
     is_next = job.status is JobStatus.PENDING and row.id.fire_at == job.next_fire_at
     after = advanced(bare, row, now, is_older=True) if is_next else bare
     following_at = next_fire(job.spec.schedule, row.id.fire_at)

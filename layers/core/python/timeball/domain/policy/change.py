@@ -75,7 +75,8 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     if spec.schedule == job.spec.schedule:
         if wanted == job:
             return job
-        return evolve(wanted, version=job.version + 1, updated_at=now)
+        skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # before that others start now
+        return evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to)
     return _rescheduled(job, wanted.spec, now)
 
 
@@ -95,6 +96,7 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
         runs_planned=max(planned, 0),
         plan_failures=0,
         skipped_from=None,
+        skipped_to=None,
     )
 
 

@@ -70,6 +70,14 @@ def allowed_fires(schedule: Schedule, first_at: int, dates: Spans) -> Iterator[i
         fire_at = next_fire(schedule, fire_at if allowed_at is None else allowed_at - 1)
 
 
+def fires_to_come(job: Job, dates: Spans) -> Iterator[int]:
+    """Yield the fires of a job that nothing is written of yet and that will start, as far as its schedule says."""
+    if job.next_fire_at is None:
+        return iter(())
+    first_at = job.next_fire_at if job.skipped_to is None else max(job.next_fire_at, job.skipped_to + 1)
+    return allowed_fires(job.spec.schedule, first_at, dates)
+
+
 def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
     """Return what keeps fires of a job away, of its calendar (None: it has none) and of its tenant's freezes."""
     meant = [one for one in freezes if one.match.matches(job)]

@@ -6,17 +6,15 @@ is refused at the row, and a plan of before meets it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Intent, Job, JobStatus, past_skipped
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import skipping
-from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.policy.exclusions import Exclusions, fires_to_come
 from timeball.domain.policy.ledger import hand_skipped, hand_skipped_row
-from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import fires, next_fire
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_exclusions
@@ -88,19 +86,12 @@ def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
 
 
 def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
-    """Return the first fire of a pending job that a freeze holds, or from now on, and that has not started.
-
-    None too if its calendar keeps away more fires before one that may start than one request goes through.
-    """
+    """Return the first fire of a pending job that a freeze holds, or from now on, and that has not started."""
     if job.status is not JobStatus.PENDING:
         return None
     (excluded,) = read_exclusions(context, [job])
     sent = _sent(context, job, excluded, now)
-    if sent or job.next_fire_at is None:
-        return min(sent, default=None)
-    to_come = islice(fires(job.spec.schedule, job.next_fire_at, LATEST), TRIES)
-    next_at = next_fire(job.spec.schedule, job.next_fire_at - 1)
-    return next_at if any(excluded.dates.end_of(at) is None for at in to_come) else None
+    return min(sent) if sent else next(fires_to_come(job, excluded.dates), None)
 
 
 def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[int]:
