@@ -64,13 +64,19 @@ class Campaign:
         return self
 
 
-def fuzz(seed: int, examples: int, phases: Sequence[str] = PHASES, to: Address | World | None = None) -> Campaign:
+def fuzz(
+    seed: int,
+    examples: int,
+    phases: Sequence[str] = PHASES,
+    to: Address | World | None = None,
+    paths: str = ".",
+) -> Campaign:
     """Run a campaign, with so many examples of each operation in a phase that draws them.
 
-    It goes to an address, or to the API over the memory store.
+    It goes to an address, or to the API over the memory store; and to all paths, or to those that have a pattern.
     """
     to = to or World()
-    schema = _schema(seed, examples, phases, to)
+    schema = _schema(seed, examples, phases, to).include(path_regex=paths)
     campaign = Campaign()
     with _watched(campaign, to):
         for event in from_schema(schema).execute():

@@ -1,4 +1,6 @@
-"""Schemathesis finds nothing that explained.py does not explain; `make fuzz` looks longer."""
+"""Schemathesis finds nothing that explained.py does not explain: a sample, as the 6,000 requests that cover every
+keyword of the document take a minute. `make fuzz` sends them, and more.
+"""
 
 from typing import Any
 
@@ -9,14 +11,12 @@ from tests.fuzz.world import World
 
 LAZY = {"statusCode": 200, "headers": {"Content-Type": "application/json"}, "body": "{}"}
 BROKEN = {**LAZY, "statusCode": 500}
+ONE_PATH = "/v1/jobs$"
 ODD = {**LAZY, "statusCode": 418}
 
 
-@pytest.mark.parametrize(
-    ("phases", "examples"), [(["examples", "coverage"], 1), (["fuzzing", "stateful"], 5)], ids=["covered", "drawn"]
-)
-def test_nothing_is_found_that_is_not_explained(phases: list[str], examples: int) -> None:
-    found = fuzz(0, examples, phases)
+def test_nothing_is_found_that_is_not_explained() -> None:
+    found = fuzz(0, 2, ["examples", "fuzzing", "stateful"])
     assert not found.complaints, "\n\n".join(found.complaints[:5])
     # It came far enough to create, to change, and to be refused for what there was.
     assert {200, 201, 400, 404, 409, 412} <= found.statuses.keys(), found.statuses
@@ -27,9 +27,9 @@ def test_nothing_is_found_that_is_not_explained(phases: list[str], examples: int
 def test_an_answer_that_the_document_does_not_know_is_found(answer: dict[str, Any]) -> None:
     world = World()
     world.api.handle = lambda _event, _context: answer
-    assert fuzz(0, 1, ["examples"], world).complaints
+    assert fuzz(0, 1, ["fuzzing"], world, ONE_PATH).complaints
 
 
 def test_the_same_seed_sends_the_same() -> None:
-    first, second = (fuzz(1, 1, ["fuzzing"]) for _ in range(2))
+    first, second = (fuzz(1, 5, ["fuzzing"], paths=ONE_PATH) for _ in range(2))
     assert first.statuses == second.statuses
