@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=5_000, help="so many at least")
     parser.add_argument("--seed", type=int, default=0, help="the first round's seed")
     parser.add_argument("--examples", type=int, default=50, help="of each operation, in a phase that draws them")
-    parser.add_argument("--paths", default=".", help="only those that have this pattern, such as trigger$")
+    parser.add_argument("--paths", default=".", help="only those that have this pattern, such as trigger")
     parser.add_argument("--running", action="store_true", help="send them to what `make run` has started")
     asked = parser.parse_args()
     logging.disable(logging.CRITICAL)
