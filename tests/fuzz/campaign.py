@@ -120,7 +120,9 @@ def _watched(campaign: Campaign, to: Address | World) -> Iterator[None]:
     def before_call(_: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:  # noqa: ARG001 - told by its name
         ids.lend(case)
         if isinstance(to, Address):
-            case.body = _calling(f"{to.url}/healthz", case.body)
+            body = _calling(f"{to.url}/healthz", case.body)
+            if body != case.body:  # a body that is set is judged anew, and none at all then counts as a bad one
+                case.body = body
 
     def after_call(_: HookContext, case: Case[Any], response: Response) -> None:
         campaign.statuses[response.status_code] += 1
