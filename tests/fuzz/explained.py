@@ -18,6 +18,8 @@ REFUSED = "ST202"
 """Schemathesis' code of a request that the schema allows and the API refuses."""
 ACCEPTED = "ST201"
 """Its code of a request that the schema forbids and the API accepts."""
+GATEWAYS_OWN = b'{"message":"Not Found"}'
+"""What API Gateway answers by itself: Timeball never says it."""
 
 ANY = ".*"
 LISTS = "GET .*"
@@ -82,7 +84,7 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         "PATCH .*",
         ANY,
-        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key",
+        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key|This field is needed",
         "What goes with what depends on the job.",
     ),
 )
@@ -98,6 +100,8 @@ ACCEPTANCES: dict[str, str] = {BATCH: "One bad item spoils no other: the answer 
 
 def reasons(failure: Failure, case: Case[Any], response: Response) -> list[str]:
     """Return why a failure is right, of a refusal for each field; nothing if it is not one of those above."""
+    if response.content == GATEWAYS_OWN:
+        return ["API Gateway itself refuses a path whose escapes are no UTF-8."]
     if failure.code not in {REFUSED, ACCEPTED}:
         return []
     operation, answer = case.operation.label, json.loads(response.content)
