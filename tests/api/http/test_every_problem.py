@@ -13,6 +13,7 @@ from tests.api.http.test_edge import broken_api
 from tests.api.runs.rows import called, dead, say, waiting
 from timeball.domain.model.freeze import MAX_FREEZES
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.generations import MOST
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.errors import UnavailableError
 
@@ -74,6 +75,12 @@ def _a_tenant_twice(api: Api) -> Answer:
     return api.call("POST", TENANTS, {"name": OPERATING})
 
 
+def _more_than_the_calls_of_a_job_may_ask_for(api: Api) -> Answer:
+    headers = {"Timeball-Run-Id": str(called(api).id), "Timeball-Depth": "0"}
+    most = api.context.rules.requests_per_job_and_minute
+    return [api.call("POST", "/v1/jobs", HANDLER, headers=headers) for _ in range(most + 1)][-1]
+
+
 def _of_a_disabled_tenant(api: Api) -> Answer:
     """Ask with what the authorizer says of such a tenant's keys."""
     event = event_of("GET", "/v1/jobs", "globex", {}, {})
@@ -111,6 +118,8 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.TENANT_EXISTS: _a_tenant_twice,
     Problem.TENANT_ENABLED: lambda api: api.call("DELETE", f"{TENANTS}/globex"),
     Problem.JOB_ENDED: _of_an_ended_job,
+    Problem.TOO_DEEP: lambda api: api.call("POST", "/v1/jobs", HANDLER, headers={"Timeball-Depth": str(MOST)}),
+    Problem.QUOTA_EXCEEDED: _more_than_the_calls_of_a_job_may_ask_for,
     Problem.JOB_PAUSED: _retry_of_a_run_that_a_pause_took_back,
     Problem.CALENDAR_EXISTS: _a_calendar_twice,
     Problem.CALENDAR_IN_USE: _delete_a_calendar_in_use,
