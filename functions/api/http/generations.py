@@ -47,6 +47,14 @@ def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
     return generation
 
 
+def given_depth(request: Request) -> int | None:
+    """Return the depth that a request hands on; None: it hands on none. Raises ProblemError for what is no depth."""
+    text = request.headers.get(DEPTH.lower())
+    if text is not None and not _NUMBER.fullmatch(text.strip()):
+        raise invalid([FieldError(DEPTH, "Hand on the number that the call brought, or leave it out.")])
+    return None if text is None else int(text)
+
+
 def _run(request: Request) -> RunId | None:
     text = request.headers.get(RUN_ID.lower())
     return None if text is None else RunId.parse(request.tenant, text.strip())
@@ -54,11 +62,9 @@ def _run(request: Request) -> RunId | None:
 
 def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
     """Return the depth of the run whose call it is; None: of none."""
-    text = request.headers.get(DEPTH.lower())
-    if text is not None:
-        if not _NUMBER.fullmatch(text.strip()):
-            raise invalid([FieldError(DEPTH, "Hand on the number that the call brought, or leave it out.")])
-        return int(text)
+    depth = given_depth(request)
+    if depth is not None:
+        return depth
     row = None if run is None else edge.context.store.runs.read([run])[0]
     return None if row is None else row.depth
 

@@ -7,7 +7,7 @@ no time at all) counts from the job's creation, and a job that is as it says get
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
-from functions.api.http.generations import generation_of
+from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.quotas import count_submits
@@ -31,6 +31,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
     """Create a job under the id in the path, or replace all that its user may say of it."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
+    given_depth(request)  # a job that is replaced is made by nobody; what is no depth is refused all the same
     key, now = new_job_key(request), edge.context.clock.now()
     standing = edge.context.store.jobs.read([key], with_work=True)[0]
     wanted, errors, errors_now = read_job_request(body, now)

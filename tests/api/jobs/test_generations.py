@@ -57,6 +57,9 @@ def test_what_a_call_of_the_fifth_generation_asks_for_is_refused_with_a_sentence
 @pytest.mark.parametrize("depth", ["-1", "one", "1.5", "", "99999"])
 def test_a_depth_that_no_call_brings_is_told(api: Api, depth: str) -> None:
     assert api.call("POST", "/v1/jobs", JOB, headers={"Timeball-Depth": depth}).bad_fields() == ["Timeball-Depth"]
+    there = api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 60})
+    again = api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 90}, headers={"Timeball-Depth": depth})
+    assert (there.status, again.bad_fields()) == (201, ["Timeball-Depth"])
 
 
 def _headers_of_a_call(api: Api, run_id: RunId) -> dict[str, str]:

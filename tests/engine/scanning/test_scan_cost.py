@@ -13,12 +13,12 @@ def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_a
     assert requests_of_a_scan(10) == requests_of_a_scan(1_000) < 70
 
 
-def test_an_idle_timeball_costs_less_than_six_dollars_a_month() -> None:
+def test_an_idle_timeball_costs_less_than_seven_dollars_a_month() -> None:
     scans = idle.measure(300)
     assert scans.requests < 5
     assert scans.read_units < 2.5
     # How long a scan takes is told by `python -m bench.idle`; under load no test can measure it.
-    assert sum(item.dollars for item in idle.bill(replace(scans, cpu_ms=3.0))) < 6
+    assert sum(item.dollars for item in idle.bill(replace(scans, cpu_ms=3.0))) < 7
 
 
 def test_a_run_stays_within_its_budget_of_write_units() -> None:
