@@ -5,6 +5,7 @@ from functions.api.admin import routes as admin
 from functions.api.backfills import routes as backfills
 from functions.api.calendars import routes as calendars
 from functions.api.dead_letters import routes as dead_letters
+from functions.api.dependencies import routes as dependencies
 from functions.api.freezes import routes as freezes
 from functions.api.history import routes as history
 from functions.api.http.route import Route
@@ -17,6 +18,7 @@ from functions.api.tasks import routes as tasks
 
 ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
+    *dependencies.ROUTES,
     *history.ROUTES,
     *backfills.ROUTES,
     *runs.ROUTES,

@@ -23,18 +23,9 @@ from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
-from timeball.domain.model.job import (
-    Job,
-    JobStatus,
-    advanced,
-    concluded,
-    locked,
-    looked_at,
-    pushed_back,
-    replanned,
-    settled,
-    with_spec,
-)
+from timeball.domain.model.job import Job, JobStatus, advanced, locked, looked_at, with_spec
+from timeball.domain.model.job_delays import pushed_back, replanned
+from timeball.domain.model.job_ends import concluded, settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.task import Task

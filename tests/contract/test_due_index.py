@@ -7,7 +7,9 @@ import pytest
 from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus, concluded, pushed_back, with_spec
+from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.job_delays import pushed_back
+from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.transitions import claimed, due_again, retrying
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned, Place

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tests.contract.backends import client, moto, new_table
-from tests.contract.rows import KEY, NOW, job, work
+from tests.contract.rows import KEY, NOW, job, one_off, work
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.domain.model.job import with_spec
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import JobStatus, with_spec
 from timeball.domain.model.revision import Announcement, revision_of
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
@@ -96,3 +97,10 @@ def test_who_changed_what_is_kept_for_so_long_and_no_payload_of_it_goes_earlier(
     assert store.jobs.swap([Swap(before, with_spec(before, work=work(OTHER)))], NOW)[0].done
     assert table.expiries("REVISION") == table.expiries("CHANGE") == [days_after_now(30)]
     assert days_after_now(30) in table.expiries("PAYLOAD")
+
+
+def test_a_job_that_has_ended_is_forgotten_but_for_a_gate_of_recurring_ones() -> None:
+    ended = evolve(one_off(), status=JobStatus.COMPLETED, due_at=None)
+    mapper = Mapper()
+    assert "expires_at" in mapper.of_job(ended, NOW)
+    assert "expires_at" not in mapper.of_job(evolve(ended, is_gate=True), NOW)

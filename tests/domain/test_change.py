@@ -15,9 +15,9 @@ from timeball.domain.model.job import (
     Priority,
     Verb,
     Work,
-    settled,
     with_spec,
 )
+from timeball.domain.model.job_ends import settled
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised

@@ -7,7 +7,8 @@ import pytest
 
 from tests.engine.play import spec
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Intent, Job, JobStatus, Verb, concluded
+from timeball.domain.model.job import Intent, Job, JobStatus, Verb
+from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState

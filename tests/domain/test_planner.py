@@ -7,7 +7,8 @@ import pytest
 
 import timeball.domain.time.schedule as schedules
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, replanned, with_spec
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
+from timeball.domain.model.job_delays import replanned
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.policy.ledger import planned_row

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from tests.simulation.graphs import weave
 from tests.simulation.operations import operate
 from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
@@ -37,6 +38,7 @@ async def _play(story: Story) -> None:
     actors += [watch_over_runs(story)] if story.is_lossy else []
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
+    actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

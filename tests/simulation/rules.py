@@ -45,7 +45,9 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         if before is None or not before.is_terminal or before.is_superseded:
             continue
         is_retried = before.state is RunState.FAILED and after.state is RunState.QUEUED
-        if is_retried and (write.by.startswith("user") or is_retried_by_an_operation(story, write)):
+        is_mended = is_retried or (before.state is RunState.FAILED and after.pardon is not None)
+        by_operation = is_retried and is_retried_by_an_operation(story, write)
+        if is_mended and (write.by.startswith("user") or by_operation):
             continue
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
         if same != before:
@@ -272,6 +274,8 @@ def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         if not run.is_superseded or run.id.origin is not Origin.SCHEDULE:
             continue
+        if any(write.after.waits for write in history.of_job(run.id.job)):
+            continue  # its parents say when it fires
         at = run.id.fire_at
         written_to = _written_to(history.of_job(run.id.job))
         lacking = False
@@ -293,13 +297,13 @@ def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
     """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
 
-    Asked of jobs without a guard and a calendar, and of runs that waited for no host. Any version of the job may have
-    decided.
+    Asked of jobs without a guard and a calendar, and of runs that waited for no host and no parents. Any version of the
+    job may have decided.
     """
     history = story.store.history
     for write, before in history.claims():
         waited = any(one.after.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED) for one in history.of_run(before.id))
-        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited:
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited or before.joined:
             continue
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
         if any(job.spec.overlap is not OverlapPolicy.ALLOW or job.spec.schedule.is_one_off for job in jobs):

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.process import Process, Weather, simulated
+from tests.simulation.reckoning import unjoined
 from tests.simulation.simulated_aws import HOSTS, LaggingStore, Receiver, UnrulyQueue
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -40,6 +41,7 @@ _LOSSY_EACH = 4
 _TASKS_EACH = 10
 
 _OPERATIONS_EACH = 10
+_GRAPHS_EACH = 5
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -154,6 +156,11 @@ class Story:
         return self.seed % _OPERATIONS_EACH == 1
 
     @property
+    def has_graphs(self) -> bool:
+        """Whether this is one of the stories in which jobs depend on jobs."""
+        return self.seed % _GRAPHS_EACH == 1
+
+    @property
     def slowness(self) -> int:
         """How slowly one thing follows another."""
         return 4 if self.is_long else 1
@@ -196,8 +203,8 @@ class Story:
     def is_going_on(self) -> bool:
         """Whether something is left to be done."""
         return (
-            bool(self.unfinished() or self.unended() or self.unplanned())
-            or any(job.intent is not None for job in self.store.jobs.values())
+            bool(self.unfinished() or self.unended() or self.unplanned() or self.unjoined())
+            or any(job.intent is not None or job.untold for job in self.store.jobs.values())
             or any(backfill.due_at is not None for backfill in self.store.backfills.values())
             or any(operation.is_running for operation in self.store.operations.values())
         )
@@ -205,8 +212,15 @@ class Story:
     def unfinished(self) -> list[Run]:
         """Return the runs that should be over: all but those that wait for their paused job."""
         return [
-            run for run in self.store.past.live.values() if run.id.fire_at <= self.ends_at and not self._is_paused(run)
+            run
+            for run in self.store.past.live.values()
+            if run.id.fire_at <= self.ends_at and not self._is_paused(run) and not run.waits
         ]
+
+    def unjoined(self) -> list[str]:
+        """Return what is wrong with jobs, and runs of cycles, that wait for others."""
+        due = [run for run in self.store.past.live.values() if run.id.fire_at <= self.ends_at]
+        return unjoined(self.store.jobs, self.store.runs, due)
 
     def unended(self) -> list[tuple[Job, Run]]:
         """Return the jobs whose final run is over, and that run, but for those that end later.
@@ -230,7 +244,8 @@ class Story:
         return [
             job
             for job in self.store.jobs.values()
-            if job.status is JobStatus.PENDING and job.next_fire_at is not None and job.next_fire_at <= self.ends_at
+            if job.status is JobStatus.PENDING and not job.waits
+            if job.next_fire_at is not None and job.next_fire_at <= self.ends_at
         ]
 
     def _is_paused(self, run: Run) -> bool:

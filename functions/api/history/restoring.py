@@ -31,7 +31,7 @@ def restore_job(edge: Edge, request: Request) -> Reply:
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
     check_job(request, wanted.tags)
-    return replace_job(edge, job, wanted, Action.RESTORE, request.by)
+    return replace_job(edge, job, wanted, Action.RESTORE, request)
 
 
 def _revision(edge: Edge, job: Job, name: str) -> Revision:

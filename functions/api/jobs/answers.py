@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
+from functions.api.dependencies.fields import parent_document
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.jobs.of_tasks import shown
@@ -17,6 +19,7 @@ from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.calendar import CalendarPolicy
+from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import TASKS_TARGET, Completion, Guarantee, HttpTarget, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
@@ -84,6 +87,10 @@ class JobSummaryAnswer(Answer):
     start_at: Time | None
     end_at: Time | None
     max_runs: int | None
+    depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids, or objects.")
+    trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
+    dependency_timeout_seconds: int | None = Field(description="The same.")
+    blocked_by: BlockedAnswer | None = Field(description="Of a blocked job, what blocks it.")
     priority: Priority
     max_retries: int
     retry_policy: RetryPolicyAnswer
@@ -151,10 +158,11 @@ def _fields(job: Job, now: int, status: str | None, dates: Mapping[JobKey, Spans
     return {
         "job_id": job.key.job_id,
         "name": job.spec.name,
-        "status": status or job.status,
+        "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,
         **_schedule_fields(job),
+        **_dependency_fields(job),
         "priority": job.spec.priority,
         "max_retries": job.spec.retry.max_retries,
         "retry_policy": retry_policy_answer(job.spec.retry),
@@ -181,11 +189,22 @@ def _fields(job: Job, now: int, status: str | None, dates: Mapping[JobKey, Spans
 def upcoming(job: Job, now: int, count: int = SHOWN, dates: Spans = NO_TIME) -> tuple[int, ...]:
     """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
 
-    None that are not sent yet lie on `dates`. One that is due and not dispatched yet may lie in the past.
+    None that are not sent yet lie on `dates`. One that is due and not dispatched yet may lie in the past. One that
+    waits for its parents, without a schedule of its own, has none.
     """
-    if job.status is not JobStatus.PENDING:
+    if job.status is not JobStatus.PENDING or (job.waits and job.spec.inherits):
         return ()
     return tuple(islice(chain(_dispatched(job, now), _planned(job, dates)), count))
+
+
+def _dependency_fields(job: Job) -> dict[str, Any]:
+    spec = job.spec
+    return {
+        "depends_on": [parent_document(parent) for parent in spec.depends_on],
+        "trigger_rule": spec.trigger_rule if spec.depends_on else None,
+        "dependency_timeout_seconds": spec.dependency_timeout_seconds if spec.depends_on else None,
+        "blocked_by": blocked_answer(job.blocked, job.key.job_id),
+    }
 
 
 def _recurring_fields(job: Job) -> dict[str, Any]:

@@ -15,13 +15,21 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.time.spans import Spans
 from timeball.engine.exclusions.calendars import calendar_dates
 
 MAX_JOBS: Final = 100
 
-_Job = Annotated[Any, WithJsonSchema({"$ref": "#/components/schemas/JobRequest"})]
+_Job = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "allOf": [{"$ref": "#/components/schemas/JobRequest"}],
+            "properties": {"ref": {"type": "string", "description": "What `dependsOn` of other items calls this one."}},
+        }
+    ),
+]
 
 
 class BatchRequest(Strict):
@@ -29,7 +37,9 @@ class BatchRequest(Strict):
 
     model_config = ConfigDict(json_schema_extra=needed("jobs"))
 
-    jobs: list[_Job] = Field([], min_length=1, max_length=MAX_JOBS, description="Each is what `POST /v1/jobs` takes.")
+    jobs: list[_Job] = Field(
+        [], min_length=1, max_length=MAX_JOBS, description="Each is what `POST /v1/jobs` takes, and may have a `ref`."
+    )
 
 
 class BatchItemAnswer(Answer):
@@ -55,18 +65,25 @@ def create_batch(edge: Edge, request: Request) -> Reply:
         errors.append(FieldError("jobs", f"Give 1 to {MAX_JOBS} jobs."))
     if errors:
         raise invalid(errors)
-    asked = [_asked(index, body, key) for index, body in enumerate(wanted.jobs)]
+    refs: set[str] = set()
+    asked = [_asked(index, body, key, refs) for index, body in enumerate(wanted.jobs)]
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
     dates = calendar_dates(edge.context, [result.job for result in results if isinstance(result, Made)])
     return ok(BatchAnswer(items=[_item(index, result, dates) for index, result in enumerate(results)]))
 
 
-def _asked(index: int, body: object, key: str | None) -> Asked | ProblemError:
+def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
     if not isinstance(body, dict):
         return ProblemError(Problem.MALFORMED_BODY, f"This item is {kind_of(body)}; send a JSON object.")
     # No Idempotency-Key has a blank, so no other request's key makes the same id.
-    return Asked(body, None if key is None else f"{key} {index}")
+    ref, rest = body.get("ref"), {name: value for name, value in body.items() if name != "ref"}
+    if not (ref is None or (isinstance(ref, str) and JOB_ID.fullmatch(ref))):
+        return invalid([FieldError("ref", "Give 1 to 64 letters, digits, - or _.")])
+    if ref is not None and ref in refs:
+        return invalid([FieldError("ref", "Another item has this ref; give each its own.")])
+    refs.add(ref or "")
+    return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
 
 
 def _item(index: int, result: Made | ProblemError, dates: Mapping[JobKey, Spans]) -> BatchItemAnswer:

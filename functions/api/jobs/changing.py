@@ -1,8 +1,10 @@
 """What a user changes about a job: cancel, pause, resume, patch. Each answers with the job, and the runs under way."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from functions.api.dependencies.examining import field_errors, misnamed
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
@@ -12,7 +14,7 @@ from functions.api.jobs.answers import shown_job
 from functions.api.jobs.of_tasks import tasks_of, unfit_for_task
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.request import JobRequest
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import form_of, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
@@ -22,6 +24,7 @@ from timeball.domain.time.schedule import first_fire
 from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
+from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.exclusions.calendars import calendar_of, note_end_of_use, note_uses
 from timeball.ports.errors import ContendedError
 
@@ -60,6 +63,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
             raise ended(job, "change")
         spec = _spec(edge, job, patch)
         check_job(request, spec.tags)
+        spec = with_parents(edge, request, job, spec)
         done = revise_job(edge.context, job, spec, Action.PATCH, request.by)
         if done.outcome is not Outcome.STALE or version is not None:
             return changed_answer(edge, changed_job(done, "change"), done)
@@ -94,6 +98,31 @@ def misfits_of(edge: Edge, wanted: JobRequest, spec: JobSpec, before: JobSpec, n
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
         return misfits
     return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]
+
+
+def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
+    """Return a spec without a schedule of its own at the time that it has, if it had none of its own before."""
+    return replace(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
+
+
+def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSpec:
+    """Return what a job is to be, with the parents that it gets. Raises ProblemError that says what is wrong with them.
+
+    One without a schedule of its own keeps the fire time that it has, unless it gets other parents.
+    """
+    errors = misnamed(spec)
+    if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
+        form = "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
+        errors.append(FieldError(form, "Jobs depend on this one; it stays as it is, recurring or not."))
+    elif job.has_children and not spec.schedule.is_one_off and spec.schedule.timing != job.spec.schedule.timing:
+        form = form_of(spec.schedule)
+        errors.append(FieldError(form, "Jobs depend on this one, and share its recurrence; take that from them first."))
+    if errors:
+        raise invalid(errors)
+    adopted = adopt(edge.context, job, timed_as(job.spec, spec), request.bounds)
+    if adopted.faults:
+        raise invalid(field_errors(adopted))
+    return adopted.spec
 
 
 def _policies(spec: JobSpec, before: JobSpec) -> bool:

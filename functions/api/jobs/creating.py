@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from functions.api.dependencies.examining import Item, examine_together
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge
@@ -29,11 +30,15 @@ from timeball.engine.scheduling.submit import Submission, submit
 
 @dataclass(frozen=True)
 class Asked:
-    """A job as a body asks for it, and under which Idempotency-Key, if any; `errors` are those of its headers."""
+    """A job as a body asks for it, and under which Idempotency-Key, if any; `errors` are those of its headers.
+
+    `ref` is what others of a batch call it.
+    """
 
     body: Mapping[str, Any]
     key: str | None
     errors: Sequence[FieldError] = ()
+    ref: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class _Wanted:
     spec: JobSpec
     is_idempotent: bool
     errors_now: Sequence[FieldError]
+    ref: str | None = None
+    ancestors: int = 0
 
 
 def create_job(edge: Edge, request: Request) -> Reply:
@@ -75,11 +82,28 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     allowance = Allowance()
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
     read = _with_calendars(edge, read, now)
-    wanted = [one for one in read if isinstance(one, _Wanted)]
+    wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)])
     made = _submitted(edge, request, [one for one in wanted if not one.errors_now], now)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
+
+
+def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted]) -> list[_Wanted]:
+    """Return what is wanted with the parents that are meant, in an order in which these come first."""
+    if not any(one.spec.depends_on for one in wanted):
+        return list(wanted)
+    by_key = {one.spec.key: one for one in wanted}
+    items = [Item(one.spec, one.ref, bool(one.errors_now)) for one in wanted]
+    return [
+        replace(
+            one := by_key[item.spec.key],
+            spec=item.spec,
+            ancestors=item.ancestors,
+            errors_now=[*one.errors_now, *item.errors],
+        )
+        for item in examine_together(edge.context, items, request.bounds)
+    ]
 
 
 def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | ProblemError:
@@ -93,7 +117,7 @@ def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | Pro
     named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
     errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
-    return _Wanted(wanted, spec, asked.key is not None, errors_now)
+    return _Wanted(wanted, spec, asked.key is not None, errors_now, asked.ref)
 
 
 def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
@@ -114,7 +138,8 @@ def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     count_submits(edge, request, len(wanted))
-    submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth)
+    ancestors = {one.spec.key: one.ancestors for one in wanted}
+    submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth, ancestors)
     return {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
         for one, done in zip(wanted, submitted, strict=True)
@@ -136,5 +161,8 @@ def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
     if standing.spec.fingerprint != wanted.spec.fingerprint:
         return key_conflict()
     spec = spec_of(wanted.request, wanted.spec.key, wanted.spec.fingerprint, standing.created_at)
+    spec = replace(spec, depends_on=wanted.spec.depends_on)
+    if spec.inherits:
+        spec = replace(spec, schedule=standing.spec.schedule)
     creator = Actor(standing.created_by)
     return Made(new_job(spec, standing.created_at, shards=1, by=creator), is_repeated=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from functions.api.dependencies.fields import parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError
 from functions.api.http.sentences import field_errors, model_of
@@ -31,7 +32,8 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
     document = {
         "name": spec.name,
         **({"target": _target(spec.work)} if spec.task is None else {"taskId": spec.task.task_id}),
-        **_schedule(spec.schedule),
+        **({} if spec.inherits else _schedule(spec.schedule)),
+        **_dependencies(spec),
         **_policies(spec, Override if spec.task is None else spec.task.own),
         "overlapPolicy": spec.overlap.value,
         "delivery": spec.delivery.value,
@@ -175,6 +177,16 @@ def _schedule(schedule: Schedule) -> dict[str, Any]:
 
 def _calendar(calendar: CalendarUse | None) -> dict[str, Any] | None:
     return None if calendar is None else {"name": calendar.name, "policy": calendar.policy.value}
+
+
+def _dependencies(spec: JobSpec) -> dict[str, Any]:
+    if not spec.depends_on:
+        return {}
+    return {
+        "dependsOn": [parent_document(parent) for parent in spec.depends_on],
+        "triggerRule": spec.trigger_rule.value,
+        "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
+    }
 
 
 def _catch_up(catch_up: CatchUp) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Invariant: the same request may come again and again. What it says relatively (a
 no time at all) counts from the job's creation, and a job that is as it says gets no new version.
 """
 
+from functions.api.dependencies.examining import Item, examine_together
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
@@ -14,14 +15,22 @@ from functions.api.http.quotas import count_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from functions.api.jobs.answers import job_answer, shown_job
-from functions.api.jobs.changing import changed_answer, changed_job, ended, misfits_of, revise_job
+from functions.api.jobs.changing import (
+    changed_answer,
+    changed_job,
+    ended,
+    misfits_of,
+    revise_job,
+    timed_as,
+    with_parents,
+)
 from functions.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
-from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.actor import Action
 from timeball.domain.model.job import Job, JobSpec
 from timeball.engine.exclusions.calendars import calendar_dates, note_uses
 from timeball.engine.scheduling.submit import Submission, submit
@@ -48,7 +57,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
     if version is not None and standing.version != version:
         raise stale("job", standing.version, "replace")
-    return replace_job(edge, standing, wanted, Action.PUT, request.by)
+    return replace_job(edge, standing, wanted, Action.PUT, request)
 
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
@@ -56,21 +65,23 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     misfits = [*unfit(wanted, spec, None, edge.addresses, now), *unfit_for_task(wanted, spec, tasks, Allowance())]
     if not misfits and note_uses(edge.context, [spec], now):
         misfits = [no_calendar()]
-    if misfits:
-        raise invalid(misfits)
+    (item,) = examine_together(edge.context, [Item(spec, is_refused=bool(misfits))], request.bounds)
+    if misfits or item.errors:
+        raise invalid([*misfits, *item.errors])
     depth = generation_of(edge, request)
     count_submits(edge, request, 1)
-    done = submit(edge.context, [spec], now, request.by, depth)[0]
+    done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, dates=calendar_dates(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
     raise stale("job", done.job.version, "replace")
 
 
-def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, by: Actor) -> Reply:
+def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
     """Make a job what is wanted. Whoever loses a race against another writer is told, and nothing of it is done."""
     now, verb = edge.context.clock.now(), "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
+    spec = timed_as(standing.spec, spec)
     if spec == standing.spec and standing.intent is None:
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:
@@ -78,5 +89,6 @@ def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, b
     misfits = misfits_of(edge, wanted, spec, standing.spec, now)
     if misfits:
         raise invalid(misfits)
-    done = revise_job(edge.context, standing, spec, action, by)
+    spec = with_parents(edge, request, standing, spec)
+    done = revise_job(edge.context, standing, spec, action, request.by)
     return changed_answer(edge, changed_job(done, verb), done)

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from functions.api.dependencies.fields import NEEDS_PARENTS, DependencyFields
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
@@ -21,15 +22,16 @@ from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
-"""Of these a job has at most one; with none it runs now."""
+"""Of these a job has at most one; with none it runs now, or when the jobs that it depends on let it."""
 
 JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     **NEEDS,
+    **NEEDS_PARENTS,
     "timezone": ("cronExpression",),
     "pastSchedule": ("scheduleAt",),
     "maxRuns": RECURRING,
-    "catchUp": RECURRING,
-    "jitterSeconds": RECURRING,
+    "catchUp": (*RECURRING, "dependsOn"),
+    "jitterSeconds": (*RECURRING, "dependsOn"),
 }
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
 
@@ -58,7 +60,7 @@ class CatchUp(Strict):
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
 
 
-class JobRequest(ScheduleFields, PolicyFields):
+class JobRequest(ScheduleFields, PolicyFields, DependencyFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
@@ -103,6 +105,12 @@ def named_task(request: JobRequest) -> str | None:
     """Return the id of the task that a request names: in a field of its own, or as a handler that is no URL."""
     is_url = request.handler is None or "://" in request.handler
     return request.task_id or (None if is_url else request.handler)
+
+
+def has_schedule(request: JobRequest) -> bool:
+    """Say whether a request says itself when."""
+    forms = (request.schedule_at, request.delay_seconds, request.cron_expression, request.every_seconds)
+    return any(form is not None for form in forms)
 
 
 def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError], list[FieldError]]:

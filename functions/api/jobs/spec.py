@@ -4,10 +4,11 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from functions.api.dependencies.fields import dependency_fields
 from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
 from functions.api.jobs.policies import retry_of
-from functions.api.jobs.request import CatchUp, JobRequest, named_task
+from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
 from functions.api.schedules.fields import timing_of
 from timeball.domain.model import policies
 from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
@@ -16,7 +17,7 @@ from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At, Schedule, first_fire
+from timeball.domain.time.schedule import At, Every, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules
 
 
@@ -48,6 +49,8 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         calendar=None
         if request.calendar is None
         else CalendarUse(request.calendar.name, CalendarPolicy(request.calendar.policy)),
+        **dependency_fields(request),
+        inherits=bool(request.depends_on) and not has_schedule(request),
     )
 
 
@@ -67,10 +70,15 @@ def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Fiel
     """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
     if first_fire(schedule, now) is not None:
         return []
-    form = "everySeconds" if request.every_seconds is not None else "cronExpression"
+    form = form_of(schedule)
     if request.end_at is None:
         return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
     return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
+
+
+def form_of(schedule: Schedule) -> str:
+    """Return the field that says when a job fires that is recurring."""
+    return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 
 def _closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:

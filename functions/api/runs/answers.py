@@ -1,10 +1,11 @@
 """What the API answers about runs and their attempts: the models, and how they are filled from the domain's runs."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from timeball.domain.model.attempt import Attempt, Outcome
@@ -54,6 +55,11 @@ class RunAnswer(Answer):
     discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
     retried_at: Time | None = Field(description="From when on a person last had it tried again.")
     payload_edited_at: Time | None = Field(description="When such a retry last gave it another payload.")
+    waited_for: Literal["dependencies", "schedule"] | None = Field(
+        description="Of a run of origin `dependency` that its parents let go: which came last, they or its fire time."
+    )
+    blocked_by: BlockedAnswer | None = Field(description="Of one that waits for others, the dead run that blocks it.")
+    succeeded_because: str | None = Field(description="Why a person has marked it as succeeded.")
 
 
 class AttemptAnswer(Answer):
@@ -166,7 +172,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "fire_time": format_instant(run.id.fire_at),
         "last_fire_time": time_of(run.last_fire_at) if run.count > 1 else None,
         "count": run.count,
-        "origin": run.id.origin,
+        "origin": run.shown_origin,
         "backfill_id": run.id.series or None,
         "status": run.state,
         "reason": run.reason,
@@ -184,7 +190,16 @@ def run_fields(run: Run) -> dict[str, Any]:
         "discarded_at": time_of(run.discarded_at),
         "retried_at": time_of(run.budget_at),
         "payload_edited_at": time_of(run.payload_edited_at),
+        "waited_for": _waited_for(run),
+        "blocked_by": blocked_answer(run.blocked, run.id.job.job_id),
+        "succeeded_because": run.pardon,
     }
+
+
+def _waited_for(run: Run) -> str | None:
+    if run.let_go_at is None:
+        return None
+    return "dependencies" if run.let_go_at > run.id.fire_at else "schedule"
 
 
 def next_attempt_at(run: Run) -> str | None:

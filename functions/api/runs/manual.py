@@ -1,4 +1,4 @@
-"""What a person does to a single run: try it again, or cancel it."""
+"""What a person does to a single run: try it again, cancel it, or mark it as succeeded."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from functions.api.runs.answers import run_answer
 from functions.api.schemas.given import refuse_misfit
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.run import Run, RunState
-from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
+from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
 from timeball.engine.runs.refusal import Answered, Refusal
 
 _BECAME: Final = {
@@ -32,6 +32,27 @@ class RetryRequest(Strict):
     payload: Payload = Field(
         None, description="Any JSON, at most 256 KB: the body of this run's calls from now on, instead of what it was."
     )
+
+
+class SucceedRequest(Strict):
+    """Why a failed run counts as succeeded."""
+
+    reason: str | None = Field(
+        None, min_length=1, max_length=500, description="Such as that its work was done otherwise."
+    )
+
+
+def succeed_run(edge: Edge, request: Request) -> Reply:
+    """Mark a run that has failed for good as succeeded: what waits for it goes on."""
+    wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    run_id = run_id_in(request)
+    note(edge, request, Action.SUCCEED, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
+    refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
+    if refusal is not None and run is not None and not run.is_terminal:
+        raise ProblemError(Problem.RUN_UNDER_WAY, "The run has not failed for good; only then it can be marked.")
+    return ok(run_answer(_done((refusal, run), "only one that has failed can be marked as succeeded")))
 
 
 def retry_run(edge: Edge, request: Request) -> Reply:

@@ -13,7 +13,7 @@ from functions.api.runs.callbacks import (
     heartbeat_run,
 )
 from functions.api.runs.executions import ExecutionPageAnswer, list_executions
-from functions.api.runs.manual import RetryRequest, cancel_run, retry_run
+from functions.api.runs.manual import RetryRequest, SucceedRequest, cancel_run, retry_run, succeed_run
 from functions.api.runs.reading import RUN_PARAMETERS, list_runs, read_run
 
 _OF_A_CALLBACK = (Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
@@ -63,6 +63,17 @@ ROUTES: tuple[Route, ...] = (
         "Cancel a run; one that is under way is asked to stop",
         RunAnswer,
         problems=(Problem.RUN_OVER,),
+        access=Access.OPERATE,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/succeed",
+        succeed_run,
+        "Mark a run that has failed for good as succeeded, so that what waits for it goes on",
+        RunAnswer,
+        body=SucceedRequest,
+        is_body_optional=True,
+        problems=(Problem.RUN_OVER, Problem.RUN_UNDER_WAY),
         access=Access.OPERATE,
     ),
     Route(

@@ -70,6 +70,7 @@ def of_keys(keys: str) -> list[tuple[str, str, Case]]:
 CASES: Final = {
     "POST /v1/runs/{runId}/retry": Case("/v1/runs/{run}/retry", None, "retry", "run", "{run}"),
     "POST /v1/runs/{runId}/cancel": Case("/v1/runs/{queued}/cancel", None, "cancel", "run", "{queued}"),
+    "POST /v1/runs/{runId}/succeed": Case("/v1/runs/{run}/succeed", {}, "succeed", "run", "{run}"),
     "POST /v1/jobs/{jobId}/backfills": Case("/v1/jobs/{job}/backfills", RANGE, "create", "backfill", "{backfillId}"),
     "DELETE /v1/jobs/{jobId}/backfills/{backfillId}": Case(
         "/v1/jobs/{job}/backfills/{backfill}", None, "cancel", "backfill", "{backfill}"

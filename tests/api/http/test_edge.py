@@ -23,7 +23,7 @@ from functions.api.jobs.triggering import TriggerRequest
 from functions.api.operations.request import OperationRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from functions.api.runs.manual import RetryRequest
+from functions.api.runs.manual import RetryRequest, SucceedRequest
 from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
 from timeball.ports.errors import UnavailableError
@@ -171,6 +171,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     TenantRequest: {"name": "acme"},
     KeyRequest: {"role": "viewer"},
     RotateRequest: {"overlapSeconds": 60},
+    SucceedRequest: {},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 

@@ -232,7 +232,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             ("max_retries", 5, "did you mean maxRetries"),
             ("Payload", 1, "did you mean payload"),
             ("zzz", 1, "leave it out"),
-            ("dependsOn", [], "leave it out"),
+            ("colour", [], "leave it out"),
             ("jobId", "x", "leave it out"),
         ]
     ),

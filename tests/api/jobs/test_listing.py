@@ -79,7 +79,7 @@ def test_each_status_is_listed_as_the_api_shows_it(api: Api) -> None:
         items = listed(api, status=status).body["items"]
         assert [(item["name"], item["status"]) for item in items] == [(status, status)]
     assert names(listed(api, status="running,paused")) == ["running", "paused"]
-    assert listed(api, status="waiting").body["items"] == []
+    assert listed(api, status="blocked").body["items"] == []
 
 
 def test_a_failed_job_whose_run_is_tried_again_stays_listed_as_failed_and_shows_what_it_does(api: Api) -> None:

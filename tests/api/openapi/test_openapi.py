@@ -168,7 +168,7 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
         path, _, query = target.partition("?")
         head, _, body = f"\n{rest}".partition("\n\n")
         headers = dict(line.split(": ") for line in head.splitlines() if line)
-        run = dead(api, job) if path.endswith("/retry") else waiting(api)
+        run = dead(api, job) if path.endswith(("/retry", "/succeed")) else waiting(api)
         where = path.format(**job, runId=run.id)
         answer = api.call(method, where, raw=body.strip().encode(), headers=headers, query=dict(parse_qsl(query)))
         assert answer.status in {200, 201}, answer.text
@@ -178,7 +178,10 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
         "PATCH /v1/jobs/{jobId}",
         "POST /v1/jobs/{jobId}/trigger",
         "POST /v1/jobs/{jobId}/backfills",
-        *(f"POST /v1/runs/{{runId}}/{verb}" for verb in ("retry", "cancel", "complete", "fail", "heartbeat")),
+        *(
+            f"POST /v1/runs/{{runId}}/{verb}"
+            for verb in ("retry", "cancel", "succeed", "complete", "fail", "heartbeat")
+        ),
         "POST /v1/dead-letters:replay",
         "POST /v1/dead-letters:discard",
         "POST /v1/operations",

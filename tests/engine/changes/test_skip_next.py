@@ -104,7 +104,7 @@ def test_what_was_skipped_before_it_was_sent_counts_as_no_run(service: Service) 
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_one_off_that_is_skipped_is_completed(service: Service) -> None:
+def test_a_one_off_whose_fire_is_skipped_is_skipped(service: Service) -> None:
     for ahead, timing in ((0, At(at(30))), (40, At(at(43)))):
         service.until(at(ahead))
         service.play.store_jobs([replace(spec("job", timing), key=replace(KEY, job_id=f"one-{ahead}"))])
@@ -113,7 +113,7 @@ def test_a_one_off_that_is_skipped_is_completed(service: Service) -> None:
         (done,) = skip_next(service.play.context(), [Skipping(key)])
         assert done.row is not None
         service.until(at(ahead + 10))
-        assert service.play.job(key).status is JobStatus.COMPLETED
+        assert service.play.job(key).status is JobStatus.SKIPPED
     assert calls(service) == []
 
 

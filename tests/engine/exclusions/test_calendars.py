@@ -106,11 +106,11 @@ def test_what_the_calendar_skips_counts_as_no_run(service: Service) -> None:
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_one_off_on_a_date_is_completed_without_a_call(service: Service) -> None:
+def test_a_one_off_on_a_date_is_skipped_without_a_call(service: Service) -> None:
     begin(service, At(at(10)), TODAY)
     service.until(at(20))
     assert ledger(service.play) == {10: CALENDAR}
-    assert service.play.job(KEY).status is JobStatus.COMPLETED
+    assert service.play.job(KEY).status is JobStatus.SKIPPED
 
 
 def test_a_calendar_that_is_gone_keeps_nothing_away(service: Service) -> None:
@@ -125,4 +125,4 @@ def test_a_one_off_that_was_skipped_has_ended_though_its_calendar_is_changed_at_
     change(service)
     service.until(at(60))
     assert ledger(service.play) == {10: CALENDAR}
-    assert service.play.job(KEY).status is JobStatus.COMPLETED
+    assert service.play.job(KEY).status is JobStatus.SKIPPED

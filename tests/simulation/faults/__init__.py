@@ -3,6 +3,7 @@
 from tests.simulation.faults import (
     answering,
     claiming,
+    depending,
     dispatching,
     finishing,
     guarding,
@@ -30,4 +31,5 @@ FAULTS = (
     | watching.FAULTS
     | sharing.FAULTS
     | versions.FAULTS
+    | depending.FAULTS
 )

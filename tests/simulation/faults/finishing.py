@@ -9,7 +9,8 @@ import timeball.engine.runs.due_runs as resending
 from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobStatus, concluded, locked
+from timeball.domain.model.job import Job, JobStatus, locked
+from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, ended

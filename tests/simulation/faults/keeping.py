@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, given, instead
-from timeball.domain.model.job import Job, held_back
+from timeball.domain.model.job import Job
+from timeball.domain.model.job_delays import held_back
 from timeball.domain.model.reason import Reason
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.engine import known

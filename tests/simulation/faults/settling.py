@@ -8,7 +8,8 @@ import timeball.domain.policy.change as rules
 import timeball.engine.scanning.scan as scanning
 from tests.simulation.faults.hands import Fault, answered, both, given, handed, instead, lost, swapped, through
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job, JobStatus, settled
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job_ends import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import closed

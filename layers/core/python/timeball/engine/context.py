@@ -42,6 +42,9 @@ class Rules:
     requests_per_job_and_minute: int = whole(
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
     )
+    max_parents: int = whole(100, 1, 1000, "How many jobs a job may depend on")
+    max_children: int = whole(1000, 1, 10_000, "How many jobs may ever depend on one job")
+    max_ancestors: int = whole(1000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
     running_backfills: int = whole(10, 1, 100, "How many of a tenant's backfills run at once; the others wait")
 
     @property

@@ -11,6 +11,7 @@ from timeball.ports.backfills import Backfills
 from timeball.ports.calendars import Calendars
 from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
+from timeball.ports.edges import Edges
 from timeball.ports.jobs import Jobs
 from timeball.ports.operations import Operations
 from timeball.ports.partitions import Partitions
@@ -47,6 +48,7 @@ class Store:
     requests: Requests
     changes: Changes
     windows: Windows
+    edges: Edges
     due: DueIndex
     partitions: Partitions
     signing: Signing

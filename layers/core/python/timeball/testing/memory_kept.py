@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Work
@@ -88,6 +89,24 @@ class MemoryWindows(dict[Window, int]):
                 return False
             self[window] = counted
             return True
+
+
+class MemoryEdges:
+    """The children of each job."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.kept: set[tuple[JobKey, JobKey]] = set()
+        self._memory = memory
+
+    def note(self, edges: Sequence[Edge], now: int) -> None:  # noqa: ARG002 - kept for good
+        """Keep each."""
+        with self._memory.lock:
+            self.kept |= {(edge.parent, edge.child) for edge in edges}
+
+    def children(self, parent: JobKey, after: str = "", limit: int | None = None) -> list[JobKey]:
+        """Return a parent's children behind an id."""
+        with self._memory.lock:
+            return sorted(child for of, child in self.kept if of == parent and child.job_id > after)[:limit]
 
 
 class MemoryChanges:

@@ -25,6 +25,7 @@ from timeball.testing.memory_kept import (
     MemoryAttempts,
     MemoryChanges,
     MemoryDueIndex,
+    MemoryEdges,
     MemoryPartitions,
     MemoryRequests,
     MemorySigning,
@@ -60,7 +61,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return the jobs of a tenant in a status, by when they were created."""
         with self._memory.lock:
-            jobs = [(job.created_at, job.key) for job in self.values() if job.status in statuses]
+            jobs = [(job.created_at, job.key) for job in self.values() if job.listed_status in statuses]
         return _page([one for one in jobs if one[1].tenant == query.tenant], query)
 
     def read_with_tasks(
@@ -79,13 +80,13 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
         """Count a tenant's jobs in each status."""
         with self._memory.lock:
-            found = Counter(job.status for job in self.values() if job.key.tenant == tenant)
+            found = Counter(job.listed_status for job in self.values() if job.key.tenant == tenant)
         return [Estimate(found[status]) for status in statuses]
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
         """Return a tenant's jobs in a status, those first whose hashes are the least."""
         with self._memory.lock:
-            keys = [job.key for job in self.values() if job.key.tenant == tenant and job.status is status]
+            keys = [job.key for job in self.values() if job.key.tenant == tenant and job.listed_status is status]
         return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
 
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
@@ -259,6 +260,7 @@ class MemoryStore(Store):
     requests: MemoryRequests
     changes: MemoryChanges
     windows: MemoryWindows
+    edges: MemoryEdges
     due: MemoryDueIndex
     partitions: MemoryPartitions
     signing: MemorySigning
@@ -292,6 +294,7 @@ class MemoryStore(Store):
             requests=MemoryRequests(),
             changes=MemoryChanges(memory),
             windows=MemoryWindows(memory),
+            edges=MemoryEdges(memory),
             due=due(memory),
             partitions=partitions(memory),
             signing=MemorySigning(),

@@ -8,6 +8,7 @@ from timeball.aws.dynamodb.backfills import DynamoBackfills
 from timeball.aws.dynamodb.calendars import DynamoCalendars
 from timeball.aws.dynamodb.changes import DynamoChanges
 from timeball.aws.dynamodb.due_index import DynamoDueIndex
+from timeball.aws.dynamodb.edges import DynamoEdges
 from timeball.aws.dynamodb.jobs import DynamoJobs
 from timeball.aws.dynamodb.operations import DynamoOperations
 from timeball.aws.dynamodb.partitions import DynamoPartitions
@@ -62,6 +63,7 @@ def dynamo_store(
         requests=DynamoRequests(rows),
         changes=DynamoChanges(rows, works),
         windows=DynamoWindows(rows),
+        edges=DynamoEdges(rows),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
         signing=DynamoSigning(rows),

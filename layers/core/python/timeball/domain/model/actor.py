@@ -17,6 +17,7 @@ class Action(StrEnum):
     SKIP_NEXT = "skip_next"
     TRIGGER = "trigger"
     RETRY = "retry"
+    SUCCEED = "succeed"
     DELETE = "delete"
     ROTATE = "rotate"
     REVOKE = "revoke"

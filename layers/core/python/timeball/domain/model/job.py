@@ -11,6 +11,7 @@ from typing import Any
 
 from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.calendar import CalendarUse
+from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, Proposed, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
@@ -24,18 +25,18 @@ from timeball.domain.time.zones import tzdata_version
 
 
 class JobStatus(StrEnum):
-    """Where a job stands. A recurring job stays pending; the API derives `running` for a one-off whose run is live."""
+    """Where a job stands. A recurring job stays pending; of some that are pending `running` or `blocked` is shown."""
 
     PENDING = "pending"
     PAUSED = "paused"
-    WAITING = "waiting"
     BLOCKED = "blocked"
     COMPLETED = "completed"
     FAILED = "failed"
+    SKIPPED = "skipped"
     CANCELLED = "cancelled"
 
 
-OPEN = frozenset({JobStatus.PENDING, JobStatus.PAUSED, JobStatus.WAITING, JobStatus.BLOCKED})
+OPEN = frozenset({JobStatus.PENDING, JobStatus.PAUSED, JobStatus.BLOCKED})
 """The statuses from which a job may still run."""
 
 
@@ -138,7 +139,8 @@ class JobSpec:
 
     `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
     the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
-    heard of. With a `task` the target is the task's, and so is what the job does not say itself.
+    heard of. With a `task` the target is the task's, and so is what the job does not say itself. With parents it may
+    have no schedule of its own: it `inherits` theirs.
     """
 
     key: JobKey
@@ -158,6 +160,10 @@ class JobSpec:
     jitter_seconds: int = 0
     task: TaskUse | None = None
     calendar: CalendarUse | None = None
+    depends_on: tuple[Parent, ...] = ()
+    trigger_rule: TriggerRule = TriggerRule.ALL_SUCCEEDED
+    dependency_timeout_seconds: int = DEPENDENCY_TIMEOUT_SECONDS
+    inherits: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,11 @@ class Job:
     `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
     not survive unseen, `revision` every write. `created_by` is the id of a key, `depth` the generation
     (generations.py).
+
+    A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`.
+    One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
+    while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
+    jobs it depends on, also through others; `proposed` what it may depend on next.
     """
 
     spec: JobSpec
@@ -198,6 +209,14 @@ class Job:
     change: Change = field(default_factory=Change)
     created_by: str | None = None
     depth: int = 0
+    waits: bool = False
+    skips: Reason | None = None
+    blocked: Blocked | None = None
+    has_children: bool = False
+    is_gate: bool = False
+    untold: bool = False
+    ancestors: int = 0
+    proposed: Proposed | None = None
     version: int = 1
     schedule_version: int = 1
     revision: int = 1
@@ -216,6 +235,12 @@ class Job:
     def is_open(self) -> bool:
         """Whether the job may still run."""
         return self.status in OPEN
+
+    @property
+    def listed_status(self) -> JobStatus:
+        """The status under which it is listed."""
+        is_blocked = self.blocked is not None and self.status is JobStatus.PENDING
+        return JobStatus.BLOCKED if is_blocked else self.status
 
 
 def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
@@ -247,6 +272,7 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
         paced_until=row.not_before + PACE_MS if is_caught_up else 0,
         plan_failures=0,
         skipped_from=None,
+        waits=False,
         rules=RuleSet(),
     )
     if following_at is not None:
@@ -267,58 +293,6 @@ def _look_at(final_fire_at: int, now: int) -> int:
     return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
 
 
-def replanned(job: Job, fire_at: int | None) -> Job:
-    """Return a job that has nothing due: newer time zone data has moved its next fire, or left it none."""
-    if fire_at is None and job.next_fire_at is not None:
-        return evolve(job, next_fire_at=None, final_fire_at=job.next_fire_at - 1)
-    return evolve(job, next_fire_at=fire_at, due_at=fire_at)
-
-
-def held_back(job: Job, until: int) -> Job:
-    """Return a job that a freeze keeps from its next fire, to be looked at again at an instant."""
-    return evolve(job, due_at=until)
-
-
-def pushed_back(job: Job, due_at: int) -> Job:
-    """Return a job that could not be planned, to be looked at again at `due_at`."""
-    return evolve(job, due_at=due_at, plan_failures=job.plan_failures + 1)
-
-
 def locked(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
     """Return the job with its overlap lock held by one run, and another next in line."""
     return evolve(job, holder=holder, parked=parked)
-
-
-def concluded(job: Job, status: JobStatus, now: int) -> Job:
-    """Return the job with its final status. It leaves the due index, unless an intent stands on it."""
-    due_at = None if job.intent is None else job.due_at
-    return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at)
-
-
-def settled(job: Job) -> Job:
-    """Return the job without its intent; it stands in the due index only if it is to be planned.
-
-    One without a fire to come stays due once more: its final run may have ended while it was paused.
-    """
-    bare = evolve(job, intent=None)
-    if job.status is not JobStatus.PENDING:
-        return evolve(bare, due_at=None)
-    return evolve(bare, due_at=job.due_at if job.next_fire_at is None else job.next_fire_at, paused_at=None)
-
-
-def past_skipped(job: Job, row: Run, now: int) -> Job:
-    """Return a job without its intent to skip a fire, behind the row that stands there: it may have started before.
-
-    What its calendar keeps away before that fire is left to the plans: they go by the dates as they are then.
-    It stays due at its ledger's end: whoever carries out what the row entails may die.
-    """
-    bare = settled(job)
-    if job.next_fire_at is not None and row.id.fire_at > job.next_fire_at:
-        return evolve(bare, skipped_to=row.id.fire_at)
-    is_next = job.status is JobStatus.PENDING and row.id.fire_at == job.next_fire_at
-    after = advanced(bare, row, now, is_older=True) if is_next else bare
-    following_at = next_fire(job.spec.schedule, row.id.fire_at)
-    is_last_before = following_at is None or after.next_fire_at is None or following_at >= after.next_fire_at
-    if row.reason not in (Reason.SKIPPED_BY_HAND, Reason.CALENDAR) or not is_last_before:
-        return evolve(after, skipped_from=job.skipped_from)
-    return evolve(after, skipped_from=row.id.fire_at if job.skipped_from is None else job.skipped_from)

@@ -31,10 +31,20 @@ class Reason(StrEnum):
     BACKFILL_CANCELLED = "backfill_cancelled", "The backfill that it belongs to was cancelled."
     RUN_CANCELLED = "run_cancelled", "Somebody cancelled this run."
     JOB_GONE = "job_gone", "The job no longer exists."
+    BLOCKED = "blocked", "A run that it waits for has failed for good; it goes on once that is mended."
+    WAITING_FOR_PARENTS = "waiting_for_parents", "It waits for the runs of the jobs that its job depends on."
+    PARENT_SKIPPED = "parent_skipped", "A job that it depends on was skipped, and its trigger rule does not hold."
+    PARENT_CANCELLED = "parent_cancelled", "A job that it depends on was cancelled, and its trigger rule does not hold."
+    RULE_UNMET = "rule_unmet", "The jobs that it depends on are done, and its trigger rule does not hold."
+    DEPENDENCY_TIMEOUT = (
+        "dependency_timeout",
+        "It has waited for the jobs that it depends on for as long as its job allows.",
+    )
     CIRCUIT_OPEN = (
         "circuit_open",
         "Its host keeps failing, so it is not called for a while; waiting uses up no attempt.",
     )
+    SUCCEEDED_BY_HAND = "succeeded_by_hand", "It had failed for good, and somebody marked it as succeeded."
     HOST_PACED = (
         "host_paced",
         "Its host has failed lately, so those that wait for it take turns; this one has its turn.",

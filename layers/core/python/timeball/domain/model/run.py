@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.attempt import Attempt
+from timeball.domain.model.dependency import Blocked
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 
@@ -34,7 +35,7 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.RUNNING: frozenset({RunState.SUCCEEDED, RunState.RETRYING, RunState.FAILED, RunState.CANCELLED}),
     RunState.RETRYING: frozenset({RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
     RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED}),
-    RunState.FAILED: frozenset({RunState.QUEUED}),
+    RunState.FAILED: frozenset({RunState.QUEUED, RunState.SUCCEEDED}),
     RunState.SUCCEEDED: frozenset(),
     RunState.SKIPPED: frozenset({RunState.QUEUED}),
     RunState.CANCELLED: frozenset(),
@@ -74,7 +75,10 @@ class Run:
     until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that. A manual
     retry may give it another payload: `payload_edited_at` is when the newest one did. `task_id` is the task of its job,
     `task_version` the version that its first claim has fixed; a manual retry lets go of that. `depth` is its generation
-    (generations.py).
+    (generations.py). `joined`: a run of its
+    job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
+    It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
+    be `blocked`; it is `untold` until its job's children know of that.
     """
 
     id: RunId
@@ -112,6 +116,12 @@ class Run:
     task_id: str | None = None
     task_version: int | None = None
     depth: int = 0
+    joined: bool = False
+    pardon: str | None = None
+    waits: bool = False
+    blocked: Blocked | None = None
+    untold: bool = False
+    let_go_at: int | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -132,6 +142,11 @@ class Run:
     def is_superseded(self) -> bool:
         """Whether it was taken from the ledger by another schedule: a schedule that has its fire again revives it."""
         return self.reason is Reason.SUPERSEDED and self.last_fire_at is None
+
+    @property
+    def shown_origin(self) -> Origin:
+        """Why it exists. Its identity says less: an instant has one row, whether or not its job depends on others."""
+        return Origin.DEPENDENCY if self.joined else self.id.origin
 
     @property
     def attempts_spent(self) -> int:

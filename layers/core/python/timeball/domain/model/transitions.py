@@ -110,7 +110,7 @@ def withdrawn(run: Run) -> Run:
 
     Nor does it wait for its host any more: the wait that the pause cuts does not count.
     """
-    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None, deferred_since=None)
+    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None, deferred_since=None, blocked=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
@@ -187,6 +187,11 @@ def reopened(run: Run, not_before: int) -> Run:
         deferred_ms=0,
         task_version=None,
     )
+
+
+def pardoned(run: Run, now: int, why: str) -> Run:
+    """Return a failed run that a person marks as succeeded. The scan sees to what that entails."""
+    return evolve(ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN, Reason.SUCCEEDED_BY_HAND), pardon=why)
 
 
 def discarded(run: Run, now: int) -> Run:

@@ -31,12 +31,17 @@ def cancelled(job: Job, now: int) -> Job:
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
         next_fire_at=None,
+        untold=job.has_children,
     )
 
 
 def paused(job: Job, now: int) -> Job:
-    """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back."""
-    return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
+    """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back.
+
+    It waits for its resume then, and not for a dead job.
+    """
+    untold = job.has_children and job.blocked is not None
+    return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now, blocked=None, untold=untold)
 
 
 def resumed(job: Job, now: int) -> Job:
@@ -48,13 +53,16 @@ def resumed(job: Job, now: int) -> Job:
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
-    """Return the job as changed by a user, due until the runs are reconciled with it."""
+    """Return the job as changed by a user, due until the runs are reconciled with it.
+
+    Of one that waits for its parents there is no plan yet to be closed.
+    """
     return evolve(
         job,
         version=job.version + 1,
         updated_at=now,
         due_at=now,
-        intent=Intent(verb, now, job.next_fire_at, old_schedule),
+        intent=Intent(verb, now, None if job.waits else job.next_fire_at, old_schedule),
     )
 
 
@@ -71,26 +79,46 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
     work = None if job.spec.work is None else spec.work
-    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint))
-    if spec.schedule == job.spec.schedule:
-        if wanted == job:
+    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint), proposed=None)
+    begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
+    if spec.schedule == job.spec.schedule and not begins_to_wait:
+        if wanted.spec == job.spec:
             return job
         skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # before that others start now
-        return evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to)
-    return _rescheduled(job, wanted.spec, now)
+        changed = evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to)
+        return _looked_at_again(changed, now)
+    return _rescheduled(wanted, job.spec.schedule, now)
 
 
-def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
+def _looked_at_again(job: Job, now: int) -> Job:
+    """Return a job that waits for its parents, perhaps for others than before, as one to be looked at now.
+
+    One that has none left is planned, and is not blocked: then its children are told.
+    """
+    if not job.waits:
+        return job
+    if job.spec.depends_on:
+        return evolve(job, due_at=now)
+    untold = job.has_children and job.blocked is not None
+    return evolve(job, waits=False, blocked=None, untold=untold, due_at=now if untold else job.next_fire_at)
+
+
+def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
+    """Return a job that has a new schedule, or parents to wait for before it is planned."""
+    spec = job.spec
     first_at = first_fire(spec.schedule, now)
-    planned = job.runs_planned - _planned_ahead(job, now)
+    planned = job.runs_planned - _planned_ahead(job, old, now)
     if first_at is None:
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
     return evolve(
-        _asked(job, Verb.RESCHEDULE, now, job.spec.schedule),
+        _asked(job, Verb.RESCHEDULE, now, old),
         schedule_version=job.schedule_version + 1,
-        spec=spec,
+        waits=spec.schedule.is_one_off and bool(spec.depends_on),
+        skips=None,
+        blocked=None,
+        untold=job.has_children and job.blocked is not None,
         next_fire_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
@@ -100,7 +128,7 @@ def _rescheduled(job: Job, spec: JobSpec, now: int) -> Job:
     )
 
 
-def _planned_ahead(job: Job, now: int) -> int:
+def _planned_ahead(job: Job, schedule: Schedule, now: int) -> int:
     """Count the fires from now on that have runs already: they are planned anew, or superseded.
 
     Of a schedule that cannot be reckoned any more none is known.
@@ -109,6 +137,6 @@ def _planned_ahead(job: Job, now: int) -> int:
     if job.skipped_from is not None:
         written_to = min(written_to, job.skipped_from)
     try:
-        return sum(1 for _ in fires(job.spec.schedule, now, written_to - 1))
+        return sum(1 for _ in fires(schedule, now, written_to - 1))
     except InvalidSchedule:
         return 0

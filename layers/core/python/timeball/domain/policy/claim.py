@@ -62,7 +62,7 @@ def decide_claim(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions = NOTHING
 ) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
-    if run is None or run.is_terminal or run.state is RunState.WITHDRAWN:
+    if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
         return Decision(Action.DROP)
     if run.state is RunState.RUNNING:
         if run.callback is not None and run.due_at is not None:

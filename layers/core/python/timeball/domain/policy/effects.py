@@ -4,6 +4,8 @@ Invariant: an effect is true of the rows and may be carried out again, by anyone
 run that is over may ask what that entails, whether or not somebody has seen to it before.
 """
 
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
@@ -38,6 +40,16 @@ def final_status(run: Run, job: Job) -> JobStatus | None:
     return status if job.is_open or is_completed_late else None
 
 
+def joins_cycles(run: Run, job: Job) -> bool:
+    """Say whether runs of other jobs may wait for this one, in the cycle of its fire time."""
+    return job.has_children and not job.spec.schedule.is_one_off and run.id.origin is Origin.SCHEDULE
+
+
+def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
+    """Return who guarantees the effects of a run's end: the scan, where children are to be told."""
+    return Guarantor.SCAN if job is not None and joins_cycles(run, job) else otherwise
+
+
 def is_final(run: Run, job: Job) -> bool:
     """Say whether the end of a run is that of its job."""
     return job.final_fire_at is not None and run.covers(job.final_fire_at)
@@ -55,5 +67,6 @@ def _status_of_the_only_one(run: Run) -> JobStatus:
     """
     if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED
-    is_left_out = run.state is RunState.SKIPPED and run.reason in (Reason.SKIPPED_BY_HAND, Reason.CALENDAR)
-    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED or is_left_out else JobStatus.FAILED
+    if run.state is RunState.SKIPPED:
+        return JobStatus.SKIPPED
+    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

@@ -21,12 +21,15 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
     """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range."""
     if isinstance(plan, SkippedRange):
         return _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
-    due_at = plan.not_before if plan.not_before > horizon_at else None
-    return evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before, due_at=due_at)
+    run = evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before)
+    if job.spec.depends_on and not job.spec.schedule.is_one_off:
+        return evolve(run, waits=True, due_at=plan.not_before, reason=Reason.WAITING_FOR_PARENTS)
+    return evolve(run, due_at=plan.not_before if plan.not_before > horizon_at else None)
 
 
 def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     """Return a run of a job that may start at its fire time."""
+    is_joined = origin is Origin.SCHEDULE and bool(job.spec.depends_on)
     return Run(
         id=RunId(job.key, fire_at, origin),
         state=RunState.QUEUED,
@@ -37,6 +40,8 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         created_at=now,
         task_id=job.task_id,
         depth=job.depth,
+        joined=is_joined,
+        let_go_at=now if is_joined and job.spec.schedule.is_one_off else None,
     )
 
 

@@ -70,4 +70,5 @@ def _life_ms(job: Job) -> int:
 
 
 def _latest_start_ms(job: Job, misfire_ms: int) -> int:
-    return max(job.spec.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS
+    waits_ms = job.spec.dependency_timeout_seconds * SECOND_MS if job.spec.depends_on else 0
+    return max(job.spec.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS + waits_ms

@@ -21,6 +21,7 @@ from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.engine.dependencies.adopt import may_adopt
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
@@ -94,8 +95,9 @@ def revise(
 ) -> list[Changed]:
     """Make each job, as it was read, what a new request says; STALE if it has changed since. With work read, and given.
 
-    `action` is what that is called. A fire of the old schedule that the new one has not is superseded, unless it has
-    started. Raises InvalidSchedule before anything is stored, UnavailableError as `cancel` does.
+    `action` is what that is called. Parents that it adds were proposed (adopt.py). A fire of the old schedule that the
+    new one has not is superseded, unless it has started. Raises InvalidSchedule before anything is stored,
+    UnavailableError as `cancel` does.
     """
     return [_revise(context, job, spec, action, by) for job, spec in requests]
 
@@ -128,6 +130,8 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     def verb(standing: Job, now: int) -> Job | None:
         if not standing.is_open:
             return None
+        if not may_adopt(standing, job, spec, now):
+            raise ContendedError(f"job {job.key.job_id} was not changed in time; ask again")
         return revised_from(standing, revised(standing, spec, now), now, context.rules.misfire_ms)
 
     # What was due under the old schedule is written before it goes: the new one takes nothing of it away.

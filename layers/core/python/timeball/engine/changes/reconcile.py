@@ -13,10 +13,12 @@ from typing import Any
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, Verb, settled, with_spec
+from timeball.domain.model.job import Job, JobStatus, Verb, with_spec
+from timeball.domain.model.job_ends import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
+from timeball.domain.policy.effects import guarantor_of
 from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.reach import earliest_live
 from timeball.domain.time.schedule import is_occurrence
@@ -175,14 +177,14 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     """Return what becomes of a live run, or None if it may stay as it is."""
     if job.status is JobStatus.CANCELLED:
         if run.state is not RunState.RUNNING:
-            return ended(run, RunState.CANCELLED, now, Guarantor.OWNER, Reason.JOB_CANCELLED)
+            return ended(run, RunState.CANCELLED, now, guarantor_of(run, job, Guarantor.OWNER), Reason.JOB_CANCELLED)
         return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return None
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
-        return superseded(run, job.schedule_version, now, Guarantor.OWNER)
+        return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
     is_sent = run.state is RunState.QUEUED and run.stamp >= job.schedule_version

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Intent, Job, JobStatus, past_skipped
+from timeball.domain.model.job import Intent, Job, JobStatus
+from timeball.domain.model.job_ends import past_skipped
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import skipping

@@ -27,6 +27,7 @@ from timeball.domain.model.transitions import (
     withdrawn,
 )
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.policy.effects import guarantor_of
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing
@@ -199,11 +200,11 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         waiting = run if last is None else retrying(run, wait_until, last)
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
     if decision.reason is Reason.SUPERSEDED and job is not None:
-        return superseded(run, job.schedule_version, now, Guarantor.MESSAGE)
+        return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.MESSAGE))
     if decision.action is Action.WITHDRAW:
         return withdrawn(run)
     if decision.action is Action.END and decision.state is not None:
-        return ended(run, decision.state, now, Guarantor.MESSAGE, decision.reason, last)
+        return ended(run, decision.state, now, guarantor_of(run, job, Guarantor.MESSAGE), decision.reason, last)
     begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
     return evolve(begun, last=last or run.last)
 

@@ -15,6 +15,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.verdict import Accepted, Succeeded
 from timeball.domain.policy.callback import handed_over
+from timeball.domain.policy.effects import guarantor_of
 from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -63,7 +64,9 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
             return None
         if isinstance(verdict, Accepted):
             return handed_over(run, result.job, now if called_at is None else called_at, now, context.rules.margin_ms)
-        return after_attempt(run, result.job, inline(attempts[position]), verdict, now, Guarantor.MESSAGE)
+        return after_attempt(
+            run, result.job, inline(attempts[position]), verdict, now, guarantor_of(run, result.job, Guarantor.MESSAGE)
+        )
 
     jobs = {result.run.id: result.job for result in results}
     standing = compare_and_swap(partial(change_runs, context, jobs), [result.run for result in results], after, now)

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, requeued
+from timeball.domain.policy.effects import joins_cycles
 from timeball.engine.context import Context
+from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycle
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
@@ -31,12 +33,15 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
 
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
     its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
-    terminal: what its end entails is carried out, then out.
+    terminal: what its end entails is carried out, children that wait for it look, then out. One that waits for others
+    is looked at, and sent if these let it.
     """
     now = context.clock.now()
     margin_ms = context.rules.margin_ms
     horizon_at = now + context.rules.lookahead_ms
     runs = [run for run in runs if run.due_at is not None and run.due_at <= horizon_at]
+    waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED]
+    runs = [run for run in runs if run not in waiting] + look_at_cycles(context, waiting)
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     reaped = reap(context, expired, now) if expired else 0
     runs = [run for run in runs if run not in expired]
@@ -51,6 +56,9 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     over = [run for run in runs if run.is_terminal]
     jobs = context.store.jobs.read([run.id.job for run in over])
     on_run_end(context, list(zip(over, jobs, strict=True)))
+    for run, job in zip(over, jobs, strict=True):
+        if job is not None and joins_cycles(run, job):
+            wake_cycle(context, job.key, run.id.fire_at)
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
     return reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
 

@@ -1,4 +1,4 @@
-"""Retry a run manually, and cancel one: what a person does to a single run, whatever its schedule says.
+"""Retry a run, cancel one, mark one as succeeded: what a person does to a single run, whatever its schedule says.
 
 A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
 seen to the effects; so a crash in between loses neither. Another payload stands beside the job before the run names it.
@@ -13,7 +13,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, due_again, ended, reopened
+from timeball.domain.model.transitions import asked_to_stop, due_again, ended, pardoned, reopened
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.on_run_end import change_run
@@ -62,6 +62,17 @@ def retry_dead(context: Context, ids: Sequence[RunId], since: int) -> list[Answe
 def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
     """Cancel each run: one that waits ends, one that is under way is asked to stop. Raises UnavailableError."""
     return [change_run(context, run_id, _cancelled) for run_id in ids]
+
+
+def succeed_runs(context: Context, ids: Sequence[RunId], why: str) -> list[Answered]:
+    """Mark each run as succeeded that has failed for good; its history stays. Raises UnavailableError."""
+
+    def pardon(run: Run, _: Job | None, now: int) -> Run | Refusal:
+        if run.pardon is not None and run.state is RunState.SUCCEEDED:
+            return run
+        return pardoned(run, now, why) if run.state is RunState.FAILED else Refusal.WRONG_STATE
+
+    return [change_run(context, run_id, pardon) for run_id in ids]
 
 
 def _retry(context: Context, run_id: RunId, edit: Edit | None) -> Answered:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, concluded
+from timeball.domain.model.job import Job
+from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.run import Run
 from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.policy.overlap import holds_nothing

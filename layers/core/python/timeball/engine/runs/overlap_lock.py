@@ -14,7 +14,7 @@ from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended
-from timeball.domain.policy.effects import is_final
+from timeball.domain.policy.effects import guarantor_of, is_final
 from timeball.domain.policy.overlap import Step, decide_overlap, holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
@@ -110,7 +110,7 @@ def _end(context: Context, job: Job, run: Run, now: int) -> bool:
     effects. The end of a job is left to the scan.
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
-    guarantor = Guarantor.SCAN if is_final(run, job) else Guarantor.MESSAGE
+    guarantor = Guarantor.SCAN if is_final(run, job) else guarantor_of(run, job, Guarantor.MESSAGE)
     after = ended(run, state, now, guarantor, Reason.REPLACED)
     done = context.store.runs.swap([Swap(run, after)], now)[0].done
     if done and state is RunState.SKIPPED:

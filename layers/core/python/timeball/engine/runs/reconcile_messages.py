@@ -14,6 +14,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, ended
+from timeball.domain.policy.effects import guarantor_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
@@ -52,7 +53,7 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
         case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message is undeliverable", extra={"run_id": str(run.id)})
-            return ended(run, RunState.FAILED, now, Guarantor.MESSAGE, Reason.UNDELIVERABLE)
+            return ended(run, RunState.FAILED, now, guarantor_of(run, job, Guarantor.MESSAGE), Reason.UNDELIVERABLE)
         case RunState.QUEUED:
             backoff_ms = context.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)

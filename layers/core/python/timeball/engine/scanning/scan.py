@@ -27,6 +27,7 @@ from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
+from timeball.engine.dependencies.look import tell
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, shards_of, to_ask
@@ -48,6 +49,8 @@ _ROUNDS = 10
 """Rows that a scan writes of one job: as many fires as it may have within twice the look-ahead, or catches up."""
 _CHUNK = 100
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so."""
+_TOLD = 10
+"""Jobs whose children are told together: each may have a thousand."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
 _BISECT_MS = 5_000
@@ -169,8 +172,10 @@ class _Work:
         runs = self._due(RunId, store.runs.read, nominated, bisect_until)
         backfills = self._due(BackfillKey, store.backfills.read, nominated, bisect_until)
         self.done.resent += sum(self._each(partial(resend, context), runs, bisect_until))
-        pending = [job for job in jobs if job.intent is None and job.status is JobStatus.PENDING]
-        self._dispatch(pending, stop_at)
+        free = [job for job in jobs if job.intent is None]
+        untold = [job for job in free if job.untold and job.status is not JobStatus.PENDING]
+        self.done.backlog |= any(self._each(partial(tell, context), untold, stop_at, _TOLD))
+        self._dispatch([job for job in free if job.status is JobStatus.PENDING], stop_at)
         until = self._in(_BACKFILL_MS, stop_at)
         cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
         cancel_until = self._in(_CANCELLED_MS, until)

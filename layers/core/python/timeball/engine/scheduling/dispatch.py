@@ -11,17 +11,9 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import (
-    Job,
-    JobStatus,
-    advanced,
-    concluded,
-    held_back,
-    looked_at,
-    pushed_back,
-    replanned,
-    with_spec,
-)
+from timeball.domain.model.job import Job, JobStatus, advanced, looked_at, with_spec
+from timeball.domain.model.job_delays import held_back, pushed_back, replanned
+from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.effects import concludes, final_status
 from timeball.domain.policy.exclusions import Exclusions
@@ -29,6 +21,7 @@ from timeball.domain.policy.ledger import met, planned_row
 from timeball.domain.policy.planner import Hold, Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
+from timeball.engine.dependencies.look import look
 from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import on_run_end
@@ -61,13 +54,17 @@ class Dispatched:
 def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
     """Write the row of each job's next fire, and send it if it is a run. The jobs are pending, and have no intent.
 
+    First it is looked at the parents of those that wait: only who is let go is planned.
+
     They were read at `read_at` or later: a plan reaches no further than the look-ahead from then, for so far a change
     of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
     was begun may be begun again.
     """
-    dispatched = [Dispatched(job) for job in jobs]
-    excluded = read_exclusions(context, jobs)
-    plans = [(one, _planned(context, one.job, read_at, kept)) for one, kept in zip(dispatched, excluded, strict=True)]
+    free = look(context, jobs)
+    dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
+    planning = [one for one in dispatched if one.job.key in free]
+    excluded = read_exclusions(context, [one.job for one in planning])
+    plans = [(one, _planned(context, one.job, read_at, kept)) for one, kept in zip(planning, excluded, strict=True)]
     _look_again(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
     _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
@@ -75,6 +72,10 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     _send(context, dispatched, read_at)
     _advance(context, dispatched, read_at)
     return dispatched
+
+
+def _with_work_of(job: Job, after: Job | None) -> Job:
+    return job if after is None else with_spec(after, work=job.spec.work)
 
 
 def push_back(context: Context, job: Job) -> None:

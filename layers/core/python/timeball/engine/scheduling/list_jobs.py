@@ -22,6 +22,8 @@ RUNNING = "running"
 _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 """What the row of a one-off says whose run may be live: a failed one is tried again if its run is retried manually."""
 
+_PENDING = (JobStatus.PENDING, JobStatus.BLOCKED)
+
 
 @dataclass(frozen=True)
 class JobFilter:
@@ -44,16 +46,22 @@ class JobFilter:
     def listed(self) -> list[JobStatus]:
         """The statuses of the rows that may be meant."""
         named = [status for status in JobStatus if status in (self.statuses or self.rows)]
-        return list(dict.fromkeys([*named, *(_MAY_RUN if RUNNING in self.statuses else ())]))
+        others = [*(_MAY_RUN if RUNNING in self.statuses else ()), *(_PENDING if JobStatus.PENDING in named else ())]
+        return list(dict.fromkeys([*named, *others]))
 
     def matches(self, job: Job, shown: str) -> bool:
-        """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again."""
+        """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again.
+
+        One that is blocked is pending too.
+        """
         is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
         has_tags = all(job.spec.tags.get(key) == value for key, value in self.tags)
         if self.task_id is not None and job.task_id != self.task_id:
             return False
         is_within = self.bounds.items() <= job.spec.tags.items()
-        return is_within and has_tags and (not self.statuses or shown in self.statuses or is_failed)
+        is_pending = shown == JobStatus.BLOCKED and JobStatus.PENDING in self.statuses
+        is_shown = not self.statuses or shown in self.statuses or is_failed or is_pending
+        return is_within and has_tags and is_shown
 
 
 @dataclass(frozen=True)
@@ -115,5 +123,5 @@ def shown_status(job: Job, own: Run | None) -> str:
     It is `pending` until an attempt has begun: none has yet, or none since somebody wanted it tried again.
     """
     if own is None or own.is_terminal:
-        return job.status
+        return job.listed_status
     return RUNNING if own.attempts_spent > 0 else JobStatus.PENDING

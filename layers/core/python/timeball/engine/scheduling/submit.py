@@ -1,18 +1,24 @@
 """Submit jobs: stored before the answer, and what is due within the look-ahead dispatched at once."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from timeball.domain.model.actor import NOBODY, Actor
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.engine.context import Context
+from timeball.engine.dependencies.bind import bind
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
+
+_NO_ANCESTORS: Mapping[JobKey, int] = MappingProxyType({})
 
 
 class Submission(StrEnum):
@@ -31,13 +37,22 @@ class Submitted:
     job: Job
 
 
-def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor = NOBODY, depth: int = 0) -> list[Submitted]:
+def submit(
+    context: Context,
+    specs: Sequence[JobSpec],
+    now: int,
+    by: Actor = NOBODY,
+    depth: int = 0,
+    ancestors: Mapping[JobKey, int] = _NO_ANCESTORS,
+) -> list[Submitted]:
     """Store each job as submitted at `now`, of a generation, and dispatch those that are due within the look-ahead.
 
+    `ancestors` says at least how many jobs each depends on.
     The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
     Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
     """
-    jobs = [new_job(spec, now, context.rules.shards, by, depth) for spec in specs]
+    new = [new_job(spec, now, context.rules.shards, by, depth) for spec in specs]
+    jobs = bind(context, [evolve(job, ancestors=ancestors.get(job.key, 0)) for job in new], now)
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)
     ]

@@ -4,6 +4,7 @@ import hashlib
 
 from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.model.calendar import CalendarKey
+from timeball.domain.model.dependency import Edge
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
@@ -18,6 +19,7 @@ Key = dict[str, str]
 JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
+CHILD = "CHILD#"
 HOST = "HOST"
 SLOTS = "SLOTS"
 HOUR = "HOUR#"
@@ -73,6 +75,11 @@ def work_key(key: JobKey, digest: str) -> Key:
 def backfill_key(key: BackfillKey) -> Key:
     """Return where a backfill's row stands."""
     return {"pk": job_key(key.job)["pk"], "sk": f"{BACKFILL}{key.name}"}
+
+
+def edge_key(edge: Edge) -> Key:
+    """Return where it stands that a job depends on another: in the parent's item collection."""
+    return {"pk": job_key(edge.parent)["pk"], "sk": f"{CHILD}{edge.child.job_id}"}
 
 
 def host_key(key: HostKey) -> Key:

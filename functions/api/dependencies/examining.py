@@ -1,0 +1,107 @@
+"""Whether jobs may depend on what their requests name, those of a batch also on each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from functions.api.http.problems import FieldError
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JOB_ID, JobKey
+from timeball.domain.model.job import JobSpec
+from timeball.engine.context import Context
+from timeball.engine.dependencies.graph import Examined, Fault, cycle_sentence, examine, parent_keys
+
+REFUSED = "This item of the batch was refused; so this one is, too."
+
+
+@dataclass
+class Item:
+    """A spec as it was asked for, under a ref if it has one; `is_refused` for another reason; and what comes of it."""
+
+    spec: JobSpec
+    ref: str | None = None
+    is_refused: bool = False
+    ancestors: int = 0
+    errors: list[FieldError] = field(default_factory=list)
+
+
+def examine_together(context: Context, items: Sequence[Item], within: Mapping[str, str]) -> list[Item]:
+    """Examine items that are asked for together; return them in an order in which parents come first.
+
+    Who asks knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
+    it inherits, and what is wrong with them. Items without parents cost nothing. Raises UnavailableError.
+    """
+    names = _names(items)
+    for item in items:
+        meant = [evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in item.spec.depends_on]
+        item.spec = evolve(item.spec, depends_on=tuple(meant))
+        item.errors += misnamed(item.spec)
+    by_key = {item.spec.key: item for item in items}
+    order = [by_key[key] for key in _parents_first(by_key)]
+    for item in order:
+        _refuse_with_parents(item, by_key)
+    good = [item for item in order if not (item.is_refused or item.errors)]
+    for item, examined in zip(good, examine(context, [item.spec for item in good], within), strict=True):
+        item.spec, item.ancestors = examined.spec, examined.ancestors
+        item.errors += field_errors(examined)
+    for item in order:
+        if not item.errors:
+            _refuse_with_parents(item, by_key)
+    return order
+
+
+def field_errors(examined: Examined) -> list[FieldError]:
+    """Return what is wrong with the parents of a job, as bad fields."""
+    return [_error(fault) for fault in examined.faults]
+
+
+def _error(fault: Fault) -> FieldError:
+    return FieldError("dependsOn" if fault.place is None else f"dependsOn.{fault.place}", fault.sentence)
+
+
+def _names(items: Sequence[Item]) -> dict[str, str]:
+    """Return the ids of items by what others of the batch may call them: their refs, else names that only one has."""
+    if len(items) < 2:
+        return {}
+    named = [item.spec.name for item in items]
+    by_name = {item.spec.name: item.spec.key.job_id for item in items if item.spec.name and not item.ref}
+    unique = {name: job_id for name, job_id in by_name.items() if named.count(name) == 1}
+    return unique | {item.ref: item.spec.key.job_id for item in items if item.ref}
+
+
+def misnamed(spec: JobSpec) -> list[FieldError]:
+    """Say which parents have names that no job can have."""
+    return [
+        FieldError(f"dependsOn.{place}", "You have no job with this id; create it first.")
+        for place, parent in enumerate(spec.depends_on)
+        if not JOB_ID.fullmatch(parent.job_id)
+    ]
+
+
+def _parents_first(items: Mapping[JobKey, Item]) -> list[JobKey]:
+    """Return the items in an order in which parents come first. One that closes a cycle is told, and ends it."""
+    order: dict[JobKey, None] = {}
+    for start in items:
+        path: dict[JobKey, Iterator[JobKey]] = {}
+        if start not in order:
+            path[start] = iter(parent_keys(items[start].spec))
+        while path:
+            key, parents = next(reversed(path.items()))
+            parent = next((one for one in parents if one in items and one not in order), None)
+            if parent is None:
+                order[key] = None
+                path.popitem()
+            elif parent in path:
+                cycle = [*list(path)[list(path).index(parent) :], parent]
+                for one in cycle[:-1]:
+                    sentence = cycle_sentence([items[each].ref or each.job_id for each in cycle])
+                    items[one].errors = [FieldError("dependsOn", sentence)]
+            else:
+                path[parent] = iter(parent_keys(items[parent].spec))
+    return list(order)
+
+
+def _refuse_with_parents(item: Item, items: Mapping[JobKey, Item]) -> None:
+    for place, key in enumerate(parent_keys(item.spec)):
+        parent = items.get(key)
+        if parent is not None and parent is not item and (parent.errors or parent.is_refused) and not item.errors:
+            item.errors.append(FieldError(f"dependsOn.{place}", REFUSED))

@@ -1,0 +1,46 @@
+"""The routes of what depends on what."""
+
+from functions.api.dependencies.answers import GraphAnswer, node_answer
+from functions.api.http.access import Access
+from functions.api.http.bounds import are_within
+from functions.api.http.edge import Edge, job_key, no_job
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request
+from functions.api.http.route import Route
+from timeball.engine.dependencies.view import read_graph
+from timeball.engine.scheduling.list_jobs import shown_statuses
+
+
+def read_job_graph(edge: Edge, request: Request) -> Reply:
+    """Read the jobs that a job depends on, and those that depend on it, with their states.
+
+    A key that is bounded to tags sees those within its bounds.
+    """
+    graph = read_graph(edge.context, job_key(request))
+    if graph is None:
+        raise no_job()
+    above, below = (
+        [one for one in jobs if are_within(one.spec.tags, request.bounds)]
+        for jobs in (graph.ancestors, graph.descendants)
+    )
+    statuses = shown_statuses(edge.context, [graph.job, *above, *below])
+    return ok(
+        GraphAnswer(
+            job=node_answer(graph.job, statuses[graph.job.key]),
+            ancestors=[node_answer(one, statuses[one.key]) for one in above],
+            descendants=[node_answer(one, statuses[one.key]) for one in below],
+            is_cut=graph.is_cut,
+        )
+    )
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}/graph",
+        read_job_graph,
+        "Read the jobs that a job depends on, and those that depend on it, with their states",
+        GraphAnswer,
+        access=Access.READ,
+    ),
+)

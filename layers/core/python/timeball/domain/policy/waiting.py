@@ -1,0 +1,92 @@
+"""How a one-off that waits for its parents goes on: one pure function from how they stand to its next row.
+
+Invariant: it is let run, or be skipped, by one write of its row, which fixes its fire time; only then is it planned, as
+any one-off. So it has one run, whoever looks at it, and whenever.
+"""
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
+from timeball.domain.policy.join import Joined, Standing, Step, join
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+
+SOONEST_LOOK_MS = 30 * SECOND_MS
+"""How soon who waits is looked at again, also if nobody tells of anything."""
+LATEST_LOOK_MS = HOUR_MS
+"""How late, at the latest."""
+
+
+def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
+    """Return a job that waits as it goes on at `now`, by how its parents stand; it is not untold.
+
+    If what blocks it has changed and it has children, that is written first, and told.
+    """
+    fire_at = fire_time(job, parents)
+    begins_at = max(fire_at, job.created_at)
+    ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
+    joined = join(job.spec.trigger_rule, parents)
+    if joined.step is Step.WAIT and now >= ends_at:
+        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    if joined.blocked != job.blocked and job.has_children:
+        return evolve(job, blocked=joined.blocked, untold=True, due_at=now)
+    timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
+    planned = evolve(timed, blocked=joined.blocked, next_fire_at=fire_at, final_fire_at=fire_at)
+    if joined.step is Step.WAIT:
+        return evolve(planned, due_at=min(next_look(job.created_at, now), max(ends_at, now + SECOND_MS)))
+    return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
+
+
+def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
+    """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
+    ends_at = max(run.id.fire_at, run.created_at) + job.spec.dependency_timeout_seconds * SECOND_MS
+    joined = join(job.spec.trigger_rule, parents)
+    if joined.step is Step.WAIT and now >= ends_at:
+        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    if joined.blocked != run.blocked and job.has_children:
+        return evolve(_blocked_run(run, joined), untold=True, due_at=now)
+    match joined.step:
+        case Step.RUN:
+            begin_at = max(run.not_before, now)
+            free = evolve(run, waits=False, blocked=None, reason=None, let_go_at=now)
+            return evolve(free, not_before=begin_at, due_at=begin_at)
+        case Step.SKIP:
+            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False, blocked=None)
+        case Step.WAIT:
+            look_at = min(next_look(run.created_at, now), max(ends_at, now + SECOND_MS))
+            return evolve(_blocked_run(run, joined), due_at=look_at)
+
+
+def _blocked_run(run: Run, joined: Joined) -> Run:
+    reason = Reason.WAITING_FOR_PARENTS if joined.blocked is None else Reason.BLOCKED
+    return evolve(run, blocked=joined.blocked, reason=reason)
+
+
+def fire_time(job: Job, parents: list[Standing]) -> int:
+    """Return the fire time as it is known by now: the latest of the parents', or its own if that is later."""
+    own_at = job.next_fire_at or 0
+    known = [one.fire_at for one in parents if one.fire_at is not None]
+    return max(known, default=own_at) if job.spec.inherits else max(own_at, *known)
+
+
+def next_look(since: int, now: int) -> int:
+    """Return when to look again who has waited since an instant: ever more seldom."""
+    return now + min(max(now - since, SOONEST_LOOK_MS), LATEST_LOOK_MS)
+
+
+def told(job: Job, now: int) -> Job:
+    """Return a job whose children were told, and that waits, is planned, or has ended as before."""
+    if job.intent is not None:
+        return evolve(job, untold=False)
+    going_on_at = now if job.waits else job.next_fire_at
+    return evolve(job, untold=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
+
+
+def woken(job: Job, now: int) -> Job | None:
+    """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway."""
+    if not job.waits or job.status is not JobStatus.PENDING or job.intent is not None:
+        return None
+    return evolve(job, due_at=now)

@@ -1,0 +1,121 @@
+"""Look at the parents of runs that wait for them, each in the cycle of its fire time; and tell such runs to look.
+
+A run that waits stands in the due index. Whoever is told is only made due; a look decides by the rows as they stand.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended, withdrawn
+from timeball.domain.policy.join import Standing, by_its_end, cycle_of_parent, standing_of
+from timeball.domain.policy.waiting import cycle_moved_on
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.metrics import moved
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+from timeball.ports.runs import LedgerQuery
+
+_PAGE = 100
+"""Children that are told together; and skipped rows that are read to find the one over a fire time."""
+
+
+def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
+    """Look at the parents of runs that wait; return as they stand those that may be sent. Raises UnavailableError."""
+    if not runs:
+        return []
+    told = [tell_cycle(context, run) if run.untold else run for run in runs]
+    waiting = [run for run in told if run is not None and run.state is RunState.QUEUED and run.waits]
+    jobs = dict(zip(waiting, context.store.jobs.read([run.id.job for run in waiting]), strict=True))
+    now = context.clock.now()
+    standings = _standings(context, [(run, job) for run, job in jobs.items() if job is not None], now)
+    swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
+    swapped = context.store.runs.swap(swaps, now)
+    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
+    standing = [one.row for one in swapped if one.done and one.row is not None]
+    untold = [run for run in standing if run.untold]
+    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(context, untold)
+
+
+def tell_cycle(context: Context, run: Run) -> Run | None:
+    """Let the children of a run's job be looked at in its cycle; return the run if it is told now.
+
+    Raises UnavailableError.
+    """
+    wake_cycle(context, run.id.job, run.id.fire_at)
+    (swapped,) = context.store.runs.swap([Swap(run, evolve(run, untold=False))], context.clock.now())
+    return swapped.row if swapped.done else None
+
+
+def wake_cycle(context: Context, parent: JobKey, fire_at: int) -> None:
+    """Let the runs of a fire time be looked at that wait for a job. Raises UnavailableError."""
+    after = ""
+    while page := context.store.edges.children(parent, after, _PAGE):
+        _wake(context, context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page]))
+        after = page[-1].job_id
+
+
+def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
+    """Let all runs of recurring jobs be looked at that wait. Raises UnavailableError."""
+    for job in jobs:
+        query = LedgerQuery(job.key, _PAGE, states=frozenset({RunState.QUEUED}))
+        _wake(context, context.store.runs.ledger(query).runs)
+
+
+def _wake(context: Context, runs: Sequence[Run | None]) -> None:
+    now = context.clock.now()
+    standing = compare_and_swap(context.store.runs.swap, runs, partial(_woken, now), now)
+    if not all(one.done for one in standing):
+        raise UnavailableError("runs that wait for others kept changing")
+
+
+def _woken(now: int, _: int, run: Run) -> Run | None:
+    return evolve(run, due_at=now) if run.waits and run.state is RunState.QUEUED else None
+
+
+def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
+    if job is None or job.status is JobStatus.CANCELLED:
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+    if job.status is JobStatus.PAUSED:
+        return withdrawn(run)
+    return cycle_moved_on(run, job, parents, now)
+
+
+def _standings(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> Mapping[Run, list[Standing]]:
+    """Read how the parents of runs stand in their cycles."""
+    keys = list(dict.fromkeys(key for _, job in runs for key in parent_keys(job.spec)))
+    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+    names = list(
+        dict.fromkeys(RunId(key, run.id.fire_at, Origin.SCHEDULE) for run, job in runs for key in parent_keys(job.spec))
+    )
+    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+
+    def standing(key: JobKey, run: Run, child: Job) -> Standing:
+        parent = jobs[key]
+        if parent is not None and parent.spec.schedule.is_one_off:
+            return standing_of(key.job_id, parent, child, now)
+        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)] or _range_over(context, parent, run.id.fire_at)
+        return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
+
+    return {
+        run: [
+            by_its_end(standing(key, run, job), parent.on)
+            for key, parent in zip(parent_keys(job.spec), job.spec.depends_on, strict=True)
+        ]
+        for run, job in runs
+    }
+
+
+def _range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
+    """Return the skipped range of a job over a fire time, if its ledger is written so far."""
+    if parent is None or (parent.next_fire_at is not None and parent.next_fire_at <= fire_at):
+        return None
+    query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
+    return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)

@@ -1,0 +1,211 @@
+"""Whether jobs may depend on what they name: each parent exists, nothing waits for itself, and no graph is too large.
+
+A walk goes up, level by level, one read a level. A job that is new closes no cycle but within its own request: nobody
+can have named it. So it is walked only where its parents' rows cannot rule out that its ancestors are too many.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context
+
+ANY: Mapping[str, str] = MappingProxyType({})
+"""No bounds."""
+PROPOSED_MS = MINUTE_MS
+"""How long proposed parents count: longer than whoever proposed them lives."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with the parents of a job: with one of them, by its place, or with all together."""
+
+    sentence: str
+    place: int | None = None
+
+
+@dataclass
+class Examined:
+    """A spec with the schedule that it inherits, what is wrong with its parents, and how many ancestors it may have."""
+
+    spec: JobSpec
+    faults: list[Fault] = field(default_factory=list)
+    ancestors: int = 0
+
+
+def examine(
+    context: Context, specs: Sequence[JobSpec], within: Mapping[str, str] = ANY, *, before: JobSpec | None = None
+) -> list[Examined]:
+    """Examine the parents of specs; those that are asked for together may name those before them.
+
+    Who asks knows of jobs with the tags of `within` only. `before` is what a job was that stands, on which others may
+    depend already: the parents that it has are held against nobody. Raises UnavailableError.
+    """
+    now = context.clock.now()
+    asked = {spec.key: spec for spec in specs if spec.depends_on}
+    if not asked:
+        return [Examined(spec) for spec in specs]
+    keys = dict.fromkeys(parent for spec in asked.values() for parent in parent_keys(spec))
+    rows = dict(zip(keys, context.store.jobs.read(list(keys)), strict=True))
+    together: dict[JobKey, Examined] = {}
+    for spec in specs:
+        one = Examined(spec)
+        if spec.depends_on:
+            had = [] if before is None else parent_keys(before)
+            known = {key: row for key, row in rows.items() if key in had or _is_known(row, within)}
+            one.faults += _unfit_parents(context, spec, known, together)
+            if not one.faults:
+                one.spec = _timed(spec, rows, together)
+                one.faults += _unshared(one.spec, rows, together)
+                _examine_graph(context, one, rows, together, now, stand=before is not None)
+        together[spec.key] = one
+    return list(together.values())
+
+
+def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
+    return row is not None and within.items() <= row.spec.tags.items()
+
+
+def parent_keys(spec: JobSpec) -> list[JobKey]:
+    """Return the jobs that a spec depends on."""
+    return [JobKey(spec.key.tenant, parent.job_id) for parent in spec.depends_on]
+
+
+def cycle_of(context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], now: int) -> tuple[list[str], int]:
+    """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
+
+    The walk ends where there are too many. What others have proposed meanwhile counts. Raises UnavailableError.
+    """
+    below: dict[JobKey, JobKey] = {}
+    level = dict.fromkeys(parent_keys(spec), spec.key)
+    while level and len(below) <= context.rules.max_ancestors:
+        below |= level
+        if spec.key in level:
+            return _path(below, spec.key), len(below)
+        read = [key for key in level if key not in known]
+        rows = dict(zip(read, context.store.jobs.read(read), strict=True))
+        above: dict[JobKey, JobKey] = {}
+        for key in level:
+            above |= {parent: key for parent in _named(key, known, rows.get(key), now) if parent not in below}
+        level = above
+    return [], len(below)
+
+
+def _named(key: JobKey, known: Mapping[JobKey, Examined], row: Job | None, now: int) -> list[JobKey]:
+    if key in known:
+        return parent_keys(known[key].spec)
+    if row is None:
+        return []
+    is_proposed = row.proposed is not None and now < row.proposed.at + PROPOSED_MS
+    proposed = row.proposed.parents if row.proposed is not None and is_proposed else ()
+    return [*parent_keys(row.spec), *(JobKey(key.tenant, job_id) for job_id in proposed)]
+
+
+def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[str]:
+    """Return the ids from a job down to itself, each the parent of the next; as read upwards: it waits for the next."""
+    path, key = [start.job_id], below[start]
+    while key != start:
+        path.append(key.job_id)
+        key = below[key]
+    return [*path[:1], *path[:0:-1], start.job_id]
+
+
+def _unfit_parents(
+    context: Context, spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
+) -> list[Fault]:
+    faults = []
+    if len(spec.depends_on) > context.rules.max_parents:
+        return [Fault(f"A job may depend on at most {context.rules.max_parents} jobs; put another one between.")]
+    for place, key in enumerate(parent_keys(spec)):
+        parent = _spec_of(key, rows, together)
+        if key == spec.key:
+            faults.append(Fault("A job cannot wait for itself; leave it out.", place))
+        elif parent is None:
+            faults.append(Fault("You have no job with this id; create it first.", place))
+        elif not _has_room(context, key, rows.get(key), spec.key):
+            most = context.rules.max_children
+            faults.append(Fault(f"{most} jobs have come to depend on this one, which is as many as may.", place))
+    return faults
+
+
+def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) -> bool:
+    if row is None or not row.has_children:
+        return True
+    most = context.rules.max_children
+    children = context.store.edges.children(parent, limit=most)
+    return len(children) < most or child in children
+
+
+def _spec_of(key: JobKey, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec | None:
+    if key in together:
+        return together[key].spec
+    row = rows.get(key)
+    return None if row is None else row.spec
+
+
+def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec:
+    """Return the spec of a job without a schedule of its own with the recurrence of its parents, if one has any.
+
+    Else it is a one-off, at the latest fire time of its parents.
+    """
+    if not spec.inherits:
+        return spec
+    schedules = [parent.schedule for key in parent_keys(spec) if (parent := _spec_of(key, rows, together))]
+    recurring = [schedule for schedule in schedules if not schedule.is_one_off]
+    if recurring:
+        return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
+    timings = [schedule.timing for schedule in schedules]
+    latest_at = max(timing.at for timing in timings if isinstance(timing, At))
+    return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
+
+
+def _unshared(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> Iterator[Fault]:
+    """Say which recurring parents have other fire times than the job: cycles are joined by their fire times."""
+    for place, key in enumerate(parent_keys(spec)):
+        parent = _spec_of(key, rows, together)
+        if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
+            continue
+        if spec.schedule.is_one_off:
+            yield Fault(
+                "This job is recurring, and who waits for it, too; leave out the schedule that runs once.", place
+            )
+        elif spec.inherits:
+            yield Fault(
+                "Its recurrence is another than that of the first; give all the same, and the same anchor.", place
+            )
+        else:
+            yield Fault("Its recurrence is another than that of this job; give both the same, or leave it out.", place)
+
+
+def _examine_graph(
+    context: Context,
+    one: Examined,
+    rows: Mapping[JobKey, Job | None],
+    together: Mapping[JobKey, Examined],
+    now: int,
+    *,
+    stand: bool,
+) -> None:
+    """Count the ancestors of a job; walk up if they may be too many, or if others may depend on it already."""
+    most = context.rules.max_ancestors
+    for key in parent_keys(one.spec):
+        above = together.get(key) or rows[key]
+        one.ancestors += 1 + (0 if above is None else above.ancestors)
+    if not stand and one.ancestors <= most:
+        return
+    cycle, one.ancestors = cycle_of(context, one.spec, together, now)
+    if cycle:
+        one.faults.append(Fault(cycle_sentence(cycle)))
+    elif one.ancestors > most:
+        one.faults.append(Fault(f"With its parents' parents it depends on more than {most} jobs; split the graph."))
+
+
+def cycle_sentence(cycle: Sequence[str]) -> str:
+    """Return what is said of a cycle: each waits for the next."""
+    shown = cycle if len(cycle) <= 12 else [*cycle[:6], "…", *cycle[-5:]]
+    return f"This closes a cycle, in which each job waits for the next: {' → '.join(shown)}."

@@ -1,0 +1,87 @@
+"""Look at the parents of jobs that wait for them, and tell the children of jobs that there is something to look at.
+
+Who is told is only made due: it looks for itself, at rows. Telling writes the row that waits, so it refuses a look that
+began before. A job is due until its children are told, so no chain of jobs rides on one process: the scan finds each.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from timeball.domain.model.dependency import Parent
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.policy.join import Standing, by_its_end, standing_of
+from timeball.domain.policy.waiting import moved_on, told, woken
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.dependencies.cycles import wake_runs_of
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+
+_PAGE = 100
+"""Children that are told together."""
+
+
+def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
+    """Look at the parents of jobs that wait; return as they stand those that are let go, and may be planned.
+
+    ① the children of those that are untold are told ② the parents are read ③ swap: let run, or skipped; or what blocks
+    it, and then ① and ② again; or the next look. Raises UnavailableError.
+    """
+    asking = [job for job in jobs if job.waits or job.untold]
+    free = {job.key: job for job in jobs if not (job.waits or job.untold)}
+    for _ in range(2):
+        asking = tell(context, [job for job in asking if job.untold]) + [job for job in asking if not job.untold]
+        waiting = [job for job in asking if job.waits and job.status is JobStatus.PENDING and job.intent is None]
+        if not waiting:
+            break
+        now = context.clock.now()
+        standings = _standings(context, waiting, now)
+        swaps = [Swap(job, moved_on(job, standings[job.key], now)) for job in waiting]
+        swapped = context.store.jobs.swap(swaps, now)
+        asking = [one.row for one in swapped if one.done and one.row is not None]
+        free |= {job.key: job for job in asking if not job.waits}
+        asking = [job for job in asking if job.untold]
+    return free
+
+
+def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Let the children of jobs be looked at; return those jobs, as they stand, that are untold no longer.
+
+    Raises UnavailableError.
+    """
+    if not jobs:
+        return []
+    for job in jobs:
+        wake_children(context, job.key)
+    now = context.clock.now()
+    swapped = context.store.jobs.swap([Swap(job, told(job, now)) for job in jobs], now)
+    return [one.row for one in swapped if one.done and one.row is not None]
+
+
+def wake_children(context: Context, parent: JobKey) -> None:
+    """Let all children of a job that wait be looked at. Raises UnavailableError."""
+    after = ""
+    while page := context.store.edges.children(parent, after, _PAGE):
+        rows, now = context.store.jobs.read(page), context.clock.now()
+        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now), now)
+        if not all(one.done for one in standing):
+            raise UnavailableError(f"children of job {parent.job_id} kept changing")
+        wake_runs_of(context, [job for job in rows if job is not None and not job.spec.schedule.is_one_off])
+        after = page[-1].job_id
+
+
+def _woken(now: int, _: int, job: Job) -> Job | None:
+    return woken(job, now)
+
+
+def _standings(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
+    """Read how the parents of jobs stand."""
+    keys = list(dict.fromkeys(JobKey(job.key.tenant, one.job_id) for job in jobs for one in job.spec.depends_on))
+    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+
+    def standing(job: Job, parent: Parent) -> Standing:
+        row = rows[JobKey(job.key.tenant, parent.job_id)]
+        return by_its_end(standing_of(parent.job_id, row, job, now), parent.on)
+
+    return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}

@@ -1,0 +1,53 @@
+"""The graph around a job, as people look at it: the jobs that it depends on, and those that depend on it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
+from timeball.engine.context import Context
+from timeball.engine.dependencies.graph import parent_keys
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A job, its ancestors and its descendants, those nearest to it first; `is_cut`: there are more."""
+
+    job: Job
+    ancestors: tuple[Job, ...]
+    descendants: tuple[Job, ...]
+    is_cut: bool
+
+
+def read_graph(context: Context, key: JobKey) -> Graph | None:
+    """Read the graph around a job, a level at a time; None if there is no such job. Raises UnavailableError."""
+    (job,) = context.store.jobs.read([key])
+    if job is None:
+        return None
+
+    def children(parent: Job) -> list[JobKey]:
+        return context.store.edges.children(parent.key) if parent.has_children else []
+
+    up, is_cut_above = _walk(context, job, lambda one: parent_keys(one.spec), lambda _, __: True)
+    down, is_cut_below = _walk(context, job, children, lambda parent, child: parent in parent_keys(child.spec))
+    return Graph(job, tuple(up), tuple(down), is_cut_above or is_cut_below)
+
+
+def _walk(
+    context: Context, start: Job, following: Callable[[Job], list[JobKey]], is_edge: Callable[[JobKey, Job], bool]
+) -> tuple[list[Job], bool]:
+    """Walk from a job over what follows from each; return what was found, and whether that is not all."""
+    found: dict[JobKey, Job] = {start.key: start}
+    level = [start]
+    while level:
+        named: Mapping[JobKey, list[JobKey]] = {one.key: following(one) for one in level}
+        keys = list(dict.fromkeys(key for keys in named.values() for key in keys if key not in found))
+        left = context.rules.max_ancestors - len(found) + 1
+        rows = {row.key: row for row in context.store.jobs.read(keys[:left]) if row is not None}
+        level = [
+            row for row in rows.values() if any(row.key in keys and is_edge(of, row) for of, keys in named.items())
+        ]
+        found |= {row.key: row for row in level}
+        if len(keys) > left:
+            return [*found.values()][1:], True
+    return [*found.values()][1:], False

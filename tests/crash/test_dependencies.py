@@ -1,0 +1,239 @@
+"""Jobs that wait for jobs, and what moves them, stopped anywhere: each runs once, after all of its parents."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+import pytest
+
+from tests.crash.stage import Stage
+from tests.engine.dependencies.graphs import node
+from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.model.dependency import Parent
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.graph import examine
+from timeball.engine.runs.manual import succeed_runs
+from timeball.engine.scheduling.submit import submit
+from timeball.ports.errors import ContendedError
+from timeball.testing.faults import Points
+
+ROOT = evolve(node("a"), schedule=spec("a", At(NOW)).schedule, retry=PLAIN_RETRY)
+CHILD, GRANDCHILD = (evolve(node(name, parent), retry=PLAIN_RETRY) for name, parent in ("ba", "cb"))
+
+
+def key(job_id: str) -> JobKey:
+    return JobKey("acme", job_id)
+
+
+def submit_all(play: Play, *specs: JobSpec) -> None:
+    for one in specs:
+        (examined,) = examine(play.context(), [one])
+        assert not examined.faults
+        submit(play.context(), [examined.spec], play.clock.now())
+
+
+def work_on(play: Play, seconds: int) -> None:
+    for _ in range(seconds):
+        play.scan_all()
+        while play.execute_next():
+            pass
+        play.clock.advance(SECOND_MS)
+
+
+def called(play: Play) -> list[str]:
+    return [*dict.fromkeys(call.run.job.job_id for _, call in play.caller.calls)]
+
+
+def statuses(play: Play, names: str) -> list[str]:
+    return [play.job(key(name)).listed_status.value for name in names]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What came before, what is stopped, what is called in the end, and how the three jobs stand then; its points."""
+
+    before: Callable[[Play], None]
+    verb: Callable[[Play], object]
+    calls: list[str]
+    status: str
+    points: int
+
+
+def _nothing(play: Play) -> None:
+    submit_all(play, ROOT)
+
+
+def _all_three(play: Play) -> None:
+    submit_all(play, ROOT, CHILD, GRANDCHILD)
+
+
+def _the_first_ran(play: Play) -> None:
+    _all_three(play)
+    while play.execute_next():
+        pass
+
+
+def _the_first_died(play: Play) -> None:
+    play.caller.statuses = [400]
+    _the_first_ran(play)
+
+
+def _the_first_died_and_all_know(play: Play) -> None:
+    _the_first_died(play)
+    work_on(play, 5)
+    assert statuses(play, "abc") == ["failed", "blocked", "blocked"]
+
+
+def _all_know_and_the_first_is_pardoned(play: Play) -> None:
+    _the_first_died_and_all_know(play)
+    _pardon(play)
+
+
+def _pardon(play: Play) -> None:
+    succeed_runs(play.context(), [play.runs(key("a"))[0].id], "by hand")
+
+
+CASES = {
+    # The edge, the parent, the job, its first look.
+    "a submit": Case(_nothing, lambda play: submit_all(play, CHILD, GRANDCHILD), ["a", "b", "c"], "completed", 12),
+    "the end of a parent": Case(_all_three, Play.execute_next, ["a", "b", "c"], "completed", 4),
+    # The child is told, the parent knows, the child is let go, inserted, sent, advanced.
+    "a scan that tells of a success": Case(_the_first_ran, Play.scan_all, ["a", "b", "c"], "completed", 12),
+    "a scan that tells of a death": Case(_the_first_died, Play.scan_all, ["a"], "blocked", 8),
+    "a run that is marked as succeeded": Case(
+        _the_first_died_and_all_know, _pardon, ["a", "b", "c"], "completed", 4
+    ),
+    "a scan that tells that all goes on": Case(
+        _all_know_and_the_first_is_pardoned,
+        Play.scan_all,
+        ["a", "b", "c"],
+        "completed",
+        12,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.on_moto("a submit", "a scan that tells that all goes on")
+@pytest.mark.parametrize("case", CASES)
+def test_whatever_is_stopped_is_finished_by_scans_and_each_job_runs_once_in_its_turn(stage: Stage, case: str) -> None:
+    chosen = CASES[case]
+    play = stage.play(NOW)
+    chosen.before(play)
+    for left in stage.crashes(play, chosen.verb, chosen.points):
+        if case == "a submit":  # the client, who had no answer, asks again
+            submit_all(left, CHILD, GRANDCHILD)
+        if case == "a run that is marked as succeeded":
+            _pardon(left)
+        left.clock.advance(stage.later_ms)
+        work_on(left, 12)
+        if case == "the end of a parent":  # the message of an executor that died comes again
+            left.clock.advance(16 * 60 * SECOND_MS)
+            work_on(left, 12)
+        assert called(left) == chosen.calls
+        assert statuses(left, "bc") == [chosen.status] * 2
+        assert [left.job(key(name)).untold for name in "abc"] == [False] * 3
+        if chosen.status == "blocked":
+            _pardon(left)
+            work_on(left, 10)
+            assert (called(left), statuses(left, "abc")) == (["a", "b", "c"], ["completed"] * 3)
+
+
+def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -> bool:
+    """Do as a PATCH of `dependsOn` does; return whether it succeeded."""
+    context = play.context(points)
+    (job,) = context.store.jobs.read([key(child)], with_work=True)
+    assert job is not None
+    adopted = adopt(context, job, evolve(job.spec, depends_on=(Parent(parent),)))
+    return not adopted.faults and revise(context, [(job, adopted.spec)])[0].outcome is Outcome.DONE
+
+
+@pytest.mark.parametrize("others", [[("y", "x")], [("y", "z"), ("z", "x")]], ids=["of two", "of three"])
+def test_of_changes_that_would_close_a_cycle_together_not_all_succeed_wherever_they_meet(
+    stage: Stage, others: list[tuple[str, str]]
+) -> None:
+    for at in count(step=stage.step):
+        play = stage.play(NOW)
+        later = [evolve(node(name), schedule=spec(name, At(NOW + 600_000)).schedule) for name in "xyz"]
+        submit_all(play, *later)
+        done: list[bool] = []
+
+        def meanwhile(play: Play = play, done: list[bool] = done) -> None:
+            done.extend(_rewire(play, *edge) for edge in others)
+
+        points = Points(at, meanwhile)
+        try:
+            first = _rewire(play, "x", "y", points)
+        except ContendedError:
+            first = False
+        if points.reached <= at:
+            break
+        assert not (first and all(done)), at
+        assert sum([first, *done]) >= len(others) - 1, at
+    assert at > 10
+
+
+def test_a_change_of_parents_that_is_stopped_keeps_others_from_a_cycle_for_a_minute_at_the_most(stage: Stage) -> None:
+    play = stage.play(NOW)
+    later = [evolve(node(name), schedule=spec(name, At(NOW + 600_000)).schedule) for name in "xy"]
+    submit_all(play, *later)
+    for left in stage.crashes(play, lambda play: _rewire(play, "x", "y"), 8):
+        is_done = left.job(key("x")).spec.depends_on != ()
+        left.clock.advance(61 * SECOND_MS)
+        assert _rewire(left, "y", "x") is not is_done
+
+
+OFTEN = Schedule(Every(5, NOW + 8_000), end_at=NOW + 8_000)
+"""One fire, of a recurring job."""
+
+
+def _planned(play: Play) -> None:
+    submit_all(play, evolve(ROOT, schedule=OFTEN), CHILD, GRANDCHILD)
+    play.clock.advance(4_000)
+
+
+def _sent(play: Play) -> None:
+    _planned(play)
+    play.scan_all()
+
+
+def _ran(play: Play) -> None:
+    _sent(play)
+    play.clock.advance(4_000)
+    play.execute_next()
+
+
+def _wait_and_execute(play: Play) -> None:
+    play.clock.advance(4_000)
+    play.execute_next()
+
+
+# Of each: what came before, what is stopped, and its points.
+CYCLES: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] = {
+    "the scan that plans a cycle": (_planned, Play.scan_all, 12),
+    "the end of a parent": (_sent, _wait_and_execute, 6),
+    "the scan that tells, and lets go": (_ran, Play.scan_all, 10),
+}
+
+
+@pytest.mark.on_moto("the scan that tells, and lets go")
+@pytest.mark.parametrize("case", CYCLES)
+def test_a_cycle_that_is_stopped_anywhere_runs_once_for_each_of_its_jobs_in_their_turn(stage: Stage, case: str) -> None:
+    before, verb, points = CYCLES[case]
+    play = stage.play(NOW)
+    before(play)
+    for left in stage.crashes(play, verb, points):
+        left.clock.advance(stage.later_ms)
+        work_on(left, 15)
+        left.clock.advance(16 * 60 * SECOND_MS)  # the message of an executor that died comes again
+        work_on(left, 15)
+        assert called(left) == ["a", "b", "c"]
+        for name in "abc":
+            (run,) = left.runs(key(name))
+            assert (run.id.fire_at, run.state, run.due_at) == (NOW + 8_000, RunState.SUCCEEDED, None)

@@ -1,0 +1,58 @@
+"""Faults of jobs that wait for jobs: when they are let go, by whom they are told, and what closes a cycle."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.simulation.faults.hands import Fault, instead, lost
+from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
+from timeball.domain.policy.join import Joined, Standing, State, Step, cycle_of_parent, join
+from timeball.domain.policy.waiting import fire_time
+from timeball.engine.dependencies.graph import cycle_of
+from timeball.engine.dependencies.look import wake_children
+from timeball.ports.rows import Swap
+
+
+def _at_any_time(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
+    joined = join(rule, parents)
+    return Joined(Step.RUN) if len(parents) > 1 else joined
+
+
+def _by_nobody(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
+    return evolve(join(rule, parents), blocked=None)
+
+
+def _a_second_late(job: Job, parents: list[Standing]) -> int:
+    return fire_time(job, parents) + 1_000
+
+
+def _tells_a_parent(swap: Swap[Any]) -> bool:
+    return isinstance(swap.after, Job) and swap.after.has_children and not swap.before.has_children
+
+
+def _in_any_cycle(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> Standing:
+    standing = cycle_of_parent(job_id, parent, row, fire_at)
+    return Standing(State.SUCCEEDED, fire_at) if standing.state is State.GOING else standing
+
+
+FAULTS = {
+    "nobody looks for cycles": Fault(instead(cycle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
+    "a job with two parents does not wait": Fault(
+        instead(join, _at_any_time), "a job is let go only if its rule holds", 1
+    ),
+    "a cycle does not wait for its parents": Fault(
+        instead(cycle_of_parent, _in_any_cycle), "a cycle is let go only if its rule holds", 1
+    ),
+    "a parent does not hear of its child": Fault(
+        lost("jobs.swap", _tells_a_parent), "who is waited for knows that it has children", 1
+    ),
+    "nobody tells the children": Fault(
+        instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
+    ),
+    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 1),
+    "a child has a fire time of its own": Fault(
+        instead(fire_time, _a_second_late), "a job runs once for its parents", 6
+    ),
+}

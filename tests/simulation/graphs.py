@@ -1,0 +1,302 @@
+"""Graphs of jobs: who weaves and rewires them, mends what is dead, and what must hold of those who wait.
+
+Each rule is a generator of complaints. How a graph stands at its end is reckoned anew (reckoning.py).
+"""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from tests.simulation.client import Client
+from tests.simulation.reckoning import AS_JOBS
+from tests.simulation.simulated_aws import HOSTS
+from tests.simulation.story import START, Story
+from timeball.domain.model.actor import Action, Actor
+from timeball.domain.model.dependency import Parent, TriggerRule
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.job import HttpTarget, Job, JobSpec, JobStatus, Work
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.run import RunState
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import Changed, cancel, pause, resume, revise
+from timeball.engine.context import Context
+from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.graph import examine
+from timeball.engine.runs.manual import retry_runs, succeed_runs
+from timeball.engine.scheduling.submit import Submitted, submit
+
+WEAVERS = "weaver"
+_MOST = 14
+_VERBS = ("rewire", "rewire", "mend", "mend", "pause", "resume", "cancel", "reschedule")
+_DONE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED)
+
+
+async def weave(story: Story, number: int) -> None:
+    """Submit jobs that depend on earlier ones, change on whom they do, and mend what is dead, while the storm lasts."""
+    weaver = _Weaver(story, story.new_process(f"user-weaver-{number}"), number)
+    while story.clock.now() < story.storm_ends_at:
+        await weaver.act()
+        await weaver.process.sleep_until(weaver.process.now() + weaver.draw.randrange(100, 12_000))
+
+
+class _Weaver(Client):
+    """One of those who work on the same graph."""
+
+    def __init__(self, story: Story, process: object, number: int) -> None:
+        super().__init__(story, process)  # type: ignore[arg-type]
+        self.draw = Random(f"the graphs of {story.seed}, {number}")
+        self.number = number
+
+    @property
+    def by(self) -> Actor:
+        """Who asks this time."""
+        return Actor(f"{self.process.name}-{next(self.story.requests)}")
+
+    async def act(self) -> None:
+        jobs = self._jobs()
+        if len(jobs) < _MOST and self.draw.random() < 0.5:
+            await self._submit(jobs)
+        elif jobs:
+            await self._change(self.draw.choice(jobs))
+
+    def _jobs(self) -> list[Job]:
+        return [job for key, job in sorted(self.story.store.jobs.items()) if key.tenant == WEAVERS]
+
+    async def _submit(self, jobs: Sequence[Job]) -> None:
+        draw, now = self.draw, self.process.now()
+        jobs_of = {job.key.job_id: job for job in jobs}
+        parents = tuple(
+            Parent(job.key.job_id) for job in draw.sample(jobs, min(len(jobs), draw.choice((0, 1, 1, 2, 3))))
+        )
+        key = JobKey(WEAVERS, f"node-{len(jobs)}-{self.number}")
+        is_recurring = any(not jobs_of[one.job_id].spec.schedule.is_one_off for one in parents)
+        often = Every(20, START // SECOND_MS * SECOND_MS)
+        at = At(now + draw.randrange(-10_000, 40_000))
+        spec = JobSpec(
+            key=key,
+            schedule=Schedule(often if draw.random() < 0.3 else at),
+            work=Work(HttpTarget(f"https://{draw.choice(HOSTS)}/hook"), '{"n": 0}'),
+            fingerprint="print",
+            retry=RetryPolicy(draw.choice((0, 0, 1)), 2, max_seconds=20),
+            timeout_seconds=5,
+            depends_on=parents,
+            trigger_rule=draw.choice((TriggerRule.ALL_SUCCEEDED, *TriggerRule)),
+            dependency_timeout_seconds=draw.choice((40, 3_600, 3_600)),
+            inherits=is_recurring or (bool(parents) and draw.random() < 0.7),
+        )
+        await self.ask("weave", key, _weave, spec, now, self.by)
+
+    async def _change(self, job: Job) -> None:
+        draw, key = self.draw, job.key
+        match draw.choice(_VERBS):
+            case "rewire":
+                others = [one.key.job_id for one in self._jobs() if one.key != key]
+                parents = draw.sample(others, min(len(others), draw.choice((1, 1, 2))))
+                await self.request("rewire", key, _rewire, key, tuple(map(Parent, parents)), self.by)
+            case "reschedule":
+                await self.request(
+                    "reschedule", key, _reschedule, key, self.process.now() + draw.randrange(20_000), self.by
+                )
+            case "mend":
+                dead = [run.id for run in self.story.store.runs.values() if run.id.job == key and run.is_dead_letter]
+                if dead and draw.random() < 0.5:
+                    await self.ask("succeed", key, succeed_runs, dead[:1], "by hand")
+                elif dead:
+                    await self.ask("retry", key, retry_runs, dead[:1])
+            case "cancel" if draw.random() < 0.3:
+                await self.ask("cancel", key, cancel, [(key, None)], self.by)
+            case "pause":
+                await self.ask("pause", key, pause, [(key, None)], self.by)
+            case "resume":
+                await self.ask("resume", key, resume, [(key, None)], self.by)
+
+
+def _weave(context: Context, spec: JobSpec, now: int, by: Actor) -> list[Submitted | str]:
+    (examined,) = examine(context, [spec])
+    if examined.faults:
+        return [examined.faults[0].sentence]
+    return [*submit(context, [examined.spec], now, by, ancestors={spec.key: examined.ancestors})]
+
+
+def _rewire(context: Context, key: JobKey, parents: tuple[Parent, ...], by: Actor) -> list[Changed | str]:
+    """Do as the API does for a PATCH of `dependsOn`."""
+    (job,) = context.store.jobs.read([key], with_work=True)
+    if job is None or not job.is_open:
+        return ["it is too late"]
+    adopted = adopt(context, job, evolve(job.spec, depends_on=parents))
+    if adopted.faults:
+        return [adopted.faults[0].sentence]
+    if job.has_children and adopted.spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
+        return ["jobs depend on it"]
+    return [*revise(context, [(job, adopted.spec)], Action.PATCH, by)]
+
+
+def _reschedule(context: Context, key: JobKey, at: int, by: Actor) -> list[Changed | str]:
+    (job,) = context.store.jobs.read([key], with_work=True)
+    if job is None or not job.is_open or job.spec.inherits or not job.spec.schedule.is_one_off:
+        return ["it is too late"]
+    try:
+        return [*revise(context, [(job, evolve(job.spec, schedule=Schedule(At(at))))], Action.PATCH, by)]
+    except InvalidSchedule:
+        return ["it never fires"]
+
+
+def _parents(job: Job) -> list[JobKey]:
+    return [JobKey(job.key.tenant, parent.job_id) for parent in job.spec.depends_on]
+
+
+def _nothing_waits_for_itself(story: Story) -> Iterator[str]:
+    """At no time, also not through others."""
+    above: dict[JobKey, list[JobKey]] = {}
+    for write in story.store.history.jobs:
+        key, parents = write.after.key, _parents(write.after)
+        if above.get(key) == parents:
+            continue
+        above[key] = parents
+        seen, left = set[JobKey](), [*parents]
+        while left:
+            one = left.pop()
+            left += above.get(one, []) if one not in seen else []
+            seen.add(one)
+        if key in seen:
+            yield str(write)
+
+
+def _a_job_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+    """Of its parents as they stood at some time since its row was written before."""
+    history = story.store.history
+    last_at: dict[JobKey, int] = {}
+    for write in history.jobs:
+        before, after = write.before, write.after
+        since_at, last_at[after.key] = last_at.get(after.key, write.at), write.at
+        if before is None or not before.waits or after.waits or after.version != before.version:
+            continue
+        if after.status is not JobStatus.PENDING or after.next_fire_at is None:
+            continue
+        states = [{one.status for one in history.jobs_between(key, since_at, write.at)} for key in _parents(before)]
+        if after.skips is None and not _may_hold(before.spec.trigger_rule, states):
+            yield f"{write}, its parents: {states}"
+        if after.skips is not None and after.skips.value != "dependency_timeout" and not _may_hold(_ANY_END, states):
+            yield f"{write} was skipped, its parents: {states}"
+
+
+_ANY_END = TriggerRule.ALL_DONE
+
+
+def _a_cycle_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+    """Of the rows of its parents' ledgers, and of its gates, as they stood at some time since it was written before."""
+    history = story.store.history
+    last_at: dict[RunId, int] = {}
+    for write in history.runs:
+        before, after = write.before, write.after
+        since_at, last_at[after.id] = last_at.get(after.id, write.at), write.at
+        if before is None or not before.waits or after.waits or after.state is not RunState.QUEUED:
+            continue
+        jobs = history.jobs_between(after.id.job, since_at, write.at)
+        if not any(
+            _may_hold(job.spec.trigger_rule, [_seen(story, one, after.id, since_at, write.at) for one in _parents(job)])
+            for job in jobs
+        ):
+            yield f"{write}, of {jobs[-1]}"
+
+
+def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
+    """Return how a parent stood in a cycle between two true times; what has no row there is skipped, or to come."""
+    history = story.store.history
+    jobs = history.jobs_between(key, since_at, at)
+    if any(job.spec.schedule.is_one_off for job in jobs):
+        return {job.status for job in jobs}
+    name = RunId(key, run_id.fire_at, run_id.origin)
+    standing = history.run_at(name, since_at)
+    rows = [standing, *(write.after for write in history.of_run(name) if since_at < write.at <= at)]
+    return {JobStatus.SKIPPED if row is None else AS_JOBS.get(row.state, JobStatus.PENDING) for row in rows}
+
+
+def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
+    match rule:
+        case TriggerRule.ALL_SUCCEEDED:
+            return all(JobStatus.COMPLETED in seen for seen in states)
+        case TriggerRule.ANY_SUCCEEDED:
+            return any(JobStatus.COMPLETED in seen for seen in states)
+        case TriggerRule.ANY_FAILED:
+            return any(JobStatus.FAILED in seen for seen in states)
+        case TriggerRule.ALL_DONE:
+            return all(seen & set(_DONE) for seen in states)
+
+
+def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.jobs:
+        before, after = write.before, write.after
+        if before is not None and _parents(before) == _parents(after):
+            continue
+        for key in _parents(after):
+            parent = history.job_at(key, write.at)
+            if parent is not None and not parent.has_children:
+                yield f"{write}, and not {parent}"
+
+
+def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
+    """Each that waits has been written since the job had something to tell."""
+    history = story.store.history
+    since: dict[JobKey, int] = {}
+    for write in history.jobs:
+        before, after = write.before, write.after
+        if after.untold and (before is None or not before.untold):
+            since[after.key] = write.at
+        if before is None or not before.untold or after.untold:
+            continue
+        for key in story.store.jobs:
+            child = history.job_at(key, since[after.key])
+            if child is None or not child.waits or child.status is not JobStatus.PENDING or child.intent is not None:
+                continue
+            if after.key in _parents(child) and not any(
+                since[after.key] <= one.at <= write.at for one in history.of_job(key)
+            ):
+                yield f"{write}, and {child}"
+
+
+def _who_waits_at_the_end_has_somebody_to_wait_for(story: Story) -> Iterator[str]:
+    yield from story.unjoined()
+
+
+def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
+    """Of those that nobody has changed."""
+    for key, job in story.store.jobs.items():
+        if not job.spec.depends_on or not job.spec.schedule.is_one_off or job.version != 1 + _pauses(story, key):
+            continue
+        rows = [run for run in story.store.runs.values() if run.id.job == key]
+        if len(rows) != (job.next_fire_at is None) and (rows or job.status is not JobStatus.CANCELLED):
+            yield f"{job}: {rows}"
+        for run in rows:
+            parents = [story.store.jobs[one] for one in _parents(job)]
+            latest_at = max(parent.final_fire_at or 0 for parent in parents)
+            is_plain = job.spec.inherits and job.spec.trigger_rule is TriggerRule.ALL_SUCCEEDED
+            has_timed_out = run.reason is not None and run.reason.value == "dependency_timeout"
+            is_changed = any(_changed(story, one) for one in _parents(job))
+            if is_plain and not has_timed_out and not is_changed and run.id.fire_at != latest_at:
+                yield f"{run} is not of {latest_at}"
+
+
+def _changed(story: Story, key: JobKey) -> bool:
+    return story.store.jobs[key].version != 1 + _pauses(story, key)
+
+
+def _pauses(story: Story, key: JobKey) -> int:
+    """Return how many versions of a job are of pauses and resumes, which move no fire."""
+    writes = story.store.history.of_job(key)
+    changes = [one.after.change.action for one in writes if one.before and one.after.version > one.before.version]
+    return sum(action in (Action.PAUSE, Action.RESUME, Action.CANCEL) for action in changes)
+
+
+GRAPH_RULES = (
+    _nothing_waits_for_itself,
+    _a_job_is_let_go_only_if_its_rule_holds,
+    _a_cycle_is_let_go_only_if_its_rule_holds,
+    _who_is_waited_for_knows_that_it_has_children,
+    _children_are_told_before_a_job_forgets_to,
+    _who_waits_at_the_end_has_somebody_to_wait_for,
+    _a_job_runs_once_for_its_parents,
+)
