@@ -21,6 +21,12 @@ def client(stage: Stage) -> ApiClient:
 
 
 @pytest.fixture
+def admin(stage: Stage) -> ApiClient:
+    """Return a caller with the first key, which the deployment has made."""
+    return ApiClient(stage.deployment.api_url, stage.admin_key)
+
+
+@pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with Receiver() as receiver:
         yield receiver

@@ -10,16 +10,11 @@ from local.receiver import Receiver
 from local.stage import Stage
 from local.tenant import create_key
 from tests.end_to_end.steps import ask, calls_of, clock, ledger, soon, until
+from timeball.domain.model.key import id_in
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 KEYS = "/v1/admin/keys"
-
-
-@pytest.fixture
-def admin(stage: Stage) -> ApiClient:
-    """Return a caller with the first key, which the deployment has made."""
-    return ApiClient(stage.deployment.api_url, stage.admin_key)
 
 
 def client_of(stage: Stage, tenant: str, role: str, **fields: object) -> ApiClient:
@@ -47,7 +42,8 @@ def test_the_first_key_manages_tenants_and_another_admins_key_does_not(admin: Ap
     assert [one["name"] for one in client.get("/v1/admin/tenants")["items"]] == ["demo"]
     assert status_of(client, "POST", "/v1/admin/tenants", {"name": "mine"}) == 403
     assert status_of(client, "GET", "/v1/admin/tenants/main/keys") == 404
-    told = client.get("/v1/audit")["items"]
+    by = client.get(f"{KEYS}/{id_in(client.key)}")["createdBy"]
+    told = client.get("/v1/audit", actor=by)["items"]
     assert any(one["action"] == "create" and one["resource"]["type"] == "key" for one in told)
 
 

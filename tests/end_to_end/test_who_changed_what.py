@@ -28,7 +28,7 @@ def test_a_change_is_told_with_its_key_and_address_and_is_restored(client: ApiCl
         (1, "create"),
     ]
     assert {one["actor"]["keyId"] for one in told} == {job["createdBy"]}
-    assert job["createdBy"].startswith("key_")
+    assert job["createdBy"].startswith("demo.")
     assert all(one["actor"]["address"] for one in told)
     assert [one["before"] for one in told] == [*(one["after"] for one in told[1:]), None]
     logged = client.get("/v1/audit", jobId=job["jobId"])["items"]

@@ -44,10 +44,11 @@ def _each_once(parents: list[ParentRequest]) -> list[ParentRequest]:
     return parents
 
 
+_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _OBJECT_SCHEMA: Final = {
     "type": "object",
     "properties": {
-        "jobId": {"type": "string", "description": "Its id, which is needed; in a batch also the `ref` of an item."},
+        "jobId": {**_ID_SCHEMA, "description": "Its id; in a batch also the `ref` of an item."},
         "as": {"type": "string", "pattern": f"^{JOB_ID.pattern}$", "description": "The name that this job has for it."},
         "on": {
             "enum": [end.value for end in End],
@@ -55,13 +56,14 @@ _OBJECT_SCHEMA: Final = {
             "description": "Which end of it counts as its success for the `triggerRule`.",
         },
     },
+    "required": ["jobId"],
     "additionalProperties": False,
 }
 
 ParentItem = Annotated[
     ParentRequest,
     BeforeValidator(_parent),
-    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["extract"]}, _OBJECT_SCHEMA]}),
+    WithJsonSchema({"anyOf": [{**_ID_SCHEMA, "examples": ["extract"]}, _OBJECT_SCHEMA]}),
 ]
 Parents = Annotated[list[ParentItem], Field(max_length=MOST_PARENTS), AfterValidator(_each_once)]
 

@@ -228,6 +228,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "calendar-exists": 409,
         "calendar-in-use": 409,
         "too-many-freezes": 409,
+        "too-deep": 409,
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,
@@ -235,6 +236,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "body-too-large": 413,
         "unsupported-media-type": 415,
         "idempotency-conflict": 422,
+        "quota-exceeded": 429,
         "internal": 500,
         "unavailable": 503,
     }

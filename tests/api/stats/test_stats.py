@@ -14,7 +14,7 @@ from timeball.domain.time.instants import HOUR_MS, format_instant
 from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.engine.stats.tally import FLUSH_MS, Tally
 
-STATUSES = {"pending", "paused", "waiting", "blocked", "running", "completed", "failed", "cancelled"}
+STATUSES = {"pending", "paused", "skipped", "blocked", "running", "completed", "failed", "cancelled"}
 NONE = {"count": 0, "exact": True, "standardError": 0.0}
 
 
