@@ -118,12 +118,19 @@ def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_i
     assert all("description" in field for field in schema["properties"].values())
 
 
+def _but_items(schema: Any) -> Any:
+    """Return a schema without those of lists' items: a patch replaces a list as a whole."""
+    if isinstance(schema, dict):
+        return {name: _but_items(part) for name, part in schema.items() if name != "items"}
+    return [_but_items(part) for part in schema] if isinstance(schema, list) else schema
+
+
 def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     patch = schemas["JobPatch"]
     assert set(patch["properties"]) == set(schemas["JobRequest"]["properties"])
     assert patch["additionalProperties"] is False
-    assert "required" not in json.dumps(patch)
+    assert "required" not in json.dumps(_but_items(patch))
     assert "$ref" not in json.dumps(patch)
     for name, field in patch["properties"].items():
         assert name == "payload" or {"type": "null"} in field["anyOf"]
