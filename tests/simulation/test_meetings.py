@@ -4,7 +4,6 @@ import pytest
 
 from tests.simulation.meetings import MEETINGS
 
-
 LONGEST = {"a resume after an outage, under another schedule"}
 """Thousands of crash points of what others meet in part: for a release."""
 
