@@ -22,15 +22,19 @@ def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
 def check_reach(edge: Edge, route: Route, request: Request) -> None:
     """Raise ProblemError if a bounded key may not reach what a request is about; reads the job, for such a key alone.
 
-    What is not there is not refused here: a PUT may make it.
+    A job that is gone lies within no bounds, for its runs may be there still; but a PUT may make one.
     """
     if not request.bounds or route.keeps_bounds or route.is_public:
         return
     if not {"jobId", "runId"} & request.path.keys():
         raise _refused(request, "may use no more than its jobs and their runs")
     key = _job_of(request)
-    job = edge.context.store.jobs.read([key])[0] if key is not None else None
-    if job is not None and not are_within(job.spec.tags, request.bounds):
+    if key is None:
+        return  # nothing is called so, as the operation will tell
+    job = edge.context.store.jobs.read([key])[0]
+    if job is None and route.method == "PUT":
+        return
+    if job is None or not are_within(job.spec.tags, request.bounds):
         raise no_job() if "jobId" in request.path else no_run()
 
 

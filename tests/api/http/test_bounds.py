@@ -8,6 +8,7 @@ from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Api
 from tests.api.http.test_access import NAMES, populated
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.role import Role
 
 BLUE, RED = {"team": "blue"}, {"team": "red"}
@@ -91,3 +92,13 @@ def test_every_tag_of_a_key_counts(api: Api) -> None:
     job, both = make(api, tags=BLUE), {**BLUE, "env": "prod"}
     assert api.call("GET", f"/v1/jobs/{job}", bounds=both).status == 404
     assert api.call("GET", "/v1/jobs", bounds=both).body["items"] == []
+
+
+@pytest.mark.parametrize("tags", [BLUE, RED])
+def test_runs_that_outlive_their_job_lie_within_no_bounds(api: Api, tags: dict[str, str]) -> None:
+    job = make(api, tags=tags)
+    run = api.call("POST", f"/v1/jobs/{job}/trigger").body["runId"]
+    del api.store.jobs[JobKey(OPERATING, job)]  # its time to live ended before the run's
+    assert api.call("GET", f"/v1/runs/{run}").status == 200
+    for method, path in (("GET", ""), ("POST", "/cancel"), ("POST", "/retry")):
+        assert api.call(method, f"/v1/runs/{run}{path}", bounds=BLUE).status == 404
