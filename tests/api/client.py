@@ -16,6 +16,8 @@ from functions.api.openapi.page import page_text
 from functions.api.routes import ROUTES
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, Work
+from timeball.domain.model.key import Key
+from timeball.domain.model.role import Role
 from timeball.domain.model.run import Run
 from timeball.domain.model.tenant import new_tenant
 from timeball.domain.time.instants import parse_instant
@@ -68,6 +70,7 @@ class Api:
         self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry, host_of)
         numbers = itertools.count(1)
         self.tenants.tenants.insert([new_tenant(name, NOW) for name in (OPERATING, "globex")], NOW)
+        self.tenants.keys.insert([Key(key_id, "", Role.ADMIN, NOW) for key_id in ("key_1", "key_2")], NOW)
         self.edge = Edge(
             self.context,
             lambda: next(numbers).to_bytes(16),

@@ -8,6 +8,7 @@ import pytest
 from functions.authorize import Authorizer
 from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.key import hash_of
+from timeball.domain.time.instants import format_instant
 
 KEYS = "/v1/admin/keys"
 OF_GLOBEX = "/v1/admin/tenants/globex/keys"
@@ -69,10 +70,11 @@ def test_nothing_that_is_logged_or_told_of_a_key_opens_anything(api: Api, caplog
     ],
 )
 def test_a_bad_key_is_refused_with_all_that_is_wrong(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
+    before = repr(api.tenants.keys)
     answer = api.call("POST", KEYS, {"role": "viewer", **fields})
     assert answer.status == 400
     assert sorted(answer.bad_fields()) == bad
-    assert not api.tenants.keys
+    assert repr(api.tenants.keys) == before
 
 
 def test_keys_are_listed_page_by_page(api: Api) -> None:
@@ -171,3 +173,21 @@ def test_an_admin_of_another_tenant_manages_the_keys_of_his_own_alone(api: Api) 
     assert api.call("GET", OF_GLOBEX, tenant="globex").body["items"][0]["keyId"] == answer.body["keyId"]
     assert api.call("POST", "/v1/admin/tenants/acme/keys", {"role": "admin"}, tenant="globex").status == 404
     assert api.call("POST", "/v1/admin/tenants/nobody/keys", {"role": "admin"}, tenant="globex").status == 404
+
+
+@pytest.mark.parametrize("lost", [{"method": "DELETE"}, {"method": "PATCH", "body": {"role": "viewer"}}])
+def test_an_admins_key_makes_no_other_from_the_moment_that_it_is_none(api: Api, lost: dict[str, Any]) -> None:
+    stolen = make(api, role="admin")["keyId"]
+    assert api.call("POST", KEYS, {"role": "admin"}, key=stolen).status == 201
+    assert api.call(path=f"{KEYS}/{stolen}", **lost).status == 200
+    before = repr(api.tenants.keys)  # an authorizer may remember what it was for a minute
+    for path in (KEYS, OF_GLOBEX, f"{KEYS}/{stolen}/rotate"):
+        assert api.call("POST", path, {"role": "admin"}, key=stolen).status == 403
+    assert api.call("GET", KEYS, key=stolen).status == 403
+    assert repr(api.tenants.keys) == before
+
+
+def test_an_admins_key_that_has_expired_makes_no_other(api: Api) -> None:
+    brief = make(api, role="admin", expiresAt=format_instant(NOW + 1_000))["keyId"]
+    api.clock.advance(1_000)
+    assert api.call("POST", KEYS, {"role": "admin"}, key=brief).status == 403

@@ -130,14 +130,14 @@ def race(route: Route, seed: int) -> None:
         assert changes[writer].items() <= there.items(), told
 
 
-@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("step", range(7))
 def test_a_rotation_ends_the_old_key_also_if_that_is_changed_meanwhile(step: int) -> None:
     api, overtaken = raced_api()
     old = api.call("POST", "/v1/admin/keys", {"role": "viewer"}).headers["Location"]
     overtaken.other, overtaken.left = lambda: api.call("PATCH", old, {"name": "a"}), step
     assert api.call("POST", f"{old}/rotate", {"overlapSeconds": 60}).status == 201
     assert api.call("GET", old).body["expiresAt"] == "2026-11-21T09:31:00.250Z"
-    assert len(api.tenants.keys) == 2
+    assert len(api.call("GET", "/v1/admin/keys").body["items"]) == 2
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name.startswith("PUT")])
