@@ -96,6 +96,7 @@ def delete_tenant(edge: Edge, request: Request) -> Reply:
     tenant = standing_tenant(edge, request)
     if tenant.disabled_at is None:
         raise ProblemError(Problem.TENANT_ENABLED, "Disable this tenant first, so that nobody is taken by surprise.")
+    _follow(edge, tenant)  # the request that disabled it may have been cut off, and a deleted one is nobody's to stop
     after = evolve(tenant, deleted_at=edge.context.clock.now())
     return _changed(edge, request, tenant, after, version, Action.DELETE)
 

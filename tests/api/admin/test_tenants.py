@@ -10,6 +10,7 @@ from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import Api, event_of
 from tests.api.http.test_edge import path_of
+from timeball.engine.exclusions.freezes import start_tenant
 
 TENANTS = "/v1/admin/tenants"
 
@@ -97,6 +98,15 @@ def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: A
     assert [one["name"] for one in api.call("GET", TENANTS).body["items"]] == ["acme"]
     assert api.call("POST", TENANTS, {"name": "globex"}).status == 409
     assert api.call("POST", f"{TENANTS}/globex/keys", {"role": "viewer"}).status == 404
+
+
+def test_nothing_of_a_deleted_tenant_starts_also_if_disabling_it_was_cut_off(api: Api) -> None:
+    api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
+    api.clock.advance(1)
+    start_tenant(api.context, "globex")  # as if the row had been written, and nothing after it
+    assert not is_stopped(api)
+    assert api.call("DELETE", f"{TENANTS}/globex").status == 200
+    assert is_stopped(api)
 
 
 def test_the_operating_tenant_is_never_disabled(api: Api) -> None:
