@@ -43,7 +43,7 @@ def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
             "jobs would never end. If that is meant, let a service of yours ask, without Timeball's headers.",
         )
     if run is not None:
-        _count(edge, run, amount)
+        _count(edge, request, run, amount)
     return generation
 
 
@@ -69,10 +69,14 @@ def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
     return None if row is None else row.depth
 
 
-def _count(edge: Edge, run: RunId, amount: int) -> None:
-    """Count what a job's calls ask for. Raises ProblemError if that would be too much in this minute."""
+def _count(edge: Edge, request: Request, run: RunId, amount: int) -> None:
+    """Count what a job's calls ask for. Raises ProblemError if that would be too much in this minute.
+
+    A key that is bounded to tags counts for itself: it may name a job outside, and is to take nothing from that.
+    """
     now, most = edge.context.clock.now(), edge.context.rules.requests_per_job_and_minute
-    window = Window(run.job.tenant, f"calls-of#{run.job.job_id}", now - now % MINUTE_MS, 60)
+    counted = f"calls-of#{run.job.job_id}" + (f"#{request.by.key_id}" if request.bounds else "")
+    window = Window(run.job.tenant, counted, now - now % MINUTE_MS, 60)
     if not edge.context.store.windows.take(window, amount, most):
         raise over_quota(
             QUOTA,

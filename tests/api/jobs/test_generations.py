@@ -133,3 +133,14 @@ def test_each_job_of_a_batch_counts(one: Api) -> None:
     assert one.call("POST", "/v1/jobs:batch", {"jobs": [JOB] * 40}, headers=named).status == 200
     assert one.call("POST", "/v1/jobs:batch", {"jobs": [JOB] * 40}, headers=named).status == 429
     assert len(one.store.jobs) == 41
+
+
+def test_a_bounded_key_takes_nothing_from_what_the_calls_of_others_jobs_may_ask_for(api: Api) -> None:
+    red = api.create(everySeconds=60, tags={"team": "red"})["jobId"]
+    headers = {"Timeball-Depth": "0", "Timeball-Run-Id": f"{red}.0.s"}
+    blue = {"handler": "https://example.com", "tags": {"team": "blue"}}
+    most = {"jobs": [blue] * api.context.rules.requests_per_job_and_minute}
+    for status in (200, 429):
+        asked = api.call("POST", "/v1/jobs:batch", most, bounds={"team": "blue"}, headers=headers)
+        assert asked.status == status
+    assert api.call("POST", f"/v1/jobs/{red}/trigger", headers=headers).status == 201
