@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from functions.api.dependencies.fields import parent_document
 from functions.api.http.merge_patch import merge
-from functions.api.http.problems import ENOUGH_ERRORS, FieldError
+from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from timeball.domain.model.calendar import CalendarUse
@@ -23,6 +23,7 @@ from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
+from timeball.targets.http.request import parse_url
 
 
 def document_of(spec: JobSpec) -> dict[str, Any]:
@@ -57,6 +58,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
+    errors += islice(_taken_elsewhere(document, merged, patch), ENOUGH_ERRORS)
     kept = kept_times(job, request)
     return request, [*errors, *(error for error in errors_now if error.field not in kept)]
 
@@ -119,6 +121,31 @@ def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iter
                 yield FieldError(
                     form, "Give another schedule instead, such as delaySeconds 0 for now, or pause the job."
                 )
+
+
+def _taken_elsewhere(
+    document: Mapping[str, Any], merged: Mapping[str, Any], patch: Mapping[str, Any]
+) -> Iterator[FieldError]:
+    """Name the headers that would go along to another host: their values are shown to nobody, whoever patches too."""
+    before, after, asked = (one.get("target") for one in (document, merged, patch))
+    if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)) or "url" not in asked:
+        return
+    if _origin(before["url"]) == _origin(after.get("url")):
+        return
+    given = asked.get("headers", {})
+    for name in before["headers"] if isinstance(given, dict) else ():
+        if name not in given:
+            yield FieldError(
+                f"target.headers.{shortened(name)}", "This was given for another host; give it anew, or null."
+            )
+
+
+def _origin(url: object) -> str | None:
+    """Return what of a url says who is called; nothing of what is no url, of which others tell."""
+    try:
+        return str(parse_url(str(url)).origin())
+    except ValueError:
+        return None
 
 
 def kept_times(job: Job, request: JobRequest) -> set[str]:

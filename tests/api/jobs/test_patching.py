@@ -142,3 +142,38 @@ class TestPatching:
         patch(api, first.body, **BERLIN, name="n")
         again = api.call("POST", "/v1/jobs", body, headers={"Idempotency-Key": "k"})
         assert (again.status, again.text) == (201, first.text)
+
+
+ELSEWHERE = "https://other.example/hook"
+
+
+class TestHeadersOfATarget:
+    """Nobody reads back what they say: a patch does not take them to another host either."""
+
+    @pytest.mark.parametrize(
+        ("target", "bad"),
+        [
+            ({"url": ELSEWHERE}, ["target.headers.X-Key", "target.headers.X-Team"]),
+            ({"url": "http://example.com/hook"}, ["target.headers.X-Key", "target.headers.X-Team"]),
+            ({"url": "https://example.com:8443/hook"}, ["target.headers.X-Key", "target.headers.X-Team"]),
+            ({"url": ELSEWHERE, "headers": {"X-Team": "blue"}}, ["target.headers.X-Key"]),
+            ({"url": ELSEWHERE, "headers": {"X-Key": "another", "X-Team": None}}, []),
+            ({"url": ELSEWHERE, "headers": None}, []),
+            ({"url": "https://EXAMPLE.com:443/elsewhere?x=1"}, []),
+            ({"method": "PUT"}, []),
+        ],
+    )
+    def test_they_do_not_go_along_to_another_host(self, api: Api, target: dict[str, Any], bad: list[str]) -> None:
+        headers = {"X-Key": "secret", "X-Team": "blue"}
+        job = api.create(
+            handler=None,
+            everySeconds=60,
+            target={"type": "http", "url": "https://example.com/hook", "headers": headers},
+        )
+        before = api.work_of(job["jobId"])
+        answer = patch(api, job, target=target)
+        if bad:
+            assert (answer.status, sorted(answer.bad_fields())) == (400, bad)
+            assert api.work_of(job["jobId"]) == before
+        else:
+            assert answer.status == 200, answer.text
