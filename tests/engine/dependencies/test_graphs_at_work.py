@@ -14,6 +14,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.runs.manual import cancel_runs, succeed_runs
+from timeball.ports.rows import Swap
 
 DIAMOND = (node("a"), node("b", "a"), node("c", "a"), node("d", "b c"))
 CHAIN = (node("a"), node("b", "a"), node("c", "b"), node("d", "c"))
@@ -192,3 +193,21 @@ def test_a_thousand_children_are_let_go_within_seconds() -> None:
         assert len(graph.called) == 1_001
         assert {run.id.fire_at for run in graph.play.runs(key("child-0999"))} == {BEGIN}
         assert graph.play.clock.now() == BEGIN + 15 * SECOND_MS
+
+
+def test_a_job_with_a_schedule_of_its_own_is_skipped_although_its_parent_is_gone() -> None:
+    later = evolve(node("b", "a"), schedule=Schedule(At(BEGIN + 30 * SECOND_MS)), inherits=False)
+    with Graph(node("a"), later) as graph:
+        graph.play.store.jobs.pop(key("a"))  # type: ignore[attr-defined]
+        graph.until(120)
+        assert graph.statuses() == {"b": "skipped"}
+
+
+def test_what_a_job_has_still_to_tell_is_told_although_it_is_paused() -> None:
+    with Graph(*CHAIN, failing="a") as graph:
+        graph.until(20)
+        mended = evolve(graph.job("b"), blocked=None, untold=True, due_at=graph.play.clock.now())
+        graph.play.store.jobs.swap([Swap(graph.job("b"), mended)], graph.play.clock.now())
+        pause(graph.play.context(), [(key("b"), None)])
+        graph.until(25)
+        assert graph.statuses() == {"a": "failed", "b": "paused", "c": "pending", "d": "pending"}

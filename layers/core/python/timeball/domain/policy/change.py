@@ -40,7 +40,7 @@ def paused(job: Job, now: int) -> Job:
 
     It waits for its resume then, and not for a dead job.
     """
-    untold = job.has_children and job.blocked is not None
+    untold = job.untold or (job.has_children and job.blocked is not None)
     return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now, blocked=None, untold=untold)
 
 
@@ -99,7 +99,7 @@ def _looked_at_again(job: Job, now: int) -> Job:
         return job
     if job.spec.depends_on:
         return evolve(job, due_at=now)
-    untold = job.has_children and job.blocked is not None
+    untold = job.untold or (job.has_children and job.blocked is not None)
     return evolve(job, waits=False, blocked=None, untold=untold, due_at=now if untold else job.next_fire_at)
 
 
@@ -118,7 +118,7 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
         waits=spec.schedule.is_one_off and bool(spec.depends_on),
         skips=None,
         blocked=None,
-        untold=job.has_children and job.blocked is not None,
+        untold=job.untold or (job.has_children and job.blocked is not None),
         next_fire_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),

@@ -69,7 +69,7 @@ def fire_time(job: Job, parents: list[Standing]) -> int:
     """Return the fire time as it is known by now: the latest of the parents', or its own if that is later."""
     own_at = job.next_fire_at or 0
     known = [one.fire_at for one in parents if one.fire_at is not None]
-    return max(known, default=own_at) if job.spec.inherits else max(own_at, *known)
+    return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
 
 
 def next_look(since: int, now: int) -> int:
