@@ -1,15 +1,17 @@
 """Recurring jobs that wait for jobs: each fire time is a cycle of its own."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
-from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import JobSpec
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.changes.change import cancel, pause, resume, revise
+from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import cancel_runs, retry_runs, succeed_runs
 
@@ -133,3 +135,51 @@ def test_a_thousand_children_of_a_recurring_job_are_let_go_within_seconds() -> N
         assert len(graph.called) == 1_001
         states = {run.state for run in graph.play.store.runs.values()}  # type: ignore[attr-defined]
         assert states == {RunState.SUCCEEDED}
+
+
+def succeeded(graph: Graph, job_id: str) -> int:
+    return sum(run.state is RunState.SUCCEEDED for run in graph.play.runs(key(job_id)))
+
+
+MANY = 130
+"""More cycles than are read at once."""
+
+
+def test_a_gate_that_opens_late_lets_all_cycles_go_that_wait_for_it() -> None:
+    behind = evolve(node("b", "gate"), schedule=Schedule(OFTEN), inherits=False)
+    with Graph(evolve(node("gate"), schedule=Schedule(At(BEGIN + MANY * PERIOD * SECOND_MS))), behind) as graph:
+        graph.until(MANY * PERIOD - 1)
+        assert succeeded(graph, "b") == 0
+        graph.until(MANY * PERIOD + 8)
+        assert succeeded(graph, "b") == MANY + 1
+
+
+def test_a_parent_that_is_cancelled_is_told_to_all_cycles_that_wait_for_it() -> None:
+    with Graph(recurring("a"), node("b", "a", TriggerRule.ALL_DONE)) as graph:
+        pause(graph.play.context(), [(key("a"), None)])
+        graph.until(MANY * PERIOD)
+        cancel(graph.play.context(), [(key("a"), None)])
+        graph.until(MANY * PERIOD + 8)
+        assert succeeded(graph, "b") == MANY + 1
+
+
+def test_fires_that_a_parent_skips_when_it_is_resumed_are_told_to_the_cycles_that_wait_for_them() -> None:
+    skipping = evolve(recurring("a"), catch_up=CatchUp(CatchUpPolicy.SKIP))
+    with Graph(skipping, node("b", "a", TriggerRule.ALL_DONE)) as graph:
+        pause(graph.play.context(), [(key("a"), None)])
+        graph.until(MANY * PERIOD)
+        resume(graph.play.context(), [(key("a"), None)])
+        graph.until(MANY * PERIOD + 8)
+        assert succeeded(graph, "b") == MANY + 1
+        assert {run.due_at for run in graph.play.runs(key("a")) if run.is_terminal} == {None}
+
+
+def test_cycles_that_wait_are_looked_at_again_when_their_job_gets_other_parents() -> None:
+    with Graph(recurring("a"), recurring("x"), node("b", "a")) as graph:
+        pause(graph.play.context(), [(key("a"), None)])
+        graph.until(20 * PERIOD + 10)
+        wanted = evolve(graph.job("b").spec, depends_on=(Parent("x"),))
+        adopted = adopt(graph.play.context(), graph.job("b"), wanted)
+        revise(graph.play.context(), [(graph.job("b"), adopted.spec)])
+        graph.until(20 * PERIOD + 18)
+        assert succeeded(graph, "b") == 21

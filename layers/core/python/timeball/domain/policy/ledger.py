@@ -13,14 +13,19 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, passed_over, put_off, revived
+from timeball.domain.policy.effects import guarantor_of, joins_cycles
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
 
 
 def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int) -> Run:
-    """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range."""
+    """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range.
+
+    A range does until the runs that wait for it are told.
+    """
     if isinstance(plan, SkippedRange):
-        return _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
+        row = _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
+        return evolve(row, due_at=now) if joins_cycles(row, job) else row
     run = evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before)
     if job.spec.depends_on and not job.spec.schedule.is_one_off:
         return evolve(run, waits=True, due_at=plan.not_before, reason=Reason.WAITING_FOR_PARENTS)
@@ -58,7 +63,8 @@ def met(standing: Run, planned: Run, now: int) -> Run:
         is_run = planned.state is RunState.QUEUED
         if is_run:
             return revived(standing, planned)
-        return passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
+        passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
+        return evolve(passed, due_at=planned.due_at or passed.due_at)
     if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
         return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
     return standing
@@ -83,7 +89,8 @@ def hand_skipped(job: Job, run: Run, reason: Reason, now: int) -> Run | None:
     is_undecided = run.state in (RunState.QUEUED, RunState.WITHDRAWN) and run.is_unstarted
     if run.is_superseded or (is_undecided and job.next_fire_at is not None and job.next_fire_at <= run.id.fire_at):
         return passed_over(run, reason, job.schedule_version, now)
-    return ended(run, RunState.SKIPPED, now, Guarantor.OWNER, reason) if is_undecided else None
+    guarantor = guarantor_of(run, job, Guarantor.OWNER)
+    return ended(run, RunState.SKIPPED, now, guarantor, reason) if is_undecided else None
 
 
 def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:

@@ -22,6 +22,7 @@ from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
+from timeball.engine.dependencies.cycles import wake_runs_of
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
@@ -135,7 +136,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         return revised_from(standing, revised(standing, spec, now), now, context.rules.misfire_ms)
 
     # What was due under the old schedule is written before it goes: the new one takes nothing of it away.
-    return _change(
+    changed = _change(
         context,
         job.key,
         job.version,
@@ -144,6 +145,22 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         by,
         after_due=spec.schedule != job.spec.schedule,
     )
+    if changed.outcome is Outcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
+        _look_at_runs_again(context, changed.job)
+    return changed
+
+
+def _joins(spec: JobSpec) -> tuple[object, ...]:
+    """Return what decides when a run of a cycle waits no more."""
+    return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds
+
+
+def _look_at_runs_again(context: Context, job: Job) -> None:
+    """Let the runs of a job be looked at that wait for the parents it had; else they look by themselves, but late."""
+    try:
+        wake_runs_of(context, [] if job.spec.schedule.is_one_off else [job])
+    except UnavailableError as unavailable:
+        log.warning("runs that wait are left to themselves: %s", unavailable, extra={"job_id": job.key.job_id})
 
 
 def _cancel(job: Job, now: int) -> Job | None:

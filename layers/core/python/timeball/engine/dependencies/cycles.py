@@ -14,6 +14,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, withdrawn
 from timeball.domain.policy.join import Standing, by_its_end, cycle_of_parent, standing_of
+from timeball.domain.policy.reach import earliest_live
 from timeball.domain.policy.waiting import cycle_moved_on
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -25,6 +26,8 @@ from timeball.ports.runs import LedgerQuery
 
 _PAGE = 100
 """Children that are told together; and skipped rows that are read to find the one over a fire time."""
+
+_QUEUED = frozenset({RunState.QUEUED})
 
 
 def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
@@ -64,9 +67,14 @@ def wake_cycle(context: Context, parent: JobKey, fire_at: int) -> None:
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
     """Let all runs of recurring jobs be looked at that wait. Raises UnavailableError."""
+    now = context.clock.now()
     for job in jobs:
-        query = LedgerQuery(job.key, _PAGE, states=frozenset({RunState.QUEUED}))
-        _wake(context, context.store.runs.ledger(query).runs)
+        query = LedgerQuery(job.key, _PAGE, earliest_live(job, now, context.rules.misfire_ms), states=_QUEUED)
+        page = context.store.runs.ledger(query)
+        _wake(context, page.runs)
+        while page.next_before is not None:
+            page = context.store.runs.ledger(evolve(query, before=page.next_before))
+            _wake(context, page.runs)
 
 
 def _wake(context: Context, runs: Sequence[Run | None]) -> None:

@@ -11,6 +11,7 @@ from timeball.domain.model.transitions import due_again, requeued
 from timeball.domain.policy.effects import joins_cycles
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycle
+from timeball.engine.dependencies.look import wake_children
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
@@ -58,7 +59,7 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     on_run_end(context, list(zip(over, jobs, strict=True)))
     for run, job in zip(over, jobs, strict=True):
         if job is not None and joins_cycles(run, job):
-            wake_cycle(context, job.key, run.id.fire_at)
+            wake_cycle(context, job.key, run.id.fire_at) if run.count == 1 else wake_children(context, job.key)
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
     return reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
 
