@@ -45,6 +45,12 @@ STATUSES: dict[str, tuple[Job, dict[str, Any], dict[str, Any], JobStatus | None]
         FAILED,
     ),
     "the only one, tried again by hand": (ONCE, {"status": FAILED}, {}, COMPLETED),
+    "the only one, cancelled while it was tried again": (
+        ONCE,
+        {"status": FAILED},
+        {"state": RunState.CANCELLED},
+        CANCELLED,
+    ),
     "the only one, failed once more": (ONCE, {"status": FAILED}, {"state": RunState.FAILED}, None),
     "the only one, of another fire": (ONCE, {"final_fire_at": 501}, {}, None),
     "a job that knows": (ONCE, {"status": COMPLETED}, {}, None),

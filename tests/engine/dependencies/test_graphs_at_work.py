@@ -211,3 +211,13 @@ def test_what_a_job_has_still_to_tell_is_told_although_it_is_paused() -> None:
         pause(graph.play.context(), [(key("b"), None)])
         graph.until(25)
         assert graph.statuses() == {"a": "failed", "b": "paused", "c": "pending", "d": "pending"}
+
+
+def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_blocks_nobody_any_more() -> None:
+    with Graph(node("a"), node("b", "a"), node("c", "a", ALL_DONE), failing="a") as graph:
+        graph.until(20)
+        graph.service.is_executing = False
+        graph.retry("a")
+        cancel_runs(graph.play.context(), [RunId(key("a"), BEGIN, Origin.SCHEDULE)])
+        graph.until(30)
+        assert graph.statuses() == {"a": "cancelled", "b": "skipped", "c": "completed"}

@@ -28,7 +28,7 @@ def final_status(run: Run, job: Job) -> JobStatus | None:
 
     Earlier runs of a recurring job may not be sent yet while its ledger is not written to the end, and were taken back
     while it is paused: whoever writes the ledger, or resumes the job, comes here again. A one-off has no earlier runs;
-    one that failed may be completed by a manual retry of its run.
+    one that failed may be completed by a manual retry of its run, or is cancelled with that.
     """
     if not concludes(run, job):
         return None
@@ -36,8 +36,8 @@ def final_status(run: Run, job: Job) -> JobStatus | None:
         is_open = job.status is JobStatus.PENDING and job.next_fire_at is None
         return JobStatus.COMPLETED if is_open else None
     status = _status_of_the_only_one(run)
-    is_completed_late = job.status is JobStatus.FAILED and status is JobStatus.COMPLETED
-    return status if job.is_open or is_completed_late else None
+    is_late = job.status is JobStatus.FAILED and status in (JobStatus.COMPLETED, JobStatus.CANCELLED)
+    return status if job.is_open or is_late else None
 
 
 def joins_cycles(run: Run, job: Job) -> bool:
