@@ -1,6 +1,6 @@
 """Whether jobs may depend on what their requests name, those of a batch also on each other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from functions.api.http.problems import FieldError
@@ -24,14 +24,19 @@ class Item:
     errors: list[FieldError] = field(default_factory=list)
 
 
-def examine_together(context: Context, items: Sequence[Item], within: Mapping[str, str]) -> list[Item]:
+def examine_together(
+    context: Context, items: Sequence[Item], within: Mapping[str, str], lost: Collection[str] = ()
+) -> list[Item]:
     """Examine items that are asked for together; return them in an order in which parents come first.
 
-    Who asks knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
+    `lost` are the refs of others that could not even be read: whoever names one means no job that stands. Who asks
+    knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
     it inherits, and what is wrong with them. Items without parents cost nothing. Raises UnavailableError.
     """
     names = _names(items)
     for item in items:
+        places = enumerate(item.spec.depends_on)
+        item.errors += [FieldError(f"dependsOn.{place}", REFUSED) for place, one in places if one.job_id in lost]
         meant = [evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in item.spec.depends_on]
         item.spec = evolve(item.spec, depends_on=tuple(meant))
         item.errors += misnamed(item.spec)

@@ -1,6 +1,6 @@
 """Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,14 +82,15 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     allowance = Allowance()
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
     read = _with_calendars(edge, read, now)
-    wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)])
+    lost = {one.ref for one, wanted in zip(asked, read, strict=True) if one.ref and isinstance(wanted, ProblemError)}
+    wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost)
     made = _submitted(edge, request, [one for one in wanted if not one.errors_now], now)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
     return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
 
 
-def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted]) -> list[_Wanted]:
+def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted], lost: Collection[str]) -> list[_Wanted]:
     """Return what is wanted with the parents that are meant, in an order in which these come first."""
     if not any(one.spec.depends_on for one in wanted):
         return list(wanted)
@@ -102,7 +103,7 @@ def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted]) -> li
             ancestors=item.ancestors,
             errors_now=[*one.errors_now, *item.errors],
         )
-        for item in examine_together(edge.context, items, request.bounds)
+        for item in examine_together(edge.context, items, request.bounds, lost)
     ]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from functions.api.app import build_api
+from functions.api.dependencies.examining import REFUSED
 from tests.api.client import Answer, Api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
@@ -164,6 +165,12 @@ class TestBatches:
         items = batch(api, {"ref": "a", "maxRetries": -1}, {"ref": "b", "dependsOn": ["a"]}, {"dependsOn": ["b"]})
         assert [item["status"] for item in items] == [400, 400, 400]
         assert api.store.jobs == {}
+
+    def test_a_child_of_an_item_that_cannot_be_read_means_no_job_that_stands(self, api: Api) -> None:
+        put(api, "extract")
+        items = batch(api, {"ref": "extract", "scheduleAt": "soon"}, {"dependsOn": ["extract"]})
+        assert [item["status"] for item in items] == [400, 400]
+        assert items[1]["problem"]["errors"] == [{"field": "dependsOn.0", "message": REFUSED}]
 
     def test_a_ref_is_needed_once_and_only_batches_know_one(self, api: Api) -> None:
         items = batch(api, {"ref": "a"}, {"ref": "a"}, {"ref": 5})
