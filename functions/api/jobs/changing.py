@@ -25,6 +25,7 @@ from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resu
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.view import is_depended_on
 from timeball.engine.exclusions.calendars import calendar_of, note_end_of_use, note_uses
 from timeball.ports.errors import ContendedError
 
@@ -114,7 +115,7 @@ def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSp
     if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
         form = "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
         errors.append(FieldError(form, "Jobs depend on this one; it stays as it is, recurring or not."))
-    elif job.has_children and not spec.schedule.is_one_off and spec.schedule.timing != job.spec.schedule.timing:
+    elif job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
         form = form_of(spec.schedule)
         errors.append(FieldError(form, "Jobs depend on this one, and share its recurrence; take that from them first."))
     if errors:
@@ -123,6 +124,11 @@ def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSp
     if adopted.faults:
         raise invalid(field_errors(adopted))
     return adopted.spec
+
+
+def _is_moved(edge: Edge, job: Job, spec: JobSpec) -> bool:
+    """Say whether a recurring job gets another recurrence on which others depend, that may still run."""
+    return spec.schedule.timing != job.spec.schedule.timing and is_depended_on(edge.context, job.key)
 
 
 def _policies(spec: JobSpec, before: JobSpec) -> bool:

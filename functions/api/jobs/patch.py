@@ -43,8 +43,12 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
     }
     if not spec.schedule.is_one_off:
         document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
-    said = {name: value for name, value in document.items() if value is not None}
+    said = _said(document)
     return said if spec.work.payload is None else {**said, "payload": json.loads(spec.work.payload)}
+
+
+def _said(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
@@ -54,6 +58,8 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     """
     document = document_of(job.spec)
     merged = patched(document, patch)
+    if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
+        merged |= _said(_schedule(job.spec.schedule))  # what it had of its parents is its own from now on
     request, errors, errors_now = read_job_request(merged, now)
     unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])

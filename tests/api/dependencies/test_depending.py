@@ -196,6 +196,11 @@ class TestChanges:
         job = diamond.call("PATCH", "/v1/jobs/b", {"dependsOn": None, "scheduleAt": SOON}).body
         assert (job["dependsOn"], job["nextRunAt"]) == ([], SOON)
 
+    @pytest.mark.parametrize("none", [None, []])
+    def test_one_that_had_the_time_of_its_parents_keeps_it_as_its_own(self, diamond: Api, none: object) -> None:
+        job = diamond.call("PATCH", "/v1/jobs/b", {"dependsOn": none}).body
+        assert (job["dependsOn"], job["scheduleAt"], job["nextRunAt"]) == ([], SOON, SOON)
+
     def test_a_parent_stays_a_job_that_runs_once(self, diamond: Api) -> None:
         answer = diamond.call("PATCH", "/v1/jobs/a", {"everySeconds": 60})
         assert "everySeconds" in sentences(answer)
@@ -265,3 +270,10 @@ class TestRecurringJobs:
         answer = api.call("PATCH", "/v1/jobs/often", {"everySeconds": 120})
         assert "share" in sentences(answer)["everySeconds"]
         assert "runs once" in sentences(api.call("PATCH", "/v1/jobs/child", {"scheduleAt": SOON}))["dependsOn.0"]
+
+    def test_a_child_without_parents_any_more_stays_recurring_and_its_parent_is_free_again(self, api: Api) -> None:
+        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
+        put(api, "child", "often")
+        freed = api.call("PATCH", "/v1/jobs/child", {"dependsOn": None}).body
+        assert (freed["dependsOn"], freed["everySeconds"], freed["anchorAt"]) == ([], 60, SOON)
+        assert api.call("PATCH", "/v1/jobs/often", {"everySeconds": 120}).body["everySeconds"] == 120

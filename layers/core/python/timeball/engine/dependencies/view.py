@@ -33,6 +33,12 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
     return Graph(job, tuple(up), tuple(down), is_cut_above or is_cut_below)
 
 
+def is_depended_on(context: Context, parent: JobKey) -> bool:
+    """Say whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
+    rows = context.store.jobs.read(context.store.edges.children(parent))
+    return any(row is not None and row.is_open and parent in parent_keys(row.spec) for row in rows)
+
+
 def _walk(
     context: Context, start: Job, following: Callable[[Job], list[JobKey]], is_edge: Callable[[JobKey, Job], bool]
 ) -> tuple[list[Job], bool]:
