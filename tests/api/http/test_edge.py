@@ -232,7 +232,6 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,
-        "too-deep": 409,
         "stale-version": 412,
         "body-too-large": 413,
         "unsupported-media-type": 415,
