@@ -154,6 +154,19 @@ def test_more_tenants_than_a_query_can_leave_out_have_their_turns_all_the_same()
     assert max(sent.values()) - min(count for tenant, count in sent.items() if tenant != "late") <= 2
 
 
+def test_of_more_tenants_than_a_page_has_room_for_none_waits_until_others_have_nothing_left() -> None:
+    play, sweeps = Play(), open_days_only(0)
+    for number in range(2 * buckets.PAGE):
+        _store(play, f"crowd-{number:03}", [NOW - SECOND_MS] * 9)
+    _store(play, "zero", [NOW])
+    for _ in range(3):
+        scan(play.context(), 0, Owner("2026", "a"), sweeps)
+    sent = _sent(play)
+    assert sent["zero"] == 1
+    assert len(sent) == 2 * buckets.PAGE + 1
+    assert max(sent.values()) <= 2
+
+
 class Bucket:
     """A bucket that a seed fills, some of it with what cannot be worked on, and the scans that work it off."""
 

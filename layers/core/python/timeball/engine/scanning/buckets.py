@@ -46,13 +46,14 @@ class Sweeps:
     """What this process remembers of its scans. A new one remembers nothing, and asks.
 
     `older`: its passes, by shard. `failed`: what could not be worked on when its bucket was last asked, by shard and
-    day. `places`: where it stopped reading buckets on. `owned`: the owner for whom it last took a partition, and when
-    (ms).
+    day. `places`: where it stopped reading buckets on. `turns`: the last tenant that had a turn in a bucket of more
+    tenants than a page has room for. `owned`: the owner for whom it last took a partition, and when (ms).
     """
 
     older: dict[int, Older] = field(default_factory=dict)
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
     places: dict[tuple[int, int], Place] = field(default_factory=dict)
+    turns: dict[tuple[int, int], str] = field(default_factory=dict)
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
 
 

@@ -3,7 +3,8 @@
 A page that was full is read on, and whoever has a share by now is left out: its entries are examined where they stand
 and not sent, which is cheap. So a scan finds the one entry of a tenant among all that another has due.
 
-Invariant: while reading comes to the bucket's end, a tenant is given all that it has due there, or its share.
+Invariant: while reading comes to the bucket's end, a tenant is given all that it has due there, or its share. Of more
+tenants than a page has room for, each is given something in one of the next scans.
 """
 
 from collections import Counter
@@ -89,7 +90,17 @@ def _further(
 
 
 def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weights: Mapping[str, int]) -> list[Owned]:
-    """Cut what was taken of a bucket to a page, in turns; what failed before comes on top."""
+    """Cut what was taken of a bucket to a page, in turns; what failed before comes on top.
+
+    Of more tenants than a page has room for, those behind the last one that had a turn come first.
+    """
     failed = sweeps.failed.get(bucket, frozenset())
-    fresh = dict.fromkeys(one for one in taken if one not in failed)
-    return in_turns(fresh, tenant_of, weights)[: buckets.PAGE] + [one for one in taken if one in failed]
+    fresh = list(dict.fromkeys(one for one in taken if one not in failed))
+    last = sweeps.turns.pop(bucket, "")
+    is_crowded = len({tenant_of(one) for one in fresh}) > buckets.PAGE
+    if is_crowded:
+        fresh.sort(key=lambda one: (tenant_of(one) <= last, tenant_of(one)))
+    cut = in_turns(fresh, tenant_of, weights)[: buckets.PAGE]
+    if is_crowded:
+        sweeps.turns[bucket] = tenant_of(cut[-1])
+    return cut + [one for one in taken if one in failed]
