@@ -3,15 +3,20 @@
 Invariant: what a header says is never shown, for it may be a secret; nor is a large payload.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from pydantic import Field
 
+from functions.api.http.bounds import are_within
 from functions.api.http.reply import Answer, Time
 from functions.api.jobs.patch import document_of
 from timeball.domain.model.actor import NOBODY, Action, Actor, Kind
 from timeball.domain.model.revision import Entry, Revision
 from timeball.domain.time.instants import format_instant
+
+NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ActorAnswer(Answer):
@@ -54,8 +59,8 @@ class ChangePageAnswer(Answer):
     next_cursor: str | None
 
 
-def change_answer(entry: Entry) -> ChangeAnswer:
-    """Return the answer about a change."""
+def change_answer(entry: Entry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
+    """Return the answer about a change; of what a job was outside of bounds it tells nothing."""
     return ChangeAnswer(
         resource=ResourceAnswer(type=entry.resource.kind, id=entry.resource.id or None),
         job_id=entry.resource.job_id or None,
@@ -64,8 +69,8 @@ def change_answer(entry: Entry) -> ChangeAnswer:
         actor=_actor(entry.by),
         action=entry.action,
         operation_id=entry.by.operation,
-        before=_document(entry.before),
-        after=_document(entry.after),
+        before=_document(entry.before, bounds),
+        after=_document(entry.after, bounds),
     )
 
 
@@ -73,8 +78,8 @@ def _actor(by: Actor) -> ActorAnswer | None:
     return None if by == NOBODY else ActorAnswer(key_id=by.key_id, role=by.role, address=by.address)
 
 
-def _document(revision: Revision | None) -> dict[str, Any] | None:
-    if revision is None:
+def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str, Any] | None:
+    if revision is None or not are_within(revision.spec.tags, bounds):
         return None
     document = document_of(revision.spec)
     if "target" not in document:

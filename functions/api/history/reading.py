@@ -40,7 +40,7 @@ def read_revisions(edge: Edge, request: Request) -> Reply:
         through = int(position)
     entries, next_through = list_revisions(edge.context, job, limit, through)
     cursor = None if next_through is None else cursor_of(bound, str(next_through))
-    return ok(ChangePageAnswer(items=[change_answer(one) for one in entries], next_cursor=cursor))
+    return ok(ChangePageAnswer(items=[change_answer(one, request.bounds) for one in entries], next_cursor=cursor))
 
 
 def read_audit(edge: Edge, request: Request) -> Reply:

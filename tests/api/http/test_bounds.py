@@ -102,3 +102,13 @@ def test_runs_that_outlive_their_job_lie_within_no_bounds(api: Api, tags: dict[s
     assert api.call("GET", f"/v1/runs/{run}").status == 200
     for method, path in (("GET", ""), ("POST", "/cancel"), ("POST", "/retry")):
         assert api.call(method, f"/v1/runs/{run}{path}", bounds=BLUE).status == 404
+
+
+def test_what_a_job_was_outside_of_the_bounds_is_not_told_by_its_revisions(api: Api) -> None:
+    job = make(api, tags=RED, payload="of red alone")
+    assert api.call("PATCH", f"/v1/jobs/{job}", {"tags": BLUE, "payload": "of both"}).status == 200
+    path = f"/v1/jobs/{job}/revisions"
+    told, all_told = api.call("GET", path, bounds=BLUE), api.call("GET", path)
+    assert "of red alone" in all_told.text
+    assert "of red alone" not in told.text
+    assert [one["after"] and one["after"]["tags"] for one in told.body["items"]] == [BLUE, None]
