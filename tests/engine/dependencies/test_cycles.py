@@ -183,3 +183,10 @@ def test_cycles_that_wait_are_looked_at_again_when_their_job_gets_other_parents(
         revise(graph.play.context(), [(graph.job("b"), adopted.spec)])
         graph.until(20 * PERIOD + 18)
         assert succeeded(graph, "b") == 21
+
+
+def test_a_blocked_run_that_is_cancelled_is_blocked_by_nobody() -> None:
+    with Graph(recurring("a"), node("b", "a"), failing="a") as graph:
+        graph.until(10)
+        cancel_runs(graph.play.context(), [run_id("b")])
+        assert graph.play.runs(key("b"))[0].blocked is None

@@ -221,3 +221,10 @@ def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_blocks_nobody_any_
         cancel_runs(graph.play.context(), [RunId(key("a"), BEGIN, Origin.SCHEDULE)])
         graph.until(30)
         assert graph.statuses() == {"a": "cancelled", "b": "skipped", "c": "completed"}
+
+
+def test_a_blocked_job_that_is_cancelled_is_blocked_by_nobody() -> None:
+    with Graph(node("a"), node("b", "a"), failing="a") as graph:
+        graph.until(20)
+        cancel(graph.play.context(), [(key("b"), None)])
+        assert graph.job("b").blocked is None

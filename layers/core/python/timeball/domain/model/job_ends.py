@@ -11,7 +11,7 @@ def concluded(job: Job, status: JobStatus, now: int) -> Job:
     """Return the job with its final status. It leaves the due index, unless an intent stands, or it is to be told."""
     untold = job.has_children
     due_at = job.due_at if job.intent is not None else now if untold else None
-    return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at, untold=untold)
+    return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at, untold=untold, blocked=None)
 
 
 def settled(job: Job) -> Job:

@@ -69,6 +69,7 @@ def ended(
         callback=None,
         finished_at=now,
         reason=reason,
+        blocked=None,
         last=last or run.last,
         first_started_at=_first_start(run, last),
     )

@@ -32,6 +32,7 @@ def cancelled(job: Job, now: int) -> Job:
         status=JobStatus.CANCELLED,
         next_fire_at=None,
         untold=job.has_children,
+        blocked=None,
     )
 
 

@@ -54,7 +54,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
             free = evolve(run, waits=False, blocked=None, reason=None, let_go_at=now)
             return evolve(free, not_before=begin_at, due_at=begin_at)
         case Step.SKIP:
-            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False, blocked=None)
+            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
         case Step.WAIT:
             look_at = min(next_look(run.created_at, now), max(ends_at, now + SECOND_MS))
             return evolve(_blocked_run(run, joined), due_at=look_at)
