@@ -190,3 +190,18 @@ def test_a_blocked_run_that_is_cancelled_is_blocked_by_nobody() -> None:
         graph.until(10)
         cancel_runs(graph.play.context(), [run_id("b")])
         assert graph.play.runs(key("b"))[0].blocked is None
+
+
+def test_a_run_that_a_pause_took_back_waits_for_the_parents_that_its_job_got_meanwhile() -> None:
+    with Graph(recurring("a"), recurring("b")) as graph:
+        graph.until(-3)
+        for job in "ab":
+            pause(graph.play.context(), [(key(job), None)])
+        adopted = adopt(graph.play.context(), graph.job("b"), evolve(graph.job("b").spec, depends_on=(Parent("a"),)))
+        revise(graph.play.context(), [(graph.job("b"), adopted.spec)])
+        resume(graph.play.context(), [(key("b"), None)])
+        graph.until(5)
+        assert graph.called == []
+        resume(graph.play.context(), [(key("a"), None)])
+        graph.until(12)
+        assert graph.called == ["a", "b"]

@@ -139,7 +139,9 @@ def closed(run: Run, closing: Run) -> Run:
 
 def revived(run: Run, planned: Run) -> Run:
     """Return a run that was withdrawn or superseded as the one that is planned in its place."""
-    return evolve(put_off(run, planned.not_before, planned.due_at, planned.stamp), finished_at=None, reason=None)
+    again = put_off(run, planned.not_before, planned.due_at, planned.stamp)
+    again = evolve(again, finished_at=None, reason=planned.reason, let_go_at=planned.let_go_at)
+    return evolve(again, waits=planned.waits, joined=planned.joined)
 
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:

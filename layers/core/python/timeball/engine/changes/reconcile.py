@@ -201,7 +201,10 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.parked):
         start_at = may_start_at(job, run.id.fire_at, run.not_before, now, misfire_ms)
     not_before = run.not_before if start_at is None else start_at
-    return put_off(run, not_before, max(not_before, now) if run.due_at is None else run.due_at, job.schedule_version)
+    due_at = max(not_before, now) if run.due_at is None else run.due_at
+    let_go = put_off(run, not_before, due_at, job.schedule_version)
+    joined = bool(job.spec.depends_on)  # perhaps since it was planned
+    return evolve(let_go, joined=joined, waits=joined and not job.spec.schedule.is_one_off)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:
