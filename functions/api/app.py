@@ -201,6 +201,7 @@ def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
+        body = _body(event.raw_event) if route.takes_body else b""  # one that is too large costs no request
         _check_access(resolver, route, edge, path)
         route.refuse_undeclared(event.query_string_parameters)
         request = Request(
@@ -209,7 +210,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
             query=event.query_string_parameters,
-            body=_body(event.raw_event) if route.takes_body else b"",
+            body=body,
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
             attempt=int(_authorized(resolver, "attempt") or 0) or None,
             quotas=Quotas(**json.loads(_authorized(resolver, "quotas") or "{}")),

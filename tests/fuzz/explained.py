@@ -77,6 +77,12 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
     Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
     Refusal(JOBS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
+    Refusal(
+        JOBS,
+        ANY,
+        "You have no job with this id; create it first|Give each (job|name)",
+        "It depends on the jobs that there are, and on each other.",
+    ),
     Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the calendars that there are."),
     Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
     Refusal("PATCH .*", "name", "A tenant keeps its name", "The name is that of the path."),
