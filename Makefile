@@ -63,9 +63,9 @@ format: $(VENV)/packages.stamp ## Format the code and mend what the linter can m
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: test
-test: setup check ## Run every tier of the tests, in less than six minutes
+test: setup check ## Run every tier of the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone and not more'
-	@$(BIN)/pytest -m alone tests/end_to_end
+	@$(BIN)/pytest -m 'alone and not more' tests/end_to_end
 
 .PHONY: test-all
 test-all: setup check ## Run every test, for a release: also what shows again elsewhere what another test shows

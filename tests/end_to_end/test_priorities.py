@@ -11,7 +11,7 @@ from local.receiver import Receiver
 from tests.end_to_end.steps import ask, in_time, until
 from timeball.domain.time.instants import SECOND_MS
 
-pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]
+pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.mark.more]
 
 PRIORITIES = ("high", "normal", "low")
 EACH = 90
