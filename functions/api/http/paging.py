@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
+from functions.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
 from functions.api.http.sentences import unknown_name
+from timeball.domain.model.ids import JOB_ID
 from timeball.domain.time.instants import parse_instant
 
 DEFAULT_LIMIT: Final = 50
@@ -67,3 +68,20 @@ class Reader:
         except ValueError as bad:
             self.errors.append(FieldError(name, str(bad)))
             return None
+
+
+def cursor_behind(bound: Sequence[object], created_at: int, name: str) -> str:
+    """Return the cursor of a list by creation, behind what was created then under that name."""
+    return cursor_of(bound, f"{created_at}.{name}")
+
+
+def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int, str] | None:
+    """Return when what a page ended with was created, and its name. Raises ProblemError for a foreign cursor."""
+    if "cursor" not in query:
+        return None
+    created_at, _, name = position_in(query["cursor"]).partition(".")
+    if created_at.isascii() and created_at.isdecimal() and len(created_at) <= 14 and JOB_ID.fullmatch(name):
+        place = int(created_at), name
+        if cursor_behind(bound, *place) == query["cursor"]:
+            return place
+    raise invalid([FOREIGN])

@@ -3,17 +3,15 @@
 from typing import Final
 
 from functions.api.http.edge import Edge
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import Reader, cursor_behind, place_behind
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.tasks.answers import TaskPageAnswer, task_summary
-from timeball.domain.model.ids import JOB_ID, TaskKey
+from timeball.domain.model.ids import TaskKey
 from timeball.engine.tasks.change import list_tasks
 
 TASK_PARAMETERS: Final = ("limit", "cursor")
-
-_Position = tuple[int, TaskKey]
 
 
 def read_tasks(edge: Edge, request: Request) -> Reply:
@@ -22,22 +20,10 @@ def read_tasks(edge: Edge, request: Request) -> Reply:
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
-    page = list_tasks(edge.context, request.tenant, limit, _after(request))
-    cursor = None if page.next_after is None else _cursor(request.tenant, page.next_after)
+    bound = ("tasks", request.tenant)
+    place = place_behind(request.query, bound)
+    after = None if place is None else (place[0], TaskKey(request.tenant, place[1]))
+    page = list_tasks(edge.context, request.tenant, limit, after)
+    last = page.next_after
+    cursor = None if last is None else cursor_behind(bound, last[0], last[1].task_id)
     return ok(TaskPageAnswer(items=[task_summary(task) for task in page.items], next_cursor=cursor))
-
-
-def _cursor(tenant: str, position: _Position) -> str:
-    return cursor_of(("tasks", tenant), f"{position[0]}.{position[1].task_id}")
-
-
-def _after(request: Request) -> _Position | None:
-    """Return where the page before ended. Raises ProblemError for a cursor of another list."""
-    if "cursor" not in request.query:
-        return None
-    created_at, _, name = position_in(request.query["cursor"]).partition(".")
-    if created_at.isascii() and created_at.isdecimal() and len(created_at) <= 14 and JOB_ID.fullmatch(name):
-        position = int(created_at), TaskKey(request.tenant, name)
-        if _cursor(request.tenant, position) == request.query["cursor"]:
-            return position
-    raise invalid([FOREIGN])

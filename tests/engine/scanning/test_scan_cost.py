@@ -18,7 +18,9 @@ def test_an_idle_timeball_costs_less_than_seven_dollars_a_month() -> None:
     assert scans.requests < 5
     assert scans.read_units < 2.5
     # How long a scan takes is told by `python -m bench.idle`; under load no test can measure it.
-    assert sum(item.dollars for item in idle.bill(replace(scans, cpu_ms=3.0))) < 7
+    assert (
+        sum(item.dollars for item in idle.bill(replace(scans, cpu_ms=3.0))) < 6 + 0.40
+    )  # and the secret of the first key
 
 
 def test_a_run_stays_within_its_budget_of_write_units() -> None:
