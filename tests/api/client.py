@@ -15,11 +15,12 @@ from functions.api.openapi.document import document, document_text
 from functions.api.openapi.page import page_text
 from functions.api.routes import ROUTES
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus, Work
+from timeball.domain.model.job import JobStatus
 from timeball.domain.model.key import Key
 from timeball.domain.model.role import Role
 from timeball.domain.model.run import Run
 from timeball.domain.model.tenant import new_tenant
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.dispatch import dispatch

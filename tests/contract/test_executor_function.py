@@ -15,9 +15,10 @@ from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.hours import CALLERS, NOBODY
 from timeball.engine.context import Context

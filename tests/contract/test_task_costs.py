@@ -12,9 +12,9 @@ from tests.contract.rows import NOW, task_spec
 from tests.engine.play import Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Work
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.task_use import TaskUse
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.exclusions.read import read_exclusions

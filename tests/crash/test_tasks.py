@@ -8,11 +8,11 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import HttpTarget, Work
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import RunState
 from timeball.domain.model.task import TaskSpec
 from timeball.domain.model.task_use import TaskUse
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task

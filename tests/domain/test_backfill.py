@@ -20,10 +20,11 @@ from timeball.domain.backfills.backfill import (
     unbounded,
 )
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 

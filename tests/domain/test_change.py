@@ -6,20 +6,11 @@ from typing import Any
 import pytest
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import (
-    HttpTarget,
-    Intent,
-    Job,
-    JobSpec,
-    JobStatus,
-    Priority,
-    Verb,
-    Work,
-    with_spec,
-)
+from timeball.domain.model.job import Intent, Job, JobSpec, JobStatus, Priority, Verb, with_spec
 from timeball.domain.model.job_ends import settled
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, JobStatus, Work, with_spec
+from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.time.instants import MINUTE_MS, parse_instant

@@ -12,11 +12,12 @@ from tests.domain.cron.oracle import zone
 from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.freeze import Freeze, Freezes, Match, with_freeze, without_freeze
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
+from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import TaskUse
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
 from timeball.domain.policy.ledger import planned_row
 from timeball.domain.policy.planner import Hold, SkippedRange, Start, plan

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
+from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import withdrawn
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.ledger import closing_row, met, planned_row, skipped_around
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import At, Every, Schedule

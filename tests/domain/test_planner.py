@@ -7,10 +7,11 @@ import pytest
 
 import timeball.domain.time.schedule as schedules
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Work, advanced, with_spec
+from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.job_delays import replanned
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.ledger import planned_row
 from timeball.domain.policy.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant

@@ -7,11 +7,12 @@ import pytest
 
 from tests.contract.rows import NOW, one_off, run, task_spec
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, HttpTarget, Job, Priority, Work, with_spec
+from timeball.domain.model.job import Completion, Job, Priority, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.task_use import Override, TaskUse
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.resolve import resolve, version_for
 
 TARGET = HttpTarget("https://task.example")

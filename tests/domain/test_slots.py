@@ -6,9 +6,10 @@ from timeball.domain.backfills.backfill import Backfill, BackfillStatus, new_bac
 from timeball.domain.backfills.slots import MAX_LINE, Slots, allot
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey
-from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 

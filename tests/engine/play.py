@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import Run
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Schedule, Timing
 from timeball.engine.context import Context, Rules

@@ -6,11 +6,12 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Completion, HttpTarget, Job, JobSpec, Priority, Work
+from timeball.domain.model.job import Completion, Job, JobSpec, Priority
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.task import Task, TaskSpec
 from timeball.domain.model.task_use import Override, TaskUse
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel

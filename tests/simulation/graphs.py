@@ -14,9 +14,10 @@ from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import HttpTarget, Job, JobSpec, JobStatus, Work
+from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import RunState
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule

@@ -15,8 +15,9 @@ from tests.simulation.simulated_aws import REFUSED, SimulatedCaller
 from tests.simulation.story import START, Done, Story
 from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
 from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.model.job import HttpTarget, JobSpec, JobStatus, Work
+from timeball.domain.model.job import JobSpec, JobStatus
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing

@@ -15,10 +15,11 @@ from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, Work
+from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.policies import PACE_MS, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, Run, RunState
+from timeball.domain.model.work import Work
 from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires, is_occurrence

@@ -12,9 +12,10 @@ from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
-from timeball.domain.model.job import Completion, Guarantee, HttpTarget, Job, JobSpec, Work
+from timeball.domain.model.job import Completion, Guarantee, Job, JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills

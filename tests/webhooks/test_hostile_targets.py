@@ -26,7 +26,7 @@ from tests.webhooks.targets import (
     self_signed,
     success,
 )
-from timeball.domain.model.job import HttpTarget, Work
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import BODY_BYTES, http_caller
 from timeball.testing.virtual_clock import VirtualClock

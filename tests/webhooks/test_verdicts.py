@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.webhooks.targets import NOW, a_call
-from timeball.domain.model.job import HttpTarget, Work
 from timeball.domain.model.policies import RETRIED_BY_DEFAULT
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.ports.target import Answer
 from timeball.targets.http.resource import host_of
 from timeball.targets.http.verdict import answered, parse_retry_after, unanswered

@@ -21,9 +21,10 @@ from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import TASKS_TARGET, Completion, Guarantee, HttpTarget, Job, JobStatus, Priority
+from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.task_use import Override
+from timeball.domain.model.work import TASKS_TARGET, HttpTarget
 from timeball.domain.policy.exclusions import fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant

@@ -18,9 +18,10 @@ from functions.api.http.sentences import field_errors, model_of
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Job, JobSpec, Work
+from timeball.domain.model.job import Completion, Job, JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.targets.http.request import parse_url

@@ -13,9 +13,10 @@ from functions.api.schedules.fields import timing_of
 from timeball.domain.model import policies
 from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Guarantee, HttpTarget, JobSpec, Priority, Work
+from timeball.domain.model.job import Completion, Guarantee, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.task_use import Override, TaskUse
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules

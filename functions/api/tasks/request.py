@@ -14,8 +14,9 @@ from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_
 from functions.api.jobs.target import Target, Url
 from functions.api.schemas.accepted import PayloadSchema
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, HttpTarget, Priority
+from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.task import TaskSpec
+from timeball.domain.model.work import HttpTarget
 
 _TO_CALL = ("handler", "target")
 

@@ -28,7 +28,7 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
-from timeball.domain.model.job import HttpTarget
+from timeball.domain.model.work import HttpTarget
 from timeball.targets.http import request
 
 BODIES = [

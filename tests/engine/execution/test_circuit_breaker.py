@@ -10,10 +10,11 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import HttpTarget, JobSpec, Work
+from timeball.domain.model.job import JobSpec
 from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing

@@ -7,12 +7,13 @@ from typing import Any
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Guarantee, Job, Work, with_spec
+from timeball.domain.model.job import Guarantee, Job, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import claimed
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.work import Work
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.outcome import after_attempt, lost_attempt

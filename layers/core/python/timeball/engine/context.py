@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from timeball.domain.model.job import Work
+from timeball.domain.model.work import Work
 from timeball.domain.policy.circuit_breaker import HostRules
 from timeball.domain.policy.claim import ClaimRules
 from timeball.domain.time.instants import SECOND_MS

@@ -9,8 +9,8 @@ from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Work
 from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
+from timeball.domain.model.work import Work
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.due_index import DuePage, DueQuery

@@ -10,9 +10,10 @@ from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
-from timeball.domain.model.job import Job, JobStatus, Work, with_spec
+from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.estimate import Estimate

@@ -18,6 +18,7 @@ from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, Retr
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import TaskUse
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Schedule, next_fire
 from timeball.domain.time.stepper import RULE_VERSION
@@ -60,27 +61,6 @@ class Guarantee(StrEnum):
 
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
-
-
-@dataclass(frozen=True)
-class HttpTarget:
-    """A webhook: where to send the payload, how, and with which headers of the user's."""
-
-    url: str
-    method: str = "POST"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-TASKS_TARGET = HttpTarget("")
-"""The target of a job that names a task, until it is resolved."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a run does: a target, and the payload (JSON text, or None) that it is handed."""
-
-    target: HttpTarget = TASKS_TARGET
-    payload: str | None = None
 
 
 class Verb(StrEnum):

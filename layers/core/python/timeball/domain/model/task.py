@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, HttpTarget, Priority
+from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.work import HttpTarget
 
 
 @dataclass(frozen=True)

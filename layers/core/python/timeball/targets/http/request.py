@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from timeball import __version__
-from timeball.domain.model.job import HttpTarget
+from timeball.domain.model.work import HttpTarget
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from timeball.domain.model.job import Work
+from timeball.domain.model.work import Work
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_NAME = 253

@@ -41,10 +41,11 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.job import Job, Work, with_spec
+from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
+from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
