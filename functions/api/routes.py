@@ -4,6 +4,7 @@ from functions.api import service
 from functions.api.admin import routes as admin
 from functions.api.backfills import routes as backfills
 from functions.api.calendars import routes as calendars
+from functions.api.cycles import routes as cycles
 from functions.api.dead_letters import routes as dead_letters
 from functions.api.dependencies import routes as dependencies
 from functions.api.freezes import routes as freezes
@@ -19,6 +20,7 @@ from functions.api.tasks import routes as tasks
 ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *dependencies.ROUTES,
+    *cycles.ROUTES,
     *history.ROUTES,
     *backfills.ROUTES,
     *runs.ROUTES,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, zip_longest
 
 from pydantic import BaseModel
 
@@ -14,6 +15,9 @@ from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from functions.api.http.sentences import unknown_name
 
+_ID = "([A-Za-z0-9_.-]+)"
+_TIME = "([A-Za-z0-9_.:%+-]+)"
+_TIMES = {"fireTime"}
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 
@@ -77,9 +81,11 @@ class Route:
 
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:
-        """What a path of this route looks like, with ids of the characters that ids have."""
-        literals = re.split(r"\{\w+\}", self.path)
-        return re.compile("([A-Za-z0-9_.-]+)".join(map(re.escape, literals)))
+        """What a path of this route looks like, with ids and times of the characters that they have."""
+        parts = re.split(r"\{(\w+)\}", self.path)
+        patterns = [_TIME if name in _TIMES else _ID for name in parts[1::2]]
+        literals = map(re.escape, parts[::2])
+        return re.compile("".join(chain.from_iterable(zip_longest(literals, patterns, fillvalue=""))))
 
     def ids_in(self, path: str) -> Mapping[str, str] | None:
         """Return the ids in a path by their names, or None if it does not lead here."""

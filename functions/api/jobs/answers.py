@@ -1,6 +1,6 @@
 """What the API answers about jobs: the models, and how they are filled from the domain's jobs.
 
-Only `latestRun` and `claimedRuns` stand in those answers alone that are about them.
+Only `latestRun`, `waitingFor` and `claimedRuns` stand in those answers alone that are about them.
 """
 
 import json
@@ -122,6 +122,9 @@ class JobAnswer(JobSummaryAnswer):
     payload: Any = None
     latest_run: RunAnswer | None = Field(
         None, description="The newest row of the ledger where a job is read; the skipped row where a fire is skipped."
+    )
+    waiting_for: list[str] = Field(
+        [], description="The ids of the jobs that a one-off still waits for; only where a job is read."
     )
     claimed_runs: list[str] = Field(
         [], description="Runs that were under way already; only in the answer to a change of the job."

@@ -7,6 +7,7 @@ from functions.api.jobs.answers import shown_job
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
+from timeball.engine.dependencies.cycle import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.runs import LedgerQuery
 
@@ -17,7 +18,8 @@ def read_job(edge: Edge, request: Request) -> Reply:
     newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
     latest = newest[0] if newest else None
     status = shown_status(job, _own_run(edge, own_run_of(job), latest))
-    answer = shown_job(edge, job, status, latest_run=None if latest is None else run_answer(latest))
+    latest_run = None if latest is None else run_answer(latest)
+    answer = shown_job(edge, job, status, latest_run=latest_run, waiting_for=awaited_by_job(edge.context, job))
     return ok(answer, version=job.version)
 
 

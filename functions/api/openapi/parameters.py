@@ -20,6 +20,12 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "required": True,
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
+    "fireTime": {
+        "in": "path",
+        "required": True,
+        "description": "The fire time of the cycle; of a graph of jobs that run once that of any of them.",
+        "schema": INSTANT_SCHEMA,
+    },
     "revision": {
         "in": "path",
         "required": True,

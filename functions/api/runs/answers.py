@@ -1,6 +1,6 @@
 """What the API answers about runs and their attempts: the models, and how they are filled from the domain's runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -87,6 +87,7 @@ class ResultAnswer(Answer):
 class RunDetailAnswer(RunAnswer):
     """A run with all of its attempts."""
 
+    waiting_for: list[str] = Field(description="The ids of the jobs whose runs of its cycle it still waits for.")
     attempts: list[AttemptAnswer]
     result: ResultAnswer | None
     max_retries: int | None = Field(
@@ -120,13 +121,16 @@ def heartbeat_answer(run: Run) -> HeartbeatAnswer:
     return HeartbeatAnswer(**run_fields(run), lease_until=format_instant(run.lease_until))
 
 
-def run_detail_answer(run: Run, stored: Iterable[Attempt], policy: RetryPolicy | None) -> RunDetailAnswer:
-    """Return the answer about a run, its attempts, and the policy by which these were tried again."""
+def run_detail_answer(
+    run: Run, stored: Iterable[Attempt], policy: RetryPolicy | None, waiting_for: Sequence[str] = ()
+) -> RunDetailAnswer:
+    """Return the answer about a run, its attempts, the policy by which these were tried again, and whom it awaits."""
     attempts = attempt_answers(run, stored)
     last = attempts[-1] if attempts and run.state is RunState.SUCCEEDED else None
     result = ResultAnswer(http_status=last.http_status, body=last.body) if last else None
     return RunDetailAnswer(
         **run_fields(run),
+        waiting_for=list(waiting_for),
         attempts=attempts,
         result=result,
         max_retries=None if policy is None else policy.max_retries,

@@ -13,6 +13,7 @@ from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_ans
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.run import RunState
 from timeball.engine.changes.history import retry_policy_of
+from timeball.engine.dependencies.cycle import awaited_by_run
 from timeball.ports.runs import LedgerQuery
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
@@ -33,7 +34,7 @@ def read_run(edge: Edge, request: Request) -> Reply:
     if run is None:
         raise no_run()
     stored, policy = edge.context.store.attempts.of_run(run.id), retry_policy_of(edge.context, run)
-    return ok(run_detail_answer(run, stored, policy))
+    return ok(run_detail_answer(run, stored, policy, awaited_by_run(edge.context, run)))
 
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:

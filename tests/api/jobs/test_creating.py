@@ -127,7 +127,7 @@ def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: 
     assert answer.headers["ETag"] == '"1"'
     assert answer.headers["Location"] == f"/v1/jobs/{answer.body['jobId']}"
     read = api.call("GET", answer.headers["Location"])
-    assert read.body == {**answer.body, "latestRun": None}
+    assert read.body == {**answer.body, "latestRun": None, "waitingFor": []}
 
 
 def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:

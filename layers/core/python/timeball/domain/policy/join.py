@@ -133,6 +133,11 @@ def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
     return Joined(Step.SKIP, _why_not(rule, states))
 
 
+def is_awaited(rule: TriggerRule, parent: State) -> bool:
+    """Say whether a cycle that waits does so for a parent in this state: it may end yet, or be mended."""
+    return parent is State.GOING or _holds_up(rule, parent)
+
+
 def _is_met(rule: TriggerRule, states: Sequence[State]) -> bool:
     match rule:
         case TriggerRule.ALL_SUCCEEDED:

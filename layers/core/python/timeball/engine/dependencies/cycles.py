@@ -38,7 +38,7 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     waiting = [run for run in told if run is not None and run.state is RunState.QUEUED and run.waits]
     jobs = dict(zip(waiting, context.store.jobs.read([run.id.job for run in waiting]), strict=True))
     now = context.clock.now()
-    standings = _standings(context, [(run, job) for run, job in jobs.items() if job is not None], now)
+    standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
     swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
     swapped = context.store.runs.swap(swaps, now)
     moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
@@ -96,8 +96,8 @@ def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
     return cycle_moved_on(run, job, parents, now)
 
 
-def _standings(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> Mapping[Run, list[Standing]]:
-    """Read how the parents of runs stand in their cycles."""
+def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> Mapping[Run, list[Standing]]:
+    """Read how the parents of runs stand in their cycles. Raises UnavailableError."""
     keys = list(dict.fromkeys(key for _, job in runs for key in parent_keys(job.spec)))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     names = list(
@@ -109,7 +109,7 @@ def _standings(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> M
         parent = jobs[key]
         if parent is not None and parent.spec.schedule.is_one_off:
             return standing_of(key.job_id, parent, child, now)
-        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)] or _range_over(context, parent, run.id.fire_at)
+        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)] or range_over(context, parent, run.id.fire_at)
         return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
 
     return {
@@ -121,8 +121,8 @@ def _standings(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> M
     }
 
 
-def _range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
-    """Return the skipped range of a job over a fire time, if its ledger is written so far."""
+def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
+    """Return the skipped range of a job over a fire time, if its ledger is written so far. Raises UnavailableError."""
     if parent is None or (parent.next_fire_at is not None and parent.next_fire_at <= fire_at):
         return None
     query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))

@@ -36,7 +36,7 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
         if not waiting:
             break
         now = context.clock.now()
-        standings = _standings(context, waiting, now)
+        standings = standings_of_jobs(context, waiting, now)
         swaps = [Swap(job, moved_on(job, standings[job.key], now)) for job in waiting]
         swapped = context.store.jobs.swap(swaps, now)
         asking = [one.row for one in swapped if one.done and one.row is not None]
@@ -75,8 +75,8 @@ def _woken(now: int, _: int, job: Job) -> Job | None:
     return woken(job, now)
 
 
-def _standings(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
-    """Read how the parents of jobs stand."""
+def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
+    """Read how the parents of one-offs stand. Raises UnavailableError."""
     keys = list(dict.fromkeys(JobKey(job.key.tenant, one.job_id) for job in jobs for one in job.spec.depends_on))
     rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
 

@@ -1,0 +1,166 @@
+"""A cycle of a whole graph, as people look at it: its jobs, their runs at one fire time, and who waits for whom.
+
+The graph of a recurring job are those that share its fire times; a gate is shown with them, and not what else depends
+on it. A graph of one-offs has one cycle, whatever the fire times of its jobs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.join import Standing, State, by_its_end, cycle_of_parent, is_awaited, standing_of
+from timeball.domain.time.schedule import is_occurrence
+from timeball.engine.context import Context
+from timeball.engine.dependencies.cycles import range_over, standings_of_runs
+from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.dependencies.look import standings_of_jobs
+
+
+@dataclass(frozen=True)
+class Node:
+    """A job of a cycle: its run there, if there is one by now; how it stands; the jobs that it still waits for.
+
+    A `gate` is a one-off that recurring jobs wait for.
+    """
+
+    job: Job
+    run: Run | None
+    standing: Standing
+    waiting_for: tuple[str, ...] = ()
+    is_gate: bool = False
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The jobs of a graph in one cycle, parents first; `is_cut`: there are more."""
+
+    nodes: tuple[Node, ...]
+    is_cut: bool
+
+
+def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
+    """Read the cycle of a fire time of the graph around a job, that level by level; None: it has no such cycle.
+
+    Raises UnavailableError.
+    """
+    jobs, is_cut = _graph_of(context, job)
+    runs = _runs(context, job, jobs, fire_at)
+    if job.spec.schedule.is_one_off:
+        is_cycle = fire_at in [own_fire(one) for one in jobs]
+    else:
+        in_cycle = [run for run in runs.values() if run is not None and run.covers(fire_at)]
+        is_cycle = bool(in_cycle) or is_occurrence(job.spec.schedule, fire_at)
+    if not is_cycle:
+        return None
+    now = context.clock.now()
+    standings = {one.key: _standing(one, runs[one.key], fire_at, now) for one in jobs}
+    nodes = [
+        Node(
+            one,
+            runs[one.key],
+            standings[one.key],
+            _waiting_for(one, runs[one.key], standings),
+            is_gate=one.spec.schedule.is_one_off is not job.spec.schedule.is_one_off,
+        )
+        for one in _parents_first(jobs)
+    ]
+    return Cycle(tuple(nodes), is_cut)
+
+
+def awaited_by_job(context: Context, job: Job) -> list[str]:
+    """Return the jobs that a job still waits for; nothing is read for one that does not. Raises UnavailableError."""
+    if not job.waits or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
+        return []
+    return _awaited(job, standings_of_jobs(context, [job], context.clock.now())[job.key])
+
+
+def awaited_by_run(context: Context, run: Run) -> list[str]:
+    """Return the jobs whose runs of its cycle a run still waits for; as `awaited_by_job`. Raises UnavailableError."""
+    job = context.store.jobs.read([run.id.job])[0] if run.waits and run.state is RunState.QUEUED else None
+    if job is None:
+        return []
+    return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run])
+
+
+def _awaited(job: Job, parents: Sequence[Standing]) -> list[str]:
+    rule = job.spec.trigger_rule
+    return [
+        parent.job_id for parent, one in zip(job.spec.depends_on, parents, strict=True) if is_awaited(rule, one.state)
+    ]
+
+
+def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, Standing]) -> tuple[str, ...]:
+    """Return whom a job waits for among those that are shown. One whose turn has come waits for nobody."""
+    is_to_wait = job.waits if job.spec.schedule.is_one_off else run is None or run.waits
+    if not is_to_wait or standings[job.key].state not in (State.GOING, State.BLOCKED):
+        return ()
+    gone = Standing(State.CANCELLED)
+    named = zip(parent_keys(job.spec), job.spec.depends_on, strict=True)
+    return tuple(_awaited(job, [by_its_end(standings.get(key, gone), parent.on) for key, parent in named]))
+
+
+def _standing(job: Job, run: Run | None, fire_at: int, now: int) -> Standing:
+    name = job.key.job_id
+    if job.spec.schedule.is_one_off:
+        return standing_of(name, job, job, now)
+    return cycle_of_parent(name, job, run, fire_at)
+
+
+def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> dict[JobKey, Run | None]:
+    """Read the row of each job's ledger that is of the cycle. A one-off that waits has none that counts yet."""
+    ids = {one.key: RunId(one.key, _fire_of(one, fire_at), Origin.SCHEDULE) for one in jobs}
+    rows = dict(zip(ids, context.store.runs.read(list(ids.values())), strict=True))
+    for one in jobs:
+        if one.spec.schedule.is_one_off:
+            rows[one.key] = None if one.waits else rows[one.key]
+        elif rows[one.key] is None and is_occurrence(start.spec.schedule, fire_at):
+            rows[one.key] = range_over(context, one, fire_at)
+    return rows
+
+
+def _fire_of(job: Job, fire_at: int) -> int:
+    return (own_fire(job) or 0) if job.spec.schedule.is_one_off else fire_at
+
+
+def own_fire(job: Job) -> int | None:
+    """Return the fire time of a one-off, as it is known by now."""
+    return job.next_fire_at if job.final_fire_at is None else job.final_fire_at
+
+
+def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
+    """Walk up and down from a job, a level at a time; return all that is found, and whether that is not all."""
+    found = {start.key: start}
+    level = {start.key: start}
+    while level:
+        above = dict.fromkeys(key for one in level.values() for key in parent_keys(one.spec))
+        below = [key for one in level.values() if one.has_children for key in context.store.edges.children(one.key)]
+        keys = [key for key in dict.fromkeys([*above, *below]) if key not in found]
+        left = context.rules.max_ancestors - len(found) + 1
+        rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]
+        meant = [row for row in rows if _belongs(row, start, level, above)]
+        found |= {row.key: row for row in meant}
+        if len(keys) > left:
+            return list(found.values()), True
+        level = {row.key: row for row in meant if row.spec.schedule.is_one_off is start.spec.schedule.is_one_off}
+    return list(found.values()), False
+
+
+def _belongs(row: Job, start: Job, level: Mapping[JobKey, Job], above: Mapping[JobKey, None]) -> bool:
+    """Say whether a job that an edge names belongs to the graph: as a parent, also as a gate; or as a child."""
+    if row.key in above:
+        return True
+    is_child = any(key in level for key in parent_keys(row.spec))
+    return is_child and row.spec.schedule.is_one_off is start.spec.schedule.is_one_off
+
+
+def _parents_first(jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs in an order in which parents come first, and otherwise by their ids."""
+    left = {job.key: job for job in sorted(jobs, key=lambda job: job.key)}
+    order: list[Job] = []
+    while left:
+        ready = [job for job in left.values() if not any(key in left for key in parent_keys(job.spec))]
+        order += ready or left.values()
+        left = {key: left[key] for key in left.keys() - {job.key for job in ready}} if ready else {}
+    return order
