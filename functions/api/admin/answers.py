@@ -1,20 +1,17 @@
 """What the API answers about tenants and keys. A key itself stands in the answer that made it alone."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from pydantic import Field
 
+from functions.api.admin.quotas import QuotasAnswer, Used, quotas_answer
 from functions.api.http.reply import Answer, Time, time_of
 from timeball.domain.model.key import Key
+from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.role import Role
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.time.instants import format_instant
-
-
-class QuotasAnswer(Answer):
-    """Quotas of one tenant; null: what the settings say of all."""
-
-    submits_per_second: int | None
 
 
 class TenantAnswer(Answer):
@@ -64,12 +61,12 @@ class KeyPageAnswer(Answer):
     next_cursor: str | None
 
 
-def tenant_answer(tenant: Tenant) -> TenantAnswer:
-    """Return the answer about a tenant."""
+def tenant_answer(tenant: Tenant, of_all: Quotas, used: Used = MappingProxyType({})) -> TenantAnswer:
+    """Return the answer about a tenant, given the quotas of the settings, and what is used of its own."""
     return TenantAnswer(
         name=tenant.name,
         weight=tenant.weight,
-        quotas=QuotasAnswer(submits_per_second=tenant.quotas.submits_per_second),
+        quotas=quotas_answer(tenant.quotas.over(of_all), used),
         disabled=tenant.disabled_at is not None,
         disabled_at=time_of(tenant.disabled_at),
         created_at=format_instant(tenant.created_at),

@@ -9,7 +9,17 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
-from timeball.domain.model.quotas import GREATEST_WEIGHT, LEAST_WEIGHT
+from timeball.domain.model.quotas import (
+    GREATEST_WEIGHT,
+    LEAST_WEIGHT,
+    LONGEST_LEAST_PERIOD_SECONDS,
+    MOST_ACTIVE_JOBS,
+    MOST_PAYLOAD_BYTES,
+    MOST_RUNNING_BACKFILLS,
+    MOST_RUNS_AT_ONCE,
+    MOST_RUNS_PER_SECOND,
+    MOST_SUBMITS,
+)
 from timeball.domain.model.role import Role
 from timeball.domain.model.tenant import TENANT_NAME
 
@@ -27,8 +37,32 @@ def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
 class QuotasRequest(Strict):
     """Quotas of one tenant; null: what the settings say of all."""
 
+    active_jobs: int | None = Field(
+        None, ge=0, le=MOST_ACTIVE_JOBS, description="Jobs that it may have that have not ended; 0: any."
+    )
     submits_per_second: int | None = Field(
-        None, ge=0, le=1_000, description="Jobs that it may submit in a second; 0: any, and none is counted."
+        None, ge=0, le=MOST_SUBMITS, description="Jobs that it may submit in a second; 0: any, and none is counted."
+    )
+    runs_per_second: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_RUNS_PER_SECOND,
+        description="Attempts that may begin in a second; the others wait their turn; 0: any.",
+    )
+    runs_at_once: int | None = Field(
+        None, ge=0, le=MOST_RUNS_AT_ONCE, description="Runs that may be under way at once; the others wait; 0: any."
+    )
+    least_period_seconds: int | None = Field(
+        None,
+        ge=0,
+        le=LONGEST_LEAST_PERIOD_SECONDS,
+        description="How far apart the fires of a job must be at least; 0: a second.",
+    )
+    payload_bytes: int | None = Field(
+        None, ge=0, le=MOST_PAYLOAD_BYTES, description="How large a payload may be; 0: 256 KB."
+    )
+    running_backfills: int | None = Field(
+        None, ge=1, le=MOST_RUNNING_BACKFILLS, description="Backfills that may run at once; the others wait."
     )
 
 

@@ -7,6 +7,7 @@ does that last has looked at the row since. A repeat mends what was cut off betw
 from typing import Final
 
 from functions.api.admin.answers import TenantPageAnswer, tenant_answer
+from functions.api.admin.quotas import read_use
 from functions.api.admin.request import TenantRequest, read_tenant
 from functions.api.http.edge import Edge, note
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
@@ -15,10 +16,10 @@ from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS
+from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
 from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
 from timeball.engine.compare_and_swap import TRIES
-from timeball.engine.exclusions.freezes import start_tenant, stop_tenant
+from timeball.engine.exclusions.freezes import note_quotas, start_tenant, stop_tenant
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
@@ -39,9 +40,9 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
         raise ProblemError(
             Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
         )
-    if wanted.disabled:
+    if wanted.disabled or tenant.quotas != NO_QUOTAS:
         _follow(edge, tenant)
-    return created(tenant_answer(tenant), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
+    return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
 def list_tenants(edge: Edge, request: Request) -> Reply:
@@ -59,15 +60,16 @@ def list_tenants(edge: Edge, request: Request) -> Reply:
         found = edge.admin.tenants.listed(after, limit + 1)
     else:
         found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
-    shown = [tenant_answer(one) for one in found[:limit] if one.deleted_at is None]
+    shown = [tenant_answer(one, _of_all(edge)) for one in found[:limit] if one.deleted_at is None]
     cursor = cursor_of(("tenants", request.tenant), found[limit - 1].name) if len(found) > limit else None
     return ok(TenantPageAnswer(items=shown, next_cursor=cursor))
 
 
 def read_a_tenant(edge: Edge, request: Request) -> Reply:
-    """Read a tenant."""
+    """Read a tenant, and what it uses."""
     tenant = standing_tenant(edge, request)
-    return ok(tenant_answer(tenant), version=tenant.revision)
+    used = read_use(edge, tenant.name, tenant.quotas)
+    return ok(tenant_answer(tenant, _of_all(edge), used), version=tenant.revision)
 
 
 def patch_tenant(edge: Edge, request: Request) -> Reply:
@@ -116,15 +118,24 @@ def no_tenant() -> ProblemError:
 
 
 def _follow(edge: Edge, tenant: Tenant) -> None:
-    """Stop what a tenant has, or let it go on, as its row says, and again if the row says otherwise by then."""
+    """Stop what a tenant has, or let it go on by its quotas, as its row says; again if that says otherwise by then."""
     for _ in range(TRIES):
         is_disabled = tenant.disabled_at is not None
         (stop_tenant if is_disabled else start_tenant)(edge.context, tenant.name)
+        note_quotas(edge.context, tenant.name, tenant.quotas)
         standing = edge.admin.tenants.read([tenant.name])[0]
-        if standing is None or (standing.disabled_at is not None) is is_disabled:
+        if standing is None or _followed(standing) == _followed(tenant):
             return
         tenant = standing
     raise UnavailableError(f"tenant {tenant.name} kept changing")
+
+
+def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
+    return tenant.disabled_at is not None, tenant.quotas
+
+
+def _of_all(edge: Edge) -> Quotas:
+    return edge.context.rules.quotas
 
 
 def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
@@ -157,9 +168,9 @@ def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, versio
     """Write a change of a tenant."""
     _check_version(before, version, "change")
     if after == before:
-        return ok(tenant_answer(before), version=before.revision)
+        return ok(tenant_answer(before, _of_all(edge)), version=before.revision)
     note(edge, request, action, Resource(Kind.TENANT, before.name))
     done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
     if not done.done or done.row is None:
         raise ContendedError(f"tenant {before.name} was changed meanwhile")
-    return ok(tenant_answer(done.row), version=done.row.revision)
+    return ok(tenant_answer(done.row, _of_all(edge)), version=done.row.revision)

@@ -15,6 +15,8 @@ from timeball.domain.time.instants import SECOND_MS
 
 JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
 TENANTS = "/v1/admin/tenants"
+OF_ALL = {"runningBackfills": 10}
+"""What the settings say."""
 
 
 def _event(quota: int | None, path: str = "/v1/jobs", body: object = None, method: str = "POST") -> dict[str, Any]:
@@ -80,13 +82,27 @@ def test_a_fire_is_not_counted(api: Api) -> None:
 
 def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) -> None:
     made = api.call("POST", TENANTS, {"name": "heavy", "weight": 2, "quotas": {"submitsPerSecond": 9}})
-    assert (made.status, made.body["weight"], made.body["quotas"]) == (201, 2, {"submitsPerSecond": 9})
+    assert (made.status, made.body["weight"], _limits(made)) == (201, 2, {"submitsPerSecond": 9, **OF_ALL})
     path = f"{TENANTS}/heavy"
-    changed = api.call("PATCH", path, {"weight": 5})
-    assert (changed.body["weight"], changed.body["quotas"], changed.body["version"]) == (5, {"submitsPerSecond": 9}, 2)
+    changed = api.call("PATCH", path, {"weight": 5, "quotas": {"activeJobs": 7}})
+    limits = {"activeJobs": 7, "submitsPerSecond": 9, **OF_ALL}
+    assert (changed.body["weight"], _limits(changed), changed.body["version"]) == (5, limits, 2)
     assert api.call("PATCH", path, {"weight": 5}).body["version"] == 2
-    back = api.call("PATCH", path, {"weight": None, "quotas": None}).body
-    assert (back["weight"], back["quotas"]) == (1, {"submitsPerSecond": None})
+    back = api.call("PATCH", path, {"weight": None, "quotas": None})
+    assert (back.body["weight"], _limits(back)) == (1, OF_ALL)
+
+
+def test_what_a_tenant_uses_of_its_quotas_is_told_where_one_is_read(api: Api) -> None:
+    _submit(api, None)
+    api.call("PATCH", f"{TENANTS}/acme", {"quotas": {"activeJobs": 7}})
+    assert api.call("GET", f"{TENANTS}/acme").body["quotas"]["activeJobs"] == {"limit": 7, "used": 1}
+
+
+def test_whoever_plans_and_claims_goes_by_a_tenants_quotas_as_its_row_has_them(api: Api) -> None:
+    api.call("POST", TENANTS, {"name": "heavy", "quotas": {"runsAtOnce": 2}})
+    assert api.store.freezes["heavy"].quotas == Quotas(runs_at_once=2)
+    api.call("PATCH", f"{TENANTS}/heavy", {"quotas": None})
+    assert api.store.freezes["heavy"].quotas == Quotas()
 
 
 @pytest.mark.parametrize(
@@ -96,8 +112,13 @@ def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) ->
         ({"weight": 101}, "weight"),
         ({"weight": "2"}, "weight"),
         ({"quotas": {"submitsPerSecond": -1}}, "quotas.submitsPerSecond"),
-        ({"quotas": {"activeJobs": 1}}, "quotas.activeJobs"),
+        ({"quotas": {"runningBackfills": 0}}, "quotas.runningBackfills"),
+        ({"quotas": {"jobs": 1}}, "quotas.jobs"),
     ],
 )
 def test_a_share_that_cannot_be_is_told(api: Api, body: dict[str, object], field: str) -> None:
     assert api.call("POST", TENANTS, {"name": "heavy", **body}).bad_fields() == [field]
+
+
+def _limits(answer: Answer) -> dict[str, int]:
+    return {name: one["limit"] for name, one in answer.body["quotas"].items() if one["limit"] is not None}

@@ -1,8 +1,18 @@
 """What every verb of the engine is handed: the ports, and the settings that decisions need."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
+from timeball.domain.model.quotas import (
+    LONGEST_LEAST_PERIOD_SECONDS,
+    MOST_ACTIVE_JOBS,
+    MOST_PAYLOAD_BYTES,
+    MOST_RUNNING_BACKFILLS,
+    MOST_RUNS_AT_ONCE,
+    MOST_RUNS_PER_SECOND,
+    MOST_SUBMITS,
+    Quotas,
+)
 from timeball.domain.model.work import Work
 from timeball.domain.policy.circuit_breaker import HostRules
 from timeball.domain.policy.claim import ClaimRules
@@ -33,11 +43,41 @@ class Rules:
     host_retries_per_second: int = whole(
         10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
     )
+    active_jobs: int = whole(
+        0,
+        0,
+        MOST_ACTIVE_JOBS,
+        "Jobs that a tenant may have that have not ended, unless it has a quota of its own; 0: any",
+    )
     submits_per_second: int = whole(
         0,
         0,
-        1_000,
+        MOST_SUBMITS,
         "Jobs that a tenant may submit in a second if it has no quota of its own; 0: any, and none is counted",
+    )
+    runs_per_second: int = whole(
+        0,
+        0,
+        MOST_RUNS_PER_SECOND,
+        "Attempts of a tenant that may begin in a second if it has no quota of its own; the others wait; 0: any",
+    )
+    runs_at_once: int = whole(
+        0,
+        0,
+        MOST_RUNS_AT_ONCE,
+        "Runs of a tenant that may be under way at once if it has no quota of its own; the others wait; 0: any",
+    )
+    least_period_seconds: int = whole(
+        0,
+        0,
+        LONGEST_LEAST_PERIOD_SECONDS,
+        "How far apart a job's fires must be at least, unless its tenant has a quota of its own; 0: a second",
+    )
+    payload_bytes: int = whole(
+        0,
+        0,
+        MOST_PAYLOAD_BYTES,
+        "How large a payload may be, unless its tenant has a quota of its own; 0: 262144 (256 KB)",
     )
     requests_per_job_and_minute: int = whole(
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
@@ -45,7 +85,17 @@ class Rules:
     max_parents: int = whole(100, 1, 1000, "How many jobs a job may depend on")
     max_children: int = whole(1000, 1, 10_000, "How many jobs may ever depend on one job")
     max_ancestors: int = whole(1000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
-    running_backfills: int = whole(10, 1, 100, "How many of a tenant's backfills run at once; the others wait")
+    running_backfills: int = whole(
+        10,
+        1,
+        MOST_RUNNING_BACKFILLS,
+        "How many of a tenant's backfills run at once if it has no quota of its own; the others wait",
+    )
+
+    @property
+    def quotas(self) -> Quotas:
+        """The quotas of a tenant that has none of its own."""
+        return Quotas(**{one.name: getattr(self, one.name) for one in fields(Quotas)})
 
     @property
     def lookahead_ms(self) -> int:

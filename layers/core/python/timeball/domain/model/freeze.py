@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
+from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 
 KNOWN_MS = 2 * SECOND_MS
@@ -90,10 +91,14 @@ class Freeze:
 
 @dataclass(frozen=True)
 class Freezes:
-    """The freezes of a tenant: to come, in force, and lately over."""
+    """What keeps a tenant's runs back: its freezes, to come, in force and lately over; and its quotas.
+
+    The quotas are those of its own row, for whoever plans and claims and reads this row anyway.
+    """
 
     tenant: str
     items: tuple[Freeze, ...] = ()
+    quotas: Quotas = NO_QUOTAS
     revision: int = 1
 
     def open_at(self, now: int) -> list[Freeze]:

@@ -12,6 +12,7 @@ from timeball.domain.backfills.slots import Slots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_quotas
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -35,6 +36,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
     """① read the rows, and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot."""
     now = context.clock.now()
     rows = _rows(context, sorted(tenants), now)
+    quotas = read_quotas(context, sorted(tenants))
     named: dict[BackfillKey, Backfill | None] = {one.key: one for one in asking}
 
     def read_named(rows: Sequence[Slots]) -> None:
@@ -45,7 +47,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
         read_named([row])
         standing = {key: one for key, one in named.items() if one is not None and one.is_open}
         askers = [one.key for one in asking if one.key.job.tenant == row.tenant]
-        after = allot(row, standing, askers, context.rules.running_backfills)
+        after = allot(row, standing, askers, quotas[row.tenant].running_backfills or 1)
         return None if after == row else after
 
     read_named(rows)  # of all at once; a row that refuses its swap may then name others

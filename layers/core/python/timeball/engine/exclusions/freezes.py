@@ -14,6 +14,7 @@ from timeball.domain.model.freeze import (
     with_freeze,
     without_freeze,
 )
+from timeball.domain.model.quotas import Quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
@@ -93,6 +94,18 @@ def start_tenant(context: Context, tenant: str) -> None:
         return None if stop is None else without_freeze(row, stop.name, now)
 
     _change(context, tenant, started)
+
+
+def note_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
+    """Let a tenant's runs go by quotas; every process does within KNOWN_MS. Again: nothing more.
+
+    Raises UnavailableError.
+    """
+
+    def noted(_: int, row: Freezes) -> Freezes | None:
+        return None if row.quotas == quotas else evolve(row, quotas=quotas)
+
+    _change(context, tenant, noted)
 
 
 def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:

@@ -1,4 +1,4 @@
-"""Read what keeps fires of jobs away: the freezes of their tenants, and the calendars of those that name one.
+"""Read what keeps runs back: the freezes and quotas of their tenants, and the calendars of jobs that name one.
 
 Both are remembered for a moment, so that jobs which have neither cost a process next to nothing.
 """
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.job import Job
+from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 from timeball.domain.policy.exclusions import Exclusions, exclusions
 from timeball.engine.context import Context
 
@@ -17,6 +18,16 @@ def read_stopped(context: Context, tenants: Sequence[str]) -> frozenset[str]:
     rows = context.known.read("freezes", context.store.freezes, tenants, now)
     stops = [(one, None if one is None else one.stop_at(now)) for one in rows]
     return frozenset(row.tenant for row, stop in stops if row is not None and stop is not None and stop.from_at <= now)
+
+
+def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
+    """Return the quotas of tenants, those of the settings where they have none of their own.
+
+    Raises UnavailableError.
+    """
+    rows = context.known.read("freezes", context.store.freezes, tenants, context.clock.now()) if tenants else []
+    own = [NO_QUOTAS if row is None else row.quotas for row in rows]
+    return {tenant: one.over(context.rules.quotas) for tenant, one in zip(tenants, own, strict=True)}
 
 
 def read_exclusions(context: Context, jobs: Sequence[Job]) -> list[Exclusions]:
