@@ -198,7 +198,7 @@ def _allows(policy: RetryPolicy, run: Run, start_at: int) -> bool:
 
 
 def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
-    """The run's own payload, or one that its job had from the claim on: it is read once more if its answer was lost."""
+    """The run's own payload, or one that its job had during the claim."""
     history = story.store.history
     claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
     for arrival in story.receiver.arrivals:
@@ -210,7 +210,7 @@ def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
             works: list[Work | None] = [story.store.works[key, run.work_digest]]
         else:
             since_at = (run.claimed_at or 0) - MOST_SKEW_MS
-            works = [job.spec.work for job in history.jobs_between(key, since_at, arrival.at)]
+            works = [job.spec.work for job in history.jobs_between(key, since_at, write.at)]
         payloads = [work.payload for work in works if work is not None]
         if arrival.payload not in payloads:
             yield f"{arrival}, asked for: {payloads}"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
@@ -13,7 +13,13 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Outcome as Change
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.claim import claim
+from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
+from timeball.ports.rows import Swap
+from timeball.testing.faults import Points
+
+_BEHIND_THE_CLAIM = 3
+"""The point behind it, after those around the write that hides the message, and before it."""
 
 
 def _sent(at: int = NOW, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job]:
@@ -179,3 +185,17 @@ def test_executors_that_were_away_for_an_hour_run_the_latest_missed_fire_and_ski
     skipped = [run.reason for run in play.runs(job.key) if run.state is RunState.SKIPPED]
     assert ran == [NOW + minute * 60 * SECOND_MS for minute in (8, 9)]
     assert skipped == [Reason.MISFIRED] * 8
+
+
+def test_a_claim_whose_answer_was_lost_goes_on_with_the_job_as_it_was_read_for_it() -> None:
+    """Its row says what it uses; meanwhile the job's user gave it another timeout."""
+    play, job = _sent()
+
+    def lose_the_answer() -> None:
+        standing = play.job(job.key)
+        play.store.jobs.swap([Swap(standing, with_spec(standing, timeout_seconds=7))], NOW)
+        raise UnavailableError("the answer was lost")
+
+    assert play.execute(play.queue.receive("normal"), Points(_BEHIND_THE_CLAIM, lose_the_answer)) == []
+    assert [(call.timeout_seconds, call.attempt) for _, call in play.caller.calls] == [(300, 1)]
+    assert play.job(job.key).spec.timeout_seconds == 7

@@ -1,12 +1,12 @@
 """Claim runs: read strongly, decide purely, write on condition. The attempt number that a claim gets is its fence.
 
 A run of a job with an overlap policy takes the job's overlap lock first. A claim whose answer was lost is asked again:
-the runs whose rows name this owner are its own.
+the runs whose rows name this owner are its own, and go on with their jobs as they were read for that claim.
 """
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
@@ -77,18 +77,26 @@ class Claim:
 _Starting = Sequence[tuple[Claim, Run, Job]]
 
 
-def claim(context: Context, ids: Sequence[RunId], owner: str, last_call_at: int = LATEST) -> list[Claim]:
+def claim(
+    context: Context,
+    ids: Sequence[RunId],
+    owner: str,
+    last_call_at: int = LATEST,
+    tried: dict[RunId, Claim] | None = None,
+) -> list[Claim]:
     """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs in its hands.
 
     A claim that loses a race waits: the message comes again and is decided about anew. So does a run whose call might
-    not be over by `last_call_at` (ms): nothing of it is touched. Raises UnavailableError.
+    not be over by `last_call_at` (ms): nothing of it is touched. `tried` remembers what this owner is about to write,
+    for the time that it does not learn whether that was done. Raises UnavailableError.
     """
-    now = context.clock.now()
-    claims = _read_and_decide(context, ids, owner, now)
+    now, tried = context.clock.now(), {} if tried is None else tried
+    claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
+    tried.update({run.id: one for one, run, _ in _starting(claims)})
     _write(context, claims, owner, now)
     _carry_out_ends(context, claims, now)
     return claims
@@ -103,22 +111,33 @@ def _starting(claims: Sequence[Claim]) -> _Starting:
     return [(one, one.run, one.job) for one in claims if one.decision.action is Action.CLAIM and one.run and one.job]
 
 
-def _read_and_decide(context: Context, ids: Sequence[RunId], owner: str, now: int) -> list[Claim]:
+def _read_and_decide(
+    context: Context, ids: Sequence[RunId], owner: str, now: int, tried: Mapping[RunId, Claim]
+) -> list[Claim]:
     """Read runs strongly, and the job of each as that sees it: with its task, and a payload of the run's own."""
     rows = context.store.runs.read(ids)
     jobs = read_jobs_of(context, rows, with_work=True)
     there = {job.key: job for job in jobs if job is not None}
     excluded = dict(zip(there, read_exclusions(context, list(there.values())), strict=True))
     return [
-        Claim(run, job, _decide(context, run, job, owner, now, NOTHING if job is None else excluded[job.key]))
+        _kept(run, owner, tried)
+        or Claim(run, job, _decide(context, run, job, now, NOTHING if job is None else excluded[job.key]))
         for run, job in zip(rows, jobs, strict=True)
     ]
 
 
-def _decide(context: Context, run: Run | None, job: Job | None, owner: str, now: int, excluded: Exclusions) -> Decision:
+def _kept(run: Run | None, owner: str, tried: Mapping[RunId, Claim]) -> Claim | None:
+    """Return this owner's claim of a run that is done, and could not tell; None: there is none.
+
+    Its job is not that which stands by now: the run's row names the version of the task that it had.
+    """
+    if run is None or not run.is_held_by(owner) or run.id not in tried:
+        return None
+    return replace(tried[run.id], run=run, decision=Decision(Action.KEEP))
+
+
+def _decide(context: Context, run: Run | None, job: Job | None, now: int, excluded: Exclusions) -> Decision:
     """Decide about one run; one that cannot be decided about waits, and stops no other of its batch."""
-    if run is not None and run.is_held_by(owner):
-        return Decision(Action.KEEP)  # it was claimed by a call that could not tell
     try:
         return decide_claim(run, job, now, context.rules.claim, excluded)
     except Exception:
@@ -178,8 +197,9 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
     if not writing:
         return
     keep_last_attempts(context, [(swap.before, one.job) for one, swap in writing], now)
-    outcomes = context.store.runs.swap([swap for _, swap in writing], now)
-    moved(context, [swap for (_, swap), outcome in zip(writing, outcomes, strict=True) if outcome.done])
+    swaps = [swap for _, swap in writing]
+    outcomes = context.store.runs.swap(swaps, now)
+    moved(context, swaps, outcomes)
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         one.run = outcome.row
         if outcome.done:

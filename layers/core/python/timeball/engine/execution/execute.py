@@ -65,6 +65,7 @@ class _Batch:
     messages: Messages
     finishes: Finishes
     live: list[InFlight] = field(default_factory=list)
+    tried: dict[RunId, Claim] = field(default_factory=dict)
 
     async def work(self, deliveries: Sequence[Delivery]) -> None:
         """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
@@ -119,7 +120,8 @@ class _Batch:
         stop_at = self.context.clock.now() + self.context.rules.margin_ms
 
         def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
-            return dict(zip(part, claim(self.context, part, self.owner, self.last_call_at), strict=True))
+            claims = claim(self.context, part, self.owner, self.last_call_at, self.tried)
+            return dict(zip(part, claims, strict=True))
 
         parts, failed = bisect(work, runs, self.context.clock, stop_at)
         more, _ = bisect(work, [run for part, _ in failed for run in part], self.context.clock, stop_at)
