@@ -73,14 +73,17 @@ def test_a_row_is_swapped_if_it_is_as_it_was_read_and_the_store_raises_its_revis
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_a_swap_whose_answer_was_lost_and_which_was_repeated_is_done(subject: Subject, move: Move) -> None:
+def test_a_swap_whose_answer_was_lost_and_which_was_repeated_is_done_and_was_found(
+    subject: Subject, move: Move
+) -> None:
     rows = _rows(subject.store, move)
     rows.insert([move.before], NOW)
     swap = Swap(bare(move.before), move.after)
     subject.lose_answer()
-    assert rows.swap([swap], NOW + 1) == [Swapped(done=True, row=swap.written)]
+    found = Swapped(done=True, row=swap.written, found=True)
+    assert rows.swap([swap], NOW + 1) == [found]
     assert subject.was_repeated()
-    assert rows.swap([swap], NOW + 2) == [Swapped(done=True, row=swap.written)]
+    assert rows.swap([swap], NOW + 2) == [found]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

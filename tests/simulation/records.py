@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tests.simulation.history import Write
 from tests.simulation.story import Story
 from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.revision import Entry, outline, revision_of
-from timeball.domain.model.run import RunState
+from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 from timeball.engine.context import Context
@@ -85,10 +86,22 @@ def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
             sum(after.state is RunState.SUCCEEDED is not before.state for before, after in moves),
             "succeeded",
         ),
+        (
+            sum(count for (name, _), count in told.counts.items() if name == Metric.FIRES_SKIPPED),
+            sum(write.after.count for write in story.store.history.runs if _skips(write)),
+            "were skipped",
+        ),
         (dead, sum(after.is_dead_letter and not before.is_dead_letter for before, after in moves), "died"),
     ):
         if counted > happened:
             yield f"{happened} runs {what}, and {counted} were counted"
+
+
+def _skips(write: Write[Run]) -> bool:
+    """Say whether a write skips fires; one that another schedule had skipped before may be skipped for a new reason."""
+    before, after = write.before, write.after
+    is_new = before is None or (before.state, before.reason) != (after.state, after.reason)
+    return after.state is RunState.SKIPPED and is_new
 
 
 def _audit(context: Context, tenant: str) -> list[Entry]:

@@ -7,17 +7,22 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Completion
+from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, Every
 from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
 from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
-from timeball.ports.rows import Swap
+from timeball.engine.scheduling.dispatch import dispatch
+from timeball.ports.rows import Swap, Swapped
 
 WAITS = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RUNS = replace(WAITS, state=RunState.RUNNING, attempt=1)
@@ -45,14 +50,15 @@ MOVES = {
 def test_a_move_is_told_once_and_with_its_reason(case: str) -> None:
     before, after, counted, late_ms = MOVES[case]
     play = Play()
-    moved(play.context(), [Swap(before, after)])
+    moved(play.context(), [Swap(before, after)], [Swapped(done=True, row=after)])
     assert play.telemetry.counts == ({} if counted is None else {counted: 1})
     assert play.telemetry.timings == ({} if late_ms is None else {Metric.LATENESS: [late_ms]})
 
 
 def test_of_a_backfills_run_which_is_late_by_intent_no_lateness_is_told() -> None:
     play, run_id = Play(), RunId(KEY, NOW, Origin.BACKFILL, "bf1")
-    moved(play.context(), [Swap(replace(RUNS, id=run_id), replace(DIED, id=run_id))])
+    died = replace(DIED, id=run_id)
+    moved(play.context(), [Swap(replace(RUNS, id=run_id), died)], [Swapped(done=True, row=died)])
     assert play.telemetry.timings == {}
 
 
@@ -122,3 +128,26 @@ def test_a_run_that_no_queue_carries_is_told_of() -> None:
     play.store.runs.swap([Swap(run, replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1))], NOW)
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "undeliverable"): 1}
+
+
+def test_who_finds_the_same_end_written_does_not_tell_of_it() -> None:
+    """Two that give up on a run in the same millisecond write the same row, and each takes it for its own."""
+    play = Play()
+    play.store_jobs([spec("job", At(NOW))])
+    play.scan_all()
+    (run,) = play.runs(KEY)
+    swap = Swap(run, ended(run, RunState.FAILED, NOW, Guarantor.MESSAGE, Reason.AT_MOST_ONCE))
+    answers = [change_runs(play.context(), {run.id: None}, [swap], NOW)[0].done for _ in range(2)]
+    assert answers == [True, True]
+    assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "at_most_once"): 1}
+
+
+def test_fires_that_two_scans_skip_alike_are_told_once() -> None:
+    play = Play()
+    play.store_jobs([replace(spec("job", Every(10, NOW)), catch_up=CatchUp(CatchUpPolicy.SKIP))])
+    (job,) = play.store.jobs.read([KEY])
+    assert job is not None
+    play.clock.advance(600 * SECOND_MS)
+    for _ in range(2):
+        dispatch(play.context(), [job], play.clock.now())
+    assert play.telemetry.counts == {(Metric.FIRES_SKIPPED, "misfired"): play.runs(KEY)[0].count}

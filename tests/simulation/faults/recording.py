@@ -1,9 +1,10 @@
 """Faults of records: something of a user's change is not written, or only after it; an end of a run is told twice."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tests.simulation.faults.hands import Apply, Fault, handed, instead, through
+from tests.simulation.faults.hands import Apply, Fault, answered, handed, instead, through
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.revision import Announcement, Revision
@@ -53,13 +54,23 @@ def _tells_of_what_was_refused(
     context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
     answers = change_runs(context, jobs, swaps, now)
-    moved(context, [swap for swap, one in zip(swaps, answers, strict=True) if not one.done])
+    moved(context, swaps, [Swapped(not one.done, one.row) for one in answers])
     return answers
+
+
+def _as_if_new(answers: Sequence[Swapped[Any]]) -> list[Swapped[Any]]:
+    return [replace(one, found=False) for one in answers]
 
 
 FAULTS = {
     "who loses a race counts the end of the run, too": Fault(
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
+    ),
+    "who finds the end of a run written counts it, too": Fault(
+        answered("runs.swap", _as_if_new), "no run is counted twice", seed=810110
+    ),
+    "who finds a job moved on counts the fires that were skipped, too": Fault(
+        answered("jobs.swap", _as_if_new), "no run is counted twice", seed=1300115
     ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),

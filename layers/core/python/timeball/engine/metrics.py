@@ -1,6 +1,7 @@
 """What people watch: the engine's metrics by name, and what is told of each. docs/runs.md lists them from here.
 
-A move of a run is told by whoever wrote it, once that is done: so once, but where the write's answer was lost.
+A move of a run is told by whoever wrote it, once that is done, and by nobody who finds it written: so once, or not at
+all where the write's answer was lost.
 """
 
 import logging
@@ -13,7 +14,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.hours import CALLERS
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.telemetry import Event
 
 log = logging.getLogger(__name__)
@@ -70,8 +71,9 @@ def skipped(context: Context, row: Run, count: int) -> None:
     context.telemetry.note([_event(row, Metric.FIRES_SKIPPED, row.reason, count)])
 
 
-def moved(context: Context, done: Sequence[Swap[Run]]) -> None:
+def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:
     """Tell of what was written about runs: how late they started, what became of them, which were skipped, and why."""
+    done = [swap for swap, one in zip(swaps, swapped, strict=True) if one.done and not one.found]
     for before, after in ((swap.before, swap.after) for swap in done):
         if after.state is RunState.SKIPPED and not before.is_terminal:
             skipped(context, after, after.count)

@@ -95,4 +95,4 @@ class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
         if standing.revision == swap.before.revision:
             self.write(key, after, now)
             return Swapped(done=True, row=after)
-        return Swapped(standing == after, standing)
+        return Swapped(standing == after, standing, found=standing == after)

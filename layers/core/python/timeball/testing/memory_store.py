@@ -57,7 +57,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
 
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Replace each job that is as it was read."""
-        return [Swapped(one.done, one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
+        return [evolve(one, row=one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
 
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return the jobs of a tenant in a status, by when they were created."""

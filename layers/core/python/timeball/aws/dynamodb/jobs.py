@@ -8,6 +8,7 @@ from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import job_key, task_key, task_version_key
 from timeball.aws.dynamodb.table.mapper import to_job, to_task
 from timeball.aws.dynamodb.works import DynamoWorks
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.task import Task, TaskRef
@@ -63,7 +64,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         answers = super().swap(swaps, now)
         left = [swap.before for swap, answer in zip(swaps, answers, strict=True) if answer.done]
         self._works.forget(left, now)
-        return [Swapped(answer.done, answer.row and _without(answer.row)) for answer in answers]
+        return [evolve(answer, row=answer.row and _without(answer.row)) for answer in answers]
 
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return what the listing index names as jobs in a status."""

@@ -41,7 +41,7 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
     swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
     swapped = context.store.runs.swap(swaps, now)
-    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
+    moved(context, swaps, swapped)
     standing = [one.row for one in swapped if one.done and one.row is not None]
     untold = [run for run in standing if run.untold]
     return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(context, untold)

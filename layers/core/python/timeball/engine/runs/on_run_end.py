@@ -36,6 +36,7 @@ def change_runs(
     Raises UnavailableError if it is unknown what was written, or if effects are not carried out that no scan repeats.
     """
     swapped = context.store.runs.swap(swaps, now)
+    moved(context, swaps, swapped)
     rows = [(row, jobs[row.id]) for one in swapped if (row := one.row) is not None]
     try:
         on_run_end(context, rows)
@@ -43,8 +44,6 @@ def change_runs(
         if any(row.due_at is None and holds_nothing(row) for row, _ in rows):
             raise
         log.warning("effects left to the scan: %s", unavailable)
-    # Told last: a caller who meets the error above comes again with the same swaps, and finds them done.
-    moved(context, [swap for swap, one in zip(swaps, swapped, strict=True) if one.done])
     return swapped
 
 

@@ -18,7 +18,7 @@ from timeball.domain.policy.effects import guarantor_of, is_final
 from timeball.domain.policy.overlap import Step, decide_overlap, holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.metrics import skipped
+from timeball.engine.metrics import moved
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
@@ -61,11 +61,11 @@ def _admit_one_each(
     named = _named_by(context, asked)
     steps = [Step.WAIT] * len(runs)
 
-    def moved(position: int, job: Job) -> Job | None:
+    def after_step(position: int, job: Job) -> Job | None:
         steps[position], after = _admitted(context, job, runs[position], named(job), now)
         return after
 
-    standing = compare_and_swap(context.store.jobs.swap, asked, moved, now)
+    standing = compare_and_swap(context.store.jobs.swap, asked, after_step, now)
     return [
         (step, one.row) if one.done and one.row is not None else (Step.WAIT, job)
         for step, one, job in zip(steps, standing, asked, strict=True)
@@ -112,10 +112,10 @@ def _end(context: Context, job: Job, run: Run, now: int) -> bool:
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
     guarantor = Guarantor.SCAN if is_final(run, job) else guarantor_of(run, job, Guarantor.MESSAGE)
     after = ended(run, state, now, guarantor, Reason.REPLACED)
-    done = context.store.runs.swap([Swap(run, after)], now)[0].done
-    if done and state is RunState.SKIPPED:
-        skipped(context, after, 1)
-    return done
+    swaps = [Swap(run, after)]
+    swapped = context.store.runs.swap(swaps, now)
+    moved(context, swaps, swapped)
+    return swapped[0].done
 
 
 def release(context: Context, runs: Sequence[RunId]) -> None:

@@ -149,9 +149,6 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     for (one, _), outcome in zip(changing, swapped, strict=True):
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
-    for one, _ in planned:
-        if one.skipped and one.row is not None:
-            skipped(context, one.row, one.skipped)
 
 
 def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) -> Run:
@@ -186,7 +183,10 @@ def _behind(one: Dispatched, row: Run, now: int) -> Job:
 
 
 def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
-    """Move each job on behind the row of its next fire; one whose final run is over has ended."""
+    """Move each job on behind the row of its next fire; one whose final run is over has ended.
+
+    Skipped fires are told here: of plans that are alike each finds the row as its own, and one alone moves the job.
+    """
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
     swaps = [Swap(one.job, _behind(one, row, now)) for one, row in moving]
@@ -197,4 +197,6 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
             one.job = with_spec(outcome.row, work=one.job.spec.work)
             one.more = one.job.next_fire_at is not None and one.job.next_fire_at <= horizon_at
             moved.append((row, one.job))
+            if one.skipped and not outcome.found:
+                skipped(context, row, one.skipped)
     on_run_end(context, moved)

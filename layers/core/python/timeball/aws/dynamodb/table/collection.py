@@ -71,7 +71,7 @@ class DynamoRows(Generic[RowKey, Row]):
         items = [(self._kind.to_item(swap.before, now), self._kind.to_item(swap.written, now)) for swap in swaps]
         written = self._table.writer.write([_update(before, after) for before, after in items])
         return [
-            Swapped(done=True, row=swap.written)
+            Swapped(done=True, row=swap.written, found=not one.done)
             if one.done or (one.row and self._holds(one.row, after))
             else Swapped(done=False, row=self._kind.to_row(one.row) if one.row else None)
             for swap, (_, after), one in zip(swaps, items, written, strict=True)
