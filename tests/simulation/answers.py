@@ -68,11 +68,13 @@ def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
 def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
     """When a user has the answer, each run that was live before is over, or is running and asked to stop.
 
-    One that is tried again at the same time is ended when it is claimed.
+    One that is tried again at the same time is ended when it is claimed. A job that has failed stays so, until a run of
+    it is tried again, and cancelled.
     """
     history = story.store.history
     for done in _answers(story, "cancel"):
-        writes = [write for write in history.of_job(done.job) if write.after.status is JobStatus.CANCELLED]
+        until_then = [write for write in history.of_job(done.job) if write.at <= done.at]
+        writes = [write for write in until_then if write.after.status is JobStatus.CANCELLED]
         for run in history.runs_of(done.job) if writes else ():
             before, standing = history.run_at(run, writes[0].at - 1), history.run_at(run, done.at)
             if before is None or before.is_terminal or standing is None or standing.is_terminal:
