@@ -3,6 +3,7 @@
 Each rule is a generator of complaints. How a graph stands at its end is reckoned anew (reckoning.py).
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from random import Random
 
@@ -86,6 +87,7 @@ class _Weaver(Client):
             trigger_rule=draw.choice((TriggerRule.ALL_SUCCEEDED, *TriggerRule)),
             dependency_timeout_seconds=draw.choice((40, 3_600, 3_600)),
             inherits=is_recurring or (bool(parents) and draw.random() < 0.7),
+            pass_parents=bool(parents) and len(jobs) % 2 == 1,
         )
         await self.ask("weave", key, _weave, spec, now, self.by)
 
@@ -227,6 +229,33 @@ def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
             return all(seen & set(_DONE) for seen in states)
 
 
+def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
+    """Of each of them, as it stood at some time from the claim to the call."""
+    history = story.store.history
+    for arrival in story.receiver.arrivals:
+        if arrival.run.job.tenant != WEAVERS:
+            continue
+        claimed_at = max(write.at for write in history.of_run(arrival.run) if write.at <= arrival.at)
+        jobs = history.jobs_between(arrival.run.job, claimed_at - CLAIM_TAKES_MS, arrival.at)
+        told = json.loads(arrival.payload or "null").get("parents")
+        named = [[one.job_id for one in job.spec.depends_on] if job.spec.pass_parents else None for job in jobs]
+        if (None if told is None else list(told)) not in named:
+            yield f"{arrival} was handed {told}, its parents: {named}"
+        for one in (told or {}).values():
+            name = RunId.parse(WEAVERS, one["runId"] or "")
+            if name is None:
+                continue
+            since_at = claimed_at - CLAIM_TAKES_MS
+            states = {write.after.state for write in history.of_run(name) if since_at < write.at <= arrival.at}
+            standing = history.run_at(name, since_at)
+            if one["status"] not in states | {None if standing is None else standing.state}:
+                yield f"{arrival} was handed {one}, which was {states}"
+
+
+CLAIM_TAKES_MS = 60_000
+"""How long before its write a claim may have read, in a story of frozen processes."""
+
+
 def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]:
     history = story.store.history
     for write in history.jobs:
@@ -299,6 +328,7 @@ GRAPH_RULES = (
     _nothing_waits_for_itself,
     _a_job_is_let_go_only_if_its_rule_holds,
     _a_cycle_is_let_go_only_if_its_rule_holds,
+    _a_call_is_handed_what_came_of_its_parents,
     _who_is_waited_for_knows_that_it_has_children,
     _children_are_told_before_a_job_forgets_to,
     _who_waits_at_the_end_has_somebody_to_wait_for,

@@ -38,9 +38,9 @@ class ParentRequest(Strict):
 def _each_once(parents: list[ParentRequest]) -> list[ParentRequest]:
     if len({parent.job_id for parent in parents}) < len(parents):
         raise ValueError("Give each job once.")
-    names = [parent.name for parent in parents if parent.name is not None]
+    names = [parent.name or parent.job_id for parent in parents]
     if len(set(names)) < len(names):
-        raise ValueError("Give each name (as) once.")
+        raise ValueError("Give each name (as) once, and none that is the id of another.")
     return parents
 
 
@@ -83,9 +83,14 @@ class DependencyFields(Strict):
         le=LONGEST_TIMEOUT_SECONDS,
         description=f"After so long it waits no more, and is skipped; default {DEPENDENCY_TIMEOUT_SECONDS}.",
     )
+    pass_parents: bool | None = Field(
+        None,
+        description="True: the body of its calls is `{payload, parents}`, with what came of each job that it waits "
+        "for; default false.",
+    )
 
 
-NEEDS_PARENTS: Final = {"triggerRule": ("dependsOn",), "dependencyTimeoutSeconds": ("dependsOn",)}
+NEEDS_PARENTS: Final = dict.fromkeys(("triggerRule", "dependencyTimeoutSeconds", "passParents"), ("dependsOn",))
 
 
 def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
@@ -100,6 +105,7 @@ def dependency_fields(request: DependencyFields) -> dict[str, Any]:
         "depends_on": parents_of(request),
         "trigger_rule": TriggerRule(request.trigger_rule or TriggerRule.ALL_SUCCEEDED),
         "dependency_timeout_seconds": request.dependency_timeout_seconds or DEPENDENCY_TIMEOUT_SECONDS,
+        "pass_parents": bool(request.pass_parents),
     }
 
 

@@ -91,6 +91,7 @@ class JobSummaryAnswer(Answer):
     depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids, or objects.")
     trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
     dependency_timeout_seconds: int | None = Field(description="The same.")
+    pass_parents: bool | None = Field(description="The same.")
     blocked_by: BlockedAnswer | None = Field(description="Of a blocked job, what blocks it.")
     priority: Priority
     max_retries: int
@@ -207,6 +208,7 @@ def _dependency_fields(job: Job) -> dict[str, Any]:
         "depends_on": [parent_document(parent) for parent in spec.depends_on],
         "trigger_rule": spec.trigger_rule if spec.depends_on else None,
         "dependency_timeout_seconds": spec.dependency_timeout_seconds if spec.depends_on else None,
+        "pass_parents": spec.pass_parents if spec.depends_on else None,
         "blocked_by": blocked_answer(job.blocked, job.key.job_id),
     }
 

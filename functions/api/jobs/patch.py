@@ -220,6 +220,7 @@ def _dependencies(spec: JobSpec) -> dict[str, Any]:
         "dependsOn": [parent_document(parent) for parent in spec.depends_on],
         "triggerRule": spec.trigger_rule.value,
         "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
+        "passParents": spec.pass_parents,
     }
 
 

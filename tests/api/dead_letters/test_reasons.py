@@ -10,7 +10,8 @@ from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Guarantee, Job, with_spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Guarantee, Job, JobStatus, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.model.run import Run, RunState
@@ -19,6 +20,7 @@ from timeball.domain.model.verdict import Failed
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.claim import deferred_or_given_up
 from timeball.domain.policy.outcome import after_attempt
+from timeball.engine.execution.claim import claim
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
@@ -56,12 +58,31 @@ def undeliverable(api: Api) -> Run:
     return api.only_run()
 
 
+def handed_too_much(api: Api) -> Run:
+    parents = [f"p{number}" for number in range(17)]
+    for name in parents:
+        api.call("PUT", f"/v1/jobs/{name}", {"handler": "https://example.com/hook"})
+    answer = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body=f'"{"x" * 16_000}"')
+    for run in list(api.store.runs.values()):
+        api.put(replace(run, state=RunState.SUCCEEDED, due_at=None, last=answer))
+    job = api.create(dependsOn=parents, triggerRule="anySucceeded", passParents=True)
+    for name in parents:
+        key = JobKey("acme", name)
+        api.store.jobs[key] = replace(api.store.jobs[key], status=JobStatus.COMPLETED, next_fire_at=None)
+    api.dispatch()
+    (run,) = [run for run in api.store.runs.values() if run.id.job.job_id == job["jobId"]]
+    (one,) = claim(api.context, [run.id], "executor")
+    assert one.run is not None
+    return one.run
+
+
 WAYS = {
     Reason.NOT_RETRIABLE: lambda api: answered(api, 404),
     Reason.RETRIES_EXHAUSTED: lambda api: answered(api, 503, RetryPolicy(max_retries=0)),
     Reason.TOO_OLD: lambda api: answered(api, 503, RetryPolicy(max_age_seconds=0)),
     Reason.AT_MOST_ONCE: lambda api: answered(api, 503, is_once=True),
     Reason.HOST_DOWN: waited_for_its_host,
+    Reason.PARENTS_TOO_LARGE: handed_too_much,
     Reason.UNDELIVERABLE: undeliverable,
 }
 

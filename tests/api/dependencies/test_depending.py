@@ -53,10 +53,12 @@ def test_a_job_that_depends_on_others_needs_no_schedule_and_tells_what_it_waits_
 def test_what_is_said_of_a_parent_is_told_again_and_a_job_without_any_says_nothing_of_them(api: Api) -> None:
     put(api, "a")
     parents = [{"jobId": "a", "as": "rows", "on": "done"}]
-    job = put(api, "b", *parents, triggerRule="anySucceeded", dependencyTimeoutSeconds=60).body
-    assert (job["dependsOn"], job["triggerRule"], job["dependencyTimeoutSeconds"]) == (parents, "anySucceeded", 60)
+    asked = {"triggerRule": "anySucceeded", "dependencyTimeoutSeconds": 60, "passParents": True}
+    job = put(api, "b", *parents, **asked).body
+    assert {"dependsOn": parents, **asked}.items() <= job.items()
+    assert api.call("PATCH", "/v1/jobs/b", {"name": "other"}).body["passParents"] is True
     plain = api.call("GET", "/v1/jobs/a").body
-    assert (plain["dependsOn"], plain["triggerRule"], plain["dependencyTimeoutSeconds"]) == ([], None, None)
+    assert (plain["dependsOn"], [plain[name] for name in asked]) == ([], [None] * 3)
 
 
 BAD: dict[str, tuple[dict[str, object], list[str]]] = {
@@ -76,6 +78,8 @@ BAD: dict[str, tuple[dict[str, object], list[str]]] = {
     "an unknown field": ({"dependsOn": [{"jobId": "a", "job": "b"}]}, ["dependsOn.0.job"]),
     "an unknown rule": ({"dependsOn": ["a"], "triggerRule": "most"}, ["triggerRule"]),
     "a rule about nobody": ({"triggerRule": "allDone"}, ["triggerRule"]),
+    "nobody to pass on": ({"passParents": True}, ["passParents"]),
+    "a name that is the id of another": ({"dependsOn": ["a", {"jobId": "b", "as": "a"}]}, ["dependsOn"]),
     "a timeout for nobody": ({"dependencyTimeoutSeconds": 5}, ["dependencyTimeoutSeconds"]),
     "no time at all": ({"dependsOn": ["a"], "dependencyTimeoutSeconds": 0}, ["dependencyTimeoutSeconds"]),
     "more parents than may": ({"dependsOn": [f"job-{number}" for number in range(101)]}, ["dependsOn"]),

@@ -48,6 +48,9 @@ class Graph:
         self.failing = set(failing.split())
         self.service.target.call = self._call  # type: ignore[method-assign]
         self.called: list[str] = []
+        self.calls: list[Call] = []
+        self.bodies: dict[str, str] = {}
+        self.takes_ms: dict[str, int] = {}
         self.submit(*specs)
 
     def __enter__(self) -> Self:
@@ -86,5 +89,9 @@ class Graph:
 
     async def _call(self, call: Call) -> Answer:
         now = self.play.clock.now()
-        self.called.append(call.run.job.job_id)
-        return answered(call, now, now, 500 if call.run.job.job_id in self.failing else 200)
+        job_id = call.run.job.job_id
+        self.called.append(job_id)
+        self.calls.append(call)
+        await self.play.clock.sleep_until(now + self.takes_ms.get(job_id, 0))
+        status, body = 500 if job_id in self.failing else 200, self.bodies.get(job_id, "")
+        return answered(call, now, self.play.clock.now(), status, body)

@@ -9,6 +9,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.policy.join import Joined, Standing, State, Step, cycle_of_parent, join
+from timeball.domain.policy.passing import handed
 from timeball.domain.policy.waiting import fire_time
 from timeball.engine.dependencies.graph import cycle_of
 from timeball.engine.dependencies.look import wake_children
@@ -47,6 +48,9 @@ FAULTS = {
     ),
     "a parent does not hear of its child": Fault(
         lost("jobs.swap", _tells_a_parent), "who is waited for knows that it has children", 1
+    ),
+    "a call is handed nothing of its parents": Fault(
+        instead(handed, lambda payload, _: payload), "a call is handed what came of its parents", 1
     ),
     "nobody tells the children": Fault(
         instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1

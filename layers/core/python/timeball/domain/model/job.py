@@ -120,7 +120,7 @@ class JobSpec:
     `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
     the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
     heard of. With a `task` the target is the task's, and so is what the job does not say itself. With parents it may
-    have no schedule of its own: it `inherits` theirs.
+    have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
     """
 
     key: JobKey
@@ -144,6 +144,7 @@ class JobSpec:
     trigger_rule: TriggerRule = TriggerRule.ALL_SUCCEEDED
     dependency_timeout_seconds: int = DEPENDENCY_TIMEOUT_SECONDS
     inherits: bool = False
+    pass_parents: bool = False
 
 
 @dataclass(frozen=True)

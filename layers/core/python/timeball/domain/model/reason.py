@@ -53,6 +53,10 @@ class Reason(StrEnum):
     RETRIES_EXHAUSTED = "retries_exhausted", "Every attempt that the retry policy allows has failed."
     TOO_OLD = "too_old", "The next try would have come after the retry policy's maximum age."
     AT_MOST_ONCE = "at_most_once", "The call may have left, and the job allows no second one (at_most_once)."
+    PARENTS_TOO_LARGE = (
+        "parents_too_large",
+        "What its parents answered is more than 256 KB together: let them answer with where it is stored.",
+    )
     HOST_DOWN = "host_down", "Its host kept failing for as long as the retry policy lets a run wait."
     UNDELIVERABLE = "undeliverable", "The queue gave up on the run's message again and again."
 
@@ -62,6 +66,7 @@ FAILURES: tuple[Reason, ...] = (
     Reason.RETRIES_EXHAUSTED,
     Reason.TOO_OLD,
     Reason.AT_MOST_ONCE,
+    Reason.PARENTS_TOO_LARGE,
     Reason.HOST_DOWN,
     Reason.UNDELIVERABLE,
 )

@@ -122,8 +122,13 @@ def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: in
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
-    """Return the skipped range of a job over a fire time, if its ledger is written so far. Raises UnavailableError."""
-    if parent is None or (parent.next_fire_at is not None and parent.next_fire_at <= fire_at):
+    """Return the skipped range of a recurring job over a fire time, if its ledger is written so far.
+
+    Raises UnavailableError.
+    """
+    if parent is None or parent.spec.schedule.is_one_off:
+        return None
+    if parent.next_fire_at is not None and parent.next_fire_at <= fire_at:
         return None
     query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
     return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)

@@ -37,6 +37,7 @@ from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
+from timeball.engine.execution.passing import pass_parents
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.on_run_end import on_run_end
@@ -93,6 +94,7 @@ def claim(
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
+    _pass_parents(context, [(one, one.run, one.job) for one in claims if one.is_mine and one.run and one.job])
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
@@ -150,6 +152,15 @@ def _give_back_what_does_not_fit(context: Context, starting: _Starting, now: int
         if max(now, run.not_before) + call_seconds(job.spec.timeout_seconds) * SECOND_MS > last_call_at:
             log.warning("run does not fit into this executor's time", extra={"run_id": str(run.id)})
             one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
+
+
+def _pass_parents(context: Context, mine: _Starting) -> None:
+    """Give each run the payload that it is handed; it fails for good if its parents answered too much."""
+    for (one, _, _), job in zip(mine, pass_parents(context, [(run, job) for _, run, job in mine]), strict=True):
+        if job is None:
+            one.decision = Decision(Action.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
+        else:
+            one.job = job
 
 
 def _pass_locks(context: Context, starting: _Starting, now: int) -> None:

@@ -1,0 +1,75 @@
+"""Hand runs that are about to be called what came of the jobs that theirs depends on, as it stands now.
+
+A run whose job does not ask for that pays nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from timeball.domain.model.attempt import Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.passing import Passed, handed
+from timeball.engine.context import Context
+from timeball.engine.dependencies.cycles import range_over
+from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.runs.attempts import INLINE_BYTES, inline
+
+_CUT_BYTES = INLINE_BYTES - 4
+"""An answer that is no longer than this stands whole in its run's row."""
+
+
+def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job | None]:
+    """Return the job of each run with the payload that its call is handed; None if its parents answered too much.
+
+    Raises UnavailableError.
+    """
+    asking = [(run, job) for run, job in runs if job.spec.pass_parents]
+    keys = list(dict.fromkeys(key for _, job in asking for key in parent_keys(job.spec)))
+    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True)) if keys else {}
+    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in asking for key in parent_keys(job.spec)))
+    rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
+    return [_handed(context, run, job, jobs, rows) if job.spec.pass_parents else job for run, job in runs]
+
+
+def _run_of(parent: Job | None, key: JobKey, run: Run) -> RunId:
+    """Return the parent's run in the cycle: that of a one-off is the same in all."""
+    is_one_off = parent is not None and parent.spec.schedule.is_one_off
+    fire_at = parent.final_fire_at or 0 if parent is not None and is_one_off else run.id.fire_at
+    return RunId(key, fire_at, Origin.SCHEDULE)
+
+
+def _handed(
+    context: Context, run: Run, job: Job, jobs: Mapping[JobKey, Job | None], rows: Mapping[RunId, Run | None]
+) -> Job | None:
+    passed = []
+    for key, parent in zip(parent_keys(job.spec), job.spec.depends_on, strict=True):
+        standing = jobs[key]
+        row = rows[_run_of(standing, key, run)] or range_over(context, standing, run.id.fire_at)
+        passed.append(_passed(context, parent.name or parent.job_id, standing, row))
+    work = job.spec.work
+    if work is None:
+        return job  # the payload that it was given is gone: that is told where it is called
+    payload = handed(work.payload, passed)
+    return None if payload is None else with_spec(job, work=evolve(work, payload=payload))
+
+
+def _passed(context: Context, name: str, parent: Job | None, row: Run | None) -> Passed:
+    if row is None:
+        is_cancelled = parent is None or parent.status is JobStatus.CANCELLED
+        return Passed(name, RunState.CANCELLED.value if is_cancelled else None)
+    if row.last_fire_at is not None:
+        return Passed(name, row.state.value)
+    return Passed(name, row.state.value, row.id, answer_of(context, row))
+
+
+def answer_of(context: Context, run: Run) -> str | None:
+    """Return all that is kept of what the target of a run answered that has succeeded. Raises UnavailableError."""
+    last = run.last
+    if run.state is not RunState.SUCCEEDED or last is None or last.outcome is not Outcome.SUCCEEDED:
+        return None
+    if last.body is None or len(last.body.encode()) <= _CUT_BYTES:
+        return last.body
+    stored = context.store.attempts.of_run(run.id)
+    return next((one.body for one in stored if one.number == last.number and inline(one) == last), last.body)

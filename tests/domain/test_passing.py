@@ -1,0 +1,62 @@
+"""What a call is handed of its job's parents: answers come through whole, or not at all."""
+
+import json
+
+import pytest
+
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.policy.passing import KEPT_BYTES, MAX_PASSED_BYTES, Passed, handed
+
+RUN = RunId(JobKey("acme", "a"), 5, Origin.SCHEDULE)
+
+
+def _of_one(answer: str | None) -> dict[str, object]:
+    text = handed('{"n":1}', [Passed("rows", "succeeded", RUN, answer)])
+    assert text is not None
+    document = json.loads(text)
+    assert document["payload"] == {"n": 1}
+    told: dict[str, object] = document["parents"]["rows"]
+    assert (told["status"], told["runId"]) == ("succeeded", "a.5.s")
+    return told
+
+
+# An answer, and the result that is handed on.
+RESULTS: dict[str, tuple[str | None, object]] = {
+    "an object": ('{"rows": [1, 2]}', {"rows": [1, 2]}),
+    "a text": ("all right", "all right"),
+    "a JSON string": ('"all right"', "all right"),
+    "a null": ("null", None),
+    "none": (None, None),
+    "an empty one": ("", None),
+    "half an object": ('{"rows": ', '{"rows": '),
+    "no number for every parser": ("NaN", "NaN"),
+    "quotes and line ends": ('say "hi"\n', 'say "hi"\n'),
+    "one with a template in it": ("{{payload}}", "{{payload}}"),
+    "too deep for a parser": ("[" * 9_000, "[" * 9_000),
+}
+
+
+@pytest.mark.parametrize("case", RESULTS)
+def test_an_answer_that_is_json_is_handed_on_as_that_and_any_other_as_a_string(case: str) -> None:
+    answer, result = RESULTS[case]
+    assert _of_one(answer) == {"status": "succeeded", "runId": "a.5.s", "result": result}
+
+
+@pytest.mark.parametrize("answer", ["x" * KEPT_BYTES, '{"a":"' + "ä" * (KEPT_BYTES // 2 - 4)], ids=["text", "json"])
+def test_an_answer_that_was_cut_is_not_handed_on_and_that_is_told(answer: str) -> None:
+    assert _of_one(answer) == {"status": "succeeded", "runId": "a.5.s", "result": None, "resultTooLarge": True}
+
+
+def test_answers_are_handed_on_up_to_256_kb_together() -> None:
+    answer = json.dumps("x" * (KEPT_BYTES - 2))
+    most = MAX_PASSED_BYTES // KEPT_BYTES
+    parents = [Passed(f"p{number}", "succeeded", RUN, answer) for number in range(most)]
+    assert handed(None, parents) is not None
+    assert handed(None, [*parents, Passed("one", "succeeded", RUN, "1")]) is None
+
+
+def test_without_a_payload_it_is_null_and_a_parent_without_a_run_has_nothing() -> None:
+    assert json.loads(handed(None, [Passed("a")]) or "") == {
+        "payload": None,
+        "parents": {"a": {"status": None, "runId": None, "result": None}},
+    }
