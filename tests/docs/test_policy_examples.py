@@ -3,7 +3,9 @@
 import json
 import re
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -12,15 +14,19 @@ from functions.api.jobs.spec import spec_of
 from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Job
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.jitter import jittered
+from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.policy.jitter import jitter_ms
+from timeball.domain.policy.ledger import queued_run
 from timeball.domain.policy.planner import may_start_at
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
-from timeball.domain.time.schedule import Every, Schedule
+from timeball.domain.time.preview import preview
+from timeball.domain.time.schedule import Cron, Every, Schedule
+from timeball.domain.time.spans import local_days
 from timeball.engine.context import Rules
 
 PAGE = read(ROOT / "docs/schedules.md")
@@ -44,7 +50,23 @@ def _second(at: int) -> str:
 
 @pytest.mark.parametrize(("fire_time", "starts"), _rows("| fire time | starts |"))
 def test_a_jittered_fire_starts_when_the_page_says(fire_time: str, starts: str) -> None:
-    assert format_instant(jittered(JobKey("acme", "nightly"), parse_instant(fire_time), 600)) == starts
+    fire_at = parse_instant(fire_time)
+    assert format_instant(fire_at + jitter_ms(JobKey("acme", "nightly"), fire_at, 600)) == starts
+
+
+@pytest.mark.parametrize(("expression", "fire_time", "starts"), _rows("| `cronExpression` | fire time | starts |"))
+def test_a_fire_starts_on_the_next_allowed_day_as_the_page_says(expression: str, fire_time: str, starts: str) -> None:
+    day = date(2026, 11, 28).toordinal() - date(1970, 1, 1).toordinal()
+    excluded = Exclusions(local_days("Europe/Berlin", ((day, day + 3),)), moves_in="Europe/Berlin")
+    (found,) = (
+        excluded.starts_at(Schedule(Cron(expression, "Europe/Berlin")), fire.fire_at)
+        for fire in preview(Schedule(Cron(expression, "Europe/Berlin")), NINE, 30)
+        if fire_time.endswith(fire.local_time[:16].replace("T", " "))
+    )
+    shown = "skipped"
+    if found is not None:
+        shown = datetime.fromtimestamp(found / 1000, ZoneInfo("Europe/Berlin")).strftime("%a %Y-%m-%d %H:%M")
+    assert shown == starts
 
 
 @pytest.mark.parametrize(("catch_up", "runs", "skipped"), _rows("| `catchUp` | runs, and starts | skipped |"))
@@ -52,7 +74,9 @@ def test_what_was_missed_is_caught_up_as_the_page_says(catch_up: str, runs: str,
     job = _each_minute(json.loads(catch_up))
     now = NINE + 10 * MINUTE_MS + 30 * SECOND_MS
     missed = [NINE + minute * MINUTE_MS for minute in range(1, 11)]
-    starts = [(at, may_start_at(job, at, at, now, Rules().misfire_ms)) for at in missed]
+    starts = [
+        (at, may_start_at(job, queued_run(job, Origin.SCHEDULE, at, at), now, Rules().misfire_ms)) for at in missed
+    ]
     assert starts.pop() == (missed[-1], missed[-1]), "09:10 is not missed"
     kept = [f"{_minute(at)} at {_second(start_at)}" for at, start_at in starts if start_at is not None]
     left_out = [_minute(at) for at, start_at in starts if start_at is None]

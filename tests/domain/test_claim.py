@@ -13,8 +13,10 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
-from timeball.domain.time.instants import MINUTE_MS, parse_instant
+from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.domain.time.spans import local_days
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000)
@@ -133,6 +135,52 @@ def test_a_message_leads_to_what_the_rows_say(name: str) -> None:
     run = None if case.run is None else replace(RUN, **case.run)
     job = None if case.job is None else replace(JOB, **case.job)
     assert decide_claim(run, job, NOW, RULES) == case.decision
+
+
+FIRE = fire(0)["id"]
+TODAY = local_days("UTC", ((NOW // DAY_MS, NOW // DAY_MS),))
+TOMORROW = NOW + DAY_MS
+WEEKLY = Schedule(Every(7 * 86_400, NOW))
+MOVE = Decision(Action.MOVE, wait_until=TOMORROW, moved_to=TOMORROW)
+EXCLUDED = Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+
+# Of a job that fires each week, with today closed, by a calendar that moves fires.
+CLOSED_TODAY = {
+    "it is moved": Case(MOVE, {}, {}),
+    "a little early, too": Case(MOVE, {"not_before": NOW + 1, "id": FIRE}, {}),
+    "its job is paused: its resume decides": Case(Decision(Action.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
+    "its job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),
+    "it was moved before, and is early": Case(
+        DROP, {"not_before": TOMORROW, "moved_to": TOMORROW, "due_at": TOMORROW}, {}
+    ),
+    "it was put off until then": Case(Decision(Action.WAIT, wait_until=TOMORROW), {"not_before": TOMORROW}, {}),
+    "it holds the lock of its job": Case(EXCLUDED, {}, {"holder": FIRE}),
+    "it is parked": Case(EXCLUDED, {}, {"parked": FIRE}),
+    "the job fires again by then": Case(EXCLUDED, {}, asks(schedule=Schedule(Every(86_400, NOW)))),
+    "and before": Case(EXCLUDED, {}, {"spec": JOB.spec}),
+    "it has begun": Case(CLAIM, STARTED, {}),
+    "it was triggered": Case(CLAIM, fire(0, Origin.MANUAL), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLOSED_TODAY)
+def test_a_run_whose_start_is_on_a_closed_date_is_moved_or_skipped(name: str) -> None:
+    case = CLOSED_TODAY[name]
+    weekly = replace(JOB, **({"spec": replace(JOB.spec, schedule=WEEKLY)} | (case.job or {})))
+    excluded = Exclusions(TODAY, moves_in="UTC")
+    assert decide_claim(replace(RUN, **(case.run or {})), weekly, NOW, RULES, excluded) == case.decision
+
+
+def test_a_run_that_was_moved_is_missed_no_sooner_than_its_start() -> None:
+    since = Schedule(Every(7 * 86_400, NOW - 7 * DAY_MS))
+    weekly = replace(JOB, spec=replace(JOB.spec, schedule=since, catch_up=CatchUp(CatchUpPolicy.SKIP)))
+    run = replace(RUN, id=RunId(KEY, NOW - 7 * DAY_MS, Origin.SCHEDULE), moved_to=NOW - MINUTE_MS)
+    before = NOW // DAY_MS - 7
+    excluded = Exclusions(local_days("UTC", ((before, before + 6),)), moves_in="UTC")
+    late = [replace(run, not_before=NOW - MINUTE_MS - later, moved_to=NOW - MINUTE_MS - later) for later in (0, 1)]
+    assert decide_claim(late[0], weekly, NOW, RULES) == CLAIM
+    assert decide_claim(late[1], weekly, NOW, RULES) == Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+    assert decide_claim(late[1], weekly, NOW, RULES, excluded) == EXCLUDED, "the next fire stands for both"
 
 
 RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED

@@ -105,7 +105,10 @@ def _changes(parts: list[tuple[int, int]], at: int) -> bool:
 
 
 SCHEDULES = st.one_of(
-    st.builds(Schedule, st.builds(Cron, st.sampled_from(["0 9 * * *", "30 */6 * * *", "0 0 * * 1", "15 * * * *"]))),
+    st.builds(
+        Schedule,
+        st.builds(Cron, st.sampled_from(["0 9 * * *", "30 */6 * * *", "0 0 * * 1", "0 7 * * 3,5", "15 * * * *"])),
+    ),
     st.builds(Schedule, st.builds(Every, st.sampled_from([3600, 7200, 86400, 90000]), st.just(NOW))),
 )
 DATES = st.lists(st.integers(0, 14).map(lambda days: str(date(2026, 11, 10) + timedelta(days))), max_size=8)
@@ -115,6 +118,8 @@ FREEZES = st.lists(
     ),
     max_size=3,
 )
+MOVES_IN = st.sampled_from([None, "UTC", "Asia/Tokyo", "America/Los_Angeles"])
+"""The zone by whose clocks a fire is moved, if it is; in that time no clock there changes."""
 CATCH_UPS = st.builds(
     CatchUp, st.sampled_from(CatchUpPolicy), st.integers(1, 5), st.sampled_from([3600, 86400, 20 * 86400])
 )
@@ -128,6 +133,7 @@ CATCH_UPS = st.builds(
     catch_up=CATCH_UPS,
     timezone=st.sampled_from(["UTC", "Asia/Tokyo", "Pacific/Honolulu"]),
     behind=st.integers(0, 11 * 24),
+    moves_in=MOVES_IN,
 )
 def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_to_have(
     schedule: Schedule,
@@ -136,9 +142,10 @@ def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_
     catch_up: CatchUp,
     timezone: str,
     behind: int,
+    moves_in: str | None,
 ) -> None:
     """The oracle goes day by day and fire by fire, and counts from the newest."""
-    excluded = Exclusions(_calendar(timezone, dates).spans, spans_of(frozen))
+    excluded = Exclusions(_calendar(timezone, dates).spans, spans_of(frozen), moves_in=moves_in)
     job = _job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
     rows = list(_written(job, excluded))
     if any(start <= NOW < end for start, end in frozen):
@@ -148,9 +155,12 @@ def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_
     due = list(fires(schedule, NOW - behind * HOUR_MS, NOW + LOOKAHEAD_MS))
     assert sorted(standing) == [at for at in due if not _waits(at, frozen)]
     assert sum(row.count for row in rows) == len(standing)
-    oracle = _Oracle(schedule, catch_up, timezone, frozenset(dates), frozen)
+    oracle = _Oracle(schedule, catch_up, timezone, frozenset(dates), frozen, moves_in)
     for at, row in standing.items():
         assert row.reason == oracle.reason_of(at), at
+        if row.reason is None:
+            assert row.regular_at == oracle.start_of(at)
+            assert row.not_before >= row.regular_at
 
 
 def _waits(at: int, frozen: Sequence[tuple[int, int]]) -> bool:
@@ -164,18 +174,37 @@ class _Oracle:
     timezone: str
     dates: frozenset[str]
     frozen: Sequence[tuple[int, int]]
+    moves_in: str | None
 
     def reason_of(self, at: int) -> Reason | None:
         """Return why a fire is skipped; None: it runs."""
-        if self._is_excluded(at):
+        starts_at = self.start_of(at)
+        if starts_at is None:
             return Reason.CALENDAR
         missed_before = NOW - MISFIRE_MS
-        if at >= missed_before:
+        if starts_at >= missed_before:
             return None
-        later = [one for one in fires(self.schedule, at, missed_before - 1) if not self._is_excluded(one)]
-        if len(later) <= self.catch_up.limit and at >= NOW - self.catch_up.max_age_seconds * SECOND_MS:
+        later = [self.start_of(one) for one in fires(self.schedule, at, missed_before - 1)]
+        missed = [one for one in later if one is not None and one < missed_before]
+        if len(missed) <= self.catch_up.limit and starts_at >= NOW - self.catch_up.max_age_seconds * SECOND_MS:
             return None
-        return Reason.FROZEN if any(start <= at < end for start, end in self.frozen) else Reason.MISFIRED
+        was_frozen = any(start <= one < end for start, end in self.frozen for one in (at, starts_at))
+        return Reason.FROZEN if was_frozen else Reason.MISFIRED
+
+    def start_of(self, at: int) -> int | None:
+        """Go through the days after a fire on a date, by the clock; None: its calendar skips it."""
+        if not self._is_excluded(at):
+            return at
+        if self.moves_in is None:
+            return None
+        following = next(fires(self.schedule, at + 1, LATEST), LATEST)
+        local = datetime.fromtimestamp(at / 1000, zone(self.moves_in))
+        for days in range(1, 32):
+            wanted = datetime.combine(local.date() + timedelta(days), local.time(), zone(self.moves_in))
+            shown = int(wanted.timestamp()) * 1000
+            if not self._is_excluded(shown):
+                return shown if shown < following else None
+        return None
 
     def _is_excluded(self, at: int) -> bool:
         return str(local_date(at, self.timezone)) in self.dates
@@ -229,12 +258,17 @@ def test_a_range_on_the_calendars_dates_reaches_no_further_than_the_look_ahead()
     assert found == SkippedRange(NOW, NOW + LOOKAHEAD_MS, Reason.CALENDAR)
 
 
-@given(schedule=SCHEDULES, dates=DATES, timezone=st.sampled_from(["UTC", "Pacific/Apia"]))
-def test_the_fires_to_come_are_those_that_are_on_no_date(schedule: Schedule, dates: list[str], timezone: str) -> None:
-    found = allowed_fires(schedule, NOW - 12 * DAY_MS, _calendar(timezone, dates).spans)
+@given(schedule=SCHEDULES, dates=DATES, timezone=st.sampled_from(["UTC", "Pacific/Apia"]), moves_in=MOVES_IN)
+def test_the_fires_to_come_are_those_that_are_to_start(
+    schedule: Schedule, dates: list[str], timezone: str, moves_in: str | None
+) -> None:
+    excluded = Exclusions(_calendar(timezone, dates).spans, moves_in=moves_in)
+    found = allowed_fires(schedule, NOW - 12 * DAY_MS, excluded)
     shown = [next(found) for _ in range(10)]
-    all_fires = fires(schedule, NOW - 12 * DAY_MS, shown[-1])
-    assert shown == [at for at in all_fires if str(local_date(at, timezone)) not in dates]
+    oracle = _Oracle(schedule, CatchUp(), timezone, frozenset(dates), (), moves_in)
+    starts = {at: oracle.start_of(at) for at in fires(schedule, NOW - 12 * DAY_MS, shown[-1])}
+    assert shown == [at for at, starts_at in starts.items() if starts_at is not None]
+    assert sorted(starts[at] or 0 for at in shown) == [excluded.starts_at(schedule, at) for at in shown]
 
 
 def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import pytest
 
 import timeball.domain.time.schedule as schedules
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.job_delays import replanned
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
 from timeball.domain.model.work import HttpTarget, Work
-from timeball.domain.policy.ledger import planned_row
+from timeball.domain.policy.ledger import planned_row, queued_run
 from timeball.domain.policy.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires
@@ -34,6 +35,10 @@ def job(schedule: Schedule, next_fire_at: int | None) -> Job:
 
 def planned(row: Job, now: int = NOW) -> Plan:
     return plan(row, now, now + LOOKAHEAD_MS, MISFIRE_MS)
+
+
+def waiting(row: Job, fire_at: int, not_before: int) -> Run:
+    return replace(queued_run(row, Origin.SCHEDULE, fire_at, NOW), not_before=not_before)
 
 
 def every(seconds: int, **window: int) -> Schedule:
@@ -143,19 +148,19 @@ def test_the_claim_decides_about_each_fire_as_a_plan_of_the_same_moment_would(
     row = with_spec(job(Schedule(Every(period, at(-86_400))), at(-400)), catch_up=CatchUp(policy, 3))
     starts = {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
     for fire_at in fires(row.spec.schedule, at(-400), NOW):
-        late = may_start_at(row, fire_at, fire_at, NOW, MISFIRE_MS)
+        late = may_start_at(row, waiting(row, fire_at, fire_at), NOW, MISFIRE_MS)
         assert (None if late is None else max(late, fire_at)) == (
             None if fire_at not in starts else max(starts[fire_at], fire_at)
         )
         if late is None:
-            assert may_start_at(row, fire_at, fire_at, NOW + 10**7, MISFIRE_MS) is None
+            assert may_start_at(row, waiting(row, fire_at, fire_at), NOW + 10**7, MISFIRE_MS) is None
 
 
 def test_a_run_that_was_put_off_to_be_caught_up_is_late_only_from_then_on() -> None:
     row = with_spec(job(Schedule(Every(60, at(-86_400))), at(-600)), catch_up=CatchUp(ALL, 3))
-    assert may_start_at(row, at(-180), at(-60), NOW, MISFIRE_MS) == at(-60)
-    assert may_start_at(row, at(-180), at(-61), NOW, MISFIRE_MS) == at(1)
-    assert may_start_at(row, at(-300), at(-61), NOW, MISFIRE_MS) is None
+    assert may_start_at(row, waiting(row, at(-180), at(-60)), NOW, MISFIRE_MS) == at(-60)
+    assert may_start_at(row, waiting(row, at(-180), at(-61)), NOW, MISFIRE_MS) == at(1)
+    assert may_start_at(row, waiting(row, at(-300), at(-61)), NOW, MISFIRE_MS) is None
 
 
 def test_jitter_moves_the_start_and_never_the_fire_and_is_no_lateness() -> None:
@@ -213,10 +218,21 @@ def test_a_job_that_has_no_fire_left_under_newer_time_zone_data_comes_to_its_end
 
 
 def test_a_one_off_never_misfires() -> None:
-    assert may_start_at(job(Schedule(At(0)), 0), 0, 0, NOW, MISFIRE_MS) == 0
+    row = job(Schedule(At(0)), 0)
+    assert may_start_at(row, waiting(row, 0, 0), NOW, MISFIRE_MS) == 0
 
 
 def test_a_window_whose_last_fires_were_all_missed_ends_with_the_last_of_them() -> None:
     window = Schedule(Every(60, at(-1200)), end_at=at(-600))
     row = with_spec(job(window, at(-1200)), catch_up=CatchUp(CatchUpPolicy.SKIP))
     assert planned(row) == SkippedRange(at(-1200), at(-600), Reason.MISFIRED)
+
+
+def test_a_run_that_its_calendar_moves_is_no_reason_to_pace_those_that_are_caught_up() -> None:
+    row = job(Schedule(Every(7 * 86_400, NOW)), NOW)
+    start = Start(NOW, NOW + 86_400_000, moved_to=NOW + 86_400_000)
+    moved = planned_row(row, start, NOW, NOW + LOOKAHEAD_MS)
+    assert (moved.due_at, moved.moved_to, moved.regular_at) == (start.not_before, start.moved_to, start.moved_to)
+    assert advanced(row, moved, NOW).paced_until == 0
+    late = replace(moved, not_before=moved.not_before + 120_000)
+    assert advanced(row, late, NOW).paced_until == late.not_before + SECOND_MS

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Intent, Job, JobSpec, RuleSet, Verb, with_spec
 from timeball.domain.model.policies import CatchUp, RetryPolicy
@@ -80,3 +81,31 @@ def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() 
     recurring = revised_from(with_spec(JOB, schedule=Schedule(At(NOW))), JOB, NOW, 60 * SECOND_MS)
     assert _earliest(recurring) == 0
     assert _earliest(noted(recurring, NOW, NOW), NOW) == 0
+
+
+WEEKLY = with_spec(JOB, schedule=Schedule(Every(7 * 86_400, NOW)), calendar=CalendarUse("closed", CalendarPolicy.NEXT))
+
+
+def test_of_a_job_whose_calendar_moves_fires_it_looks_back_one_fire_further() -> None:
+    assert _earliest(WEEKLY, NOW + 6 * DAY_MS) == NOW
+    assert _earliest(with_spec(WEEKLY, calendar=CalendarUse("closed")), NOW + 6 * DAY_MS) == BY_POLICY + 6 * DAY_MS
+    each_minute = with_spec(WEEKLY, schedule=JOB.spec.schedule)
+    assert BY_POLICY + 6 * DAY_MS - MINUTE_MS <= _earliest(each_minute, NOW + 6 * DAY_MS) < BY_POLICY + 6 * DAY_MS
+    assert _earliest(with_spec(WEEKLY, schedule=Schedule(Every(50 * 86_400, NOW))), NOW + 49 * DAY_MS) == (
+        BY_POLICY + 49 * DAY_MS
+    ), "no fire is moved so far"
+
+
+def test_the_start_of_one_that_was_moved_needs_no_note_and_a_later_one_does() -> None:
+    assert not _needs_note(WEEKLY, NOW, NOW + 6 * DAY_MS)
+    assert _needs_note(with_spec(WEEKLY, calendar=None), NOW, NOW + 6 * DAY_MS)
+    assert not _needs_note(WEEKLY, NOW, NOW + 7 * DAY_MS)
+    assert _needs_note(WEEKLY, NOW, NOW + 9 * DAY_MS)
+
+
+def test_what_waits_for_another_day_is_found_until_then_whatever_the_job_becomes() -> None:
+    now = NOW + 3 * DAY_MS
+    for changes in ({"calendar": None}, {"schedule": JOB.spec.schedule}):
+        after = revised_from(WEEKLY, with_spec(WEEKLY, **changes), now, 60 * SECOND_MS)
+        assert [_earliest(after, NOW + days * DAY_MS) <= NOW for days in (3, 20, 31)] == [True] * 3
+        assert _earliest(after, NOW + 40 * DAY_MS) > NOW

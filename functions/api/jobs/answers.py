@@ -23,15 +23,15 @@ from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import Override
 from timeball.domain.model.work import TASKS_TARGET, HttpTarget
-from timeball.domain.policy.exclusions import fires_to_come
+from timeball.domain.policy.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, fires
-from timeball.domain.time.spans import NO_TIME, Spans
 from timeball.domain.time.stepper import Gap, Overlap, clock_policies
-from timeball.engine.exclusions.calendars import calendar_dates
+from timeball.engine.exclusions.outlook import NO_CALENDAR, Outlook, outlooks
 
 SHOWN: Final = 5
 """Of the fire times to come, so many are shown."""
@@ -67,7 +67,7 @@ class CalendarUseAnswer(Answer):
     """The calendar on whose dates a job does not fire."""
 
     name: str
-    policy: CalendarPolicy
+    policy: CalendarPolicy = Field(description="A fire on its dates is skipped, or starts on the next allowed day.")
 
 
 class JobSummaryAnswer(Answer):
@@ -77,7 +77,7 @@ class JobSummaryAnswer(Answer):
     name: str | None
     status: JobStatus | Literal["running"]
     next_run_at: Time | None
-    next_runs: list[Time] = Field(description="The next five fire times.")
+    next_runs: list[Time] = Field(description="The next five fire times; of one that its calendar moves, its start.")
     schedule_type: Literal["once", "cron", "interval"]
     schedule_at: Time | None
     cron_expression: str | None
@@ -134,31 +134,32 @@ class JobAnswer(JobSummaryAnswer):
 
 def shown_job(edge: Edge, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
     """Return the answer about a job now, as its task and its calendar are now; the rest is as of `job_answer`."""
-    dates = calendar_dates(edge.context, [job])
-    return job_answer(shown(edge, [job])[0], edge.context.clock.now(), status, dates=dates, **about)
+    now = edge.context.clock.now()
+    calendars = outlooks(edge.context, [job], now)
+    return job_answer(shown(edge, [job])[0], now, status, calendars=calendars, **about)
 
 
 def job_answer(
     job: Job,
     now: int,
     status: str | None = None,
-    dates: Mapping[JobKey, Spans] | None = None,
+    calendars: Mapping[JobKey, Outlook] | None = None,
     **about: Any,  # noqa: ANN401 - of the model
 ) -> JobAnswer:
     """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`.
 
-    `status` is what is shown of it, if that is not what its row says; `dates` are those of its calendar.
+    `status` is what is shown of it, if its row says another; `calendars` say what they do to the fires of jobs.
     """
-    return JobAnswer(**_fields(job, now, status, dates or {}), **_work_fields(job), **about)
+    return JobAnswer(**_fields(job, now, status, calendars or {}), **_work_fields(job), **about)
 
 
-def job_summary(job: Job, now: int, status: str, dates: Mapping[JobKey, Spans]) -> JobSummaryAnswer:
+def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, Outlook]) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
-    return JobSummaryAnswer(**_fields(job, now, status, dates))
+    return JobSummaryAnswer(**_fields(job, now, status, calendars))
 
 
-def _fields(job: Job, now: int, status: str | None, dates: Mapping[JobKey, Spans]) -> dict[str, Any]:
-    following = [format_instant(at) for at in upcoming(job, now, dates=dates.get(job.key, NO_TIME))]
+def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, Outlook]) -> dict[str, Any]:
+    following = [format_instant(at) for at in upcoming(job, now, outlook=calendars.get(job.key, NO_CALENDAR))]
     calendar = job.spec.calendar
     return {
         "job_id": job.key.job_id,
@@ -191,15 +192,17 @@ def _fields(job: Job, now: int, status: str | None, dates: Mapping[JobKey, Spans
     }
 
 
-def upcoming(job: Job, now: int, count: int = SHOWN, dates: Spans = NO_TIME) -> tuple[int, ...]:
+def upcoming(job: Job, now: int, count: int = SHOWN, outlook: Outlook = NO_CALENDAR) -> tuple[int, ...]:
     """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
 
-    None that are not sent yet lie on `dates`. One that is due and not dispatched yet may lie in the past. One that
-    waits for its parents, without a schedule of its own, has none.
+    Those that its calendar skips are left out, unless they are sent; of one that this moves it is the start. One that
+    is due and not dispatched yet may lie in the past. A job that waits for its parents, without a schedule of its own,
+    has none.
     """
     if job.status is not JobStatus.PENDING or (job.waits and job.spec.inherits):
         return ()
-    return tuple(islice(chain(_dispatched(job, now), _planned(job, dates)), count))
+    fire_times = chain(_moved(job, outlook.moved), _dispatched(job, now), _planned(job, outlook.excluded))
+    return tuple(outlook.excluded.starts_at(job.spec.schedule, at) or at for at in islice(fire_times, count))
 
 
 def _dependency_fields(job: Job) -> dict[str, Any]:
@@ -281,6 +284,12 @@ def _dispatched(job: Job, now: int) -> Iterator[int]:
     return iter(()) if last_at is None else fires(job.spec.schedule, now, last_at)
 
 
-def _planned(job: Job, dates: Spans) -> Iterator[int]:
+def _moved(job: Job, waiting: Run | None) -> Iterator[int]:
+    """Yield the fire of a run that its calendar has moved, if the job is behind it."""
+    is_behind = waiting is not None and (job.next_fire_at is None or waiting.id.fire_at < job.next_fire_at)
+    return iter([waiting.id.fire_at] if waiting is not None and is_behind else [])
+
+
+def _planned(job: Job, excluded: Exclusions) -> Iterator[int]:
     left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
-    return islice(fires_to_come(job, dates), left)
+    return islice(fires_to_come(job, excluded), left)

@@ -16,8 +16,7 @@ from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
 from timeball.domain.model.ids import JOB_ID, JobKey
-from timeball.domain.time.spans import Spans
-from timeball.engine.exclusions.calendars import calendar_dates
+from timeball.engine.exclusions.outlook import Outlook, outlooks
 
 MAX_JOBS: Final = 100
 
@@ -69,8 +68,8 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     asked = [_asked(index, body, key, refs) for index, body in enumerate(wanted.jobs)]
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
-    dates = calendar_dates(edge.context, [result.job for result in results if isinstance(result, Made)])
-    return ok(BatchAnswer(items=[_item(index, result, dates) for index, result in enumerate(results)]))
+    calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, Made)])
+    return ok(BatchAnswer(items=[_item(index, result, calendars) for index, result in enumerate(results)]))
 
 
 def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
@@ -86,7 +85,9 @@ def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked |
     return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
 
 
-def _item(index: int, result: Made | ProblemError, dates: Mapping[JobKey, Spans]) -> BatchItemAnswer:
+def _item(index: int, result: Made | ProblemError, calendars: Mapping[JobKey, Outlook]) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
         return BatchItemAnswer(index=index, status=result.problem.status, problem=ItemProblem(**problem_fields(result)))
-    return BatchItemAnswer(index=index, status=201, job=job_answer(result.job, result.job.created_at, dates=dates))
+    return BatchItemAnswer(
+        index=index, status=201, job=job_answer(result.job, result.job.created_at, calendars=calendars)
+    )

@@ -24,7 +24,8 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
-from timeball.engine.exclusions.calendars import calendar_dates, note_uses
+from timeball.engine.exclusions.calendars import note_uses
+from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.submit import Submission, submit
 
 
@@ -70,7 +71,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
     if isinstance(made, ProblemError):
         raise made
     location = f"/v1/jobs/{made.job.key.job_id}"
-    answer = job_answer(made.job, made.job.created_at, dates=calendar_dates(edge.context, [made.job]))
+    answer = job_answer(made.job, made.job.created_at, calendars=outlooks(edge.context, [made.job]))
     return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
 
 

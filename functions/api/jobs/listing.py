@@ -13,7 +13,7 @@ from functions.api.jobs.of_tasks import shown
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.time.instants import LATEST
-from timeball.engine.exclusions.calendars import calendar_dates
+from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs
 
 JOB_PARAMETERS: Final = ("status", "taskId", "tag", "from", "to", "limit", "cursor")
@@ -39,8 +39,8 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
     page = list_jobs(edge.context, asked, limit, _after(asked, request.query))
     now = edge.context.clock.now()
     jobs = shown(edge, [one.job for one in page.items])
-    dates = calendar_dates(edge.context, jobs)
-    items = [job_summary(job, now, one.status, dates) for job, one in zip(jobs, page.items, strict=True)]
+    calendars = outlooks(edge.context, jobs, now)
+    items = [job_summary(job, now, one.status, calendars) for job, one in zip(jobs, page.items, strict=True)]
     return ok(
         JobPageAnswer(items=items, next_cursor=None if page.next_after is None else _cursor(asked, page.next_after))
     )

@@ -32,7 +32,8 @@ from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action
 from timeball.domain.model.job import Job, JobSpec
-from timeball.engine.exclusions.calendars import calendar_dates, note_uses
+from timeball.engine.exclusions.calendars import note_uses
+from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.submit import Submission, submit
 
 
@@ -72,7 +73,7 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     count_submits(edge, request, 1)
     done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
     if done.outcome is Submission.CREATED:
-        answer = job_answer(seen(tasks, done.job), now, dates=calendar_dates(edge.context, [done.job]))
+        answer = job_answer(seen(tasks, done.job), now, calendars=outlooks(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
     raise stale("job", done.job.version, "replace")
 

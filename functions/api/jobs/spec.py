@@ -9,9 +9,8 @@ from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
 from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
-from functions.api.schedules.fields import timing_of
+from functions.api.schedules.fields import calendar_use, timing_of
 from timeball.domain.model import policies
-from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Guarantee, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
@@ -47,9 +46,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
         jitter_seconds=request.jitter_seconds or 0,
         task=_task(request),
-        calendar=None
-        if request.calendar is None
-        else CalendarUse(request.calendar.name, CalendarPolicy(request.calendar.policy)),
+        calendar=None if request.calendar is None else calendar_use(request.calendar),
         **dependency_fields(request),
         inherits=bool(request.depends_on) and not has_schedule(request),
     )

@@ -35,6 +35,7 @@ class RunAnswer(Answer):
     run_id: str
     job_id: str
     fire_time: Time = Field(description="The nominal instant.")
+    moved_to: Time | None = Field(description="When its calendar has it start instead, jitter apart; null: at that.")
     last_fire_time: Time | None = Field(description="Of a skipped range, its last instant.")
     count: int = Field(description="Instants that this row stands for.")
     origin: Origin
@@ -49,7 +50,7 @@ class RunAnswer(Answer):
     created_at: Time
     started_at: Time | None = Field(description="When the first attempt's call left.")
     finished_at: Time | None
-    lateness_seconds: float | None = Field(description="`startedAt` minus `fireTime`.")
+    lateness_seconds: float | None = Field(description="`startedAt` minus `fireTime`, or `movedTo`.")
     cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
     callback: CallbackAnswer | None = Field(description="While its target has answered 202 and is to report.")
     discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
@@ -174,6 +175,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "run_id": str(run.id),
         "job_id": run.id.job.job_id,
         "fire_time": format_instant(run.id.fire_at),
+        "moved_to": time_of(run.moved_to),
         "last_fire_time": time_of(run.last_fire_at) if run.count > 1 else None,
         "count": run.count,
         "origin": run.shown_origin,
@@ -203,7 +205,7 @@ def run_fields(run: Run) -> dict[str, Any]:
 def _waited_for(run: Run) -> str | None:
     if run.let_go_at is None:
         return None
-    return "dependencies" if run.let_go_at > run.id.fire_at else "schedule"
+    return "dependencies" if run.let_go_at > run.regular_at else "schedule"
 
 
 def next_attempt_at(run: Run) -> str | None:

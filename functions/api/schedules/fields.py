@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from functions.api.http.fields import CalendarName, Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
+from timeball.domain.model import calendar
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.time.instants import LATEST, SECOND_MS
@@ -108,7 +109,9 @@ class CalendarUse(Strict):
     """The calendar on whose dates a job does not fire."""
 
     name: CalendarName = Field(description="One of your calendars.")
-    policy: Literal["skip"] = Field("skip", description="A fire on its dates is skipped.")
+    policy: Literal["skip", "next"] = Field(
+        "skip", description="A fire on its dates is skipped, or starts at the same time of the next allowed day."
+    )
 
 
 class ScheduleFields(Strict):
@@ -130,6 +133,11 @@ def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
     """Validate the two ends of the window together."""
     if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
         yield FieldError("endAt", "This lies before startAt; give a later time.")
+
+
+def calendar_use(asked: CalendarUse) -> calendar.CalendarUse:
+    """Return what is asked for as the domain has it."""
+    return calendar.CalendarUse(asked.name, calendar.CalendarPolicy(asked.policy))
 
 
 def no_calendar() -> FieldError:

@@ -21,13 +21,14 @@ from functions.api.schedules.fields import (
     ScheduleFields,
     ZoneName,
     bad_window,
+    calendar_use,
     no_calendar,
     timing_of,
 )
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.job import RuleSet
-from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.policy.exclusions import Exclusions, moves_in
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule
@@ -64,6 +65,7 @@ class FireAnswer(Answer):
     local_time: str = Field(description="What clocks show then, without an offset: `2026-10-25T02:30:00`.")
     utc_offset: str = Field(description="Local time minus UTC: `+02:00`.")
     note: str | None = Field(description="What a clock change does to this fire, if anything.")
+    moved_to: Time | None = Field(description="When it starts instead, as the calendar's policy is `next`.")
     reason: Literal["calendar", "frozen"] | None = Field(
         description="What keeps this fire away: its date on the calendar, or a freeze of all jobs; null: it runs."
     )
@@ -82,25 +84,26 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     from_at = edge.context.clock.now() if wanted.from_at is None else wanted.from_at
-    excluded = _excluded(edge, request.tenant, wanted)
     timing = timing_of(wanted, from_at)
     if timing is None:
         raise ValueError("a faultless request names one form of schedule")
     schedule = Schedule(timing, wanted.start_at, wanted.end_at)
+    excluded = _excluded(edge, request.tenant, wanted, schedule)
     items = [
         FireAnswer(
             fire_time=format_instant(fire.fire_at),
             local_time=fire.local_time,
             utc_offset=fire.utc_offset,
             note=fire.note,
-            reason=_reason(excluded, fire.fire_at),
+            moved_to=_moved_to(excluded, schedule, fire.fire_at),
+            reason=_reason(excluded, schedule, fire.fire_at),
         )
         for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
     ]
     return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
 
 
-def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest) -> Exclusions:
+def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Exclusions:
     """Return what keeps fires away of which all is known: the calendar's dates, and the freezes of all jobs.
 
     Raises ProblemError if there is no such calendar.
@@ -112,13 +115,20 @@ def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest) -> Exclusions:
     calendar = standing_calendar(edge.context, CalendarKey(tenant, wanted.calendar.name))
     if calendar is None:
         raise invalid([no_calendar()])
-    return Exclusions(calendar.spans, frozen)
+    use = calendar_use(wanted.calendar)
+    return Exclusions(calendar.spans, frozen, moves_in=moves_in(use, calendar, schedule))
 
 
-def _reason(excluded: Exclusions, fire_at: int) -> Literal["calendar", "frozen"] | None:
-    if excluded.dates.end_of(fire_at) is not None:
+def _moved_to(excluded: Exclusions, schedule: Schedule, fire_at: int) -> str | None:
+    starts_at = excluded.starts_at(schedule, fire_at)
+    return None if starts_at in (None, fire_at) else format_instant(starts_at)
+
+
+def _reason(excluded: Exclusions, schedule: Schedule, fire_at: int) -> Literal["calendar", "frozen"] | None:
+    starts_at = excluded.starts_at(schedule, fire_at)
+    if starts_at is None:
         return "calendar"
-    return None if excluded.frozen.end_of(fire_at) is None else "frozen"
+    return None if excluded.frozen.end_of(starts_at) is None else "frozen"
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:

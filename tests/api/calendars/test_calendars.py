@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
+from timeball.engine.scheduling.dispatch import dispatch
 
 HOLIDAYS: dict[str, Any] = {"name": "holidays", "timezone": "Europe/Berlin", "dates": ["2026-11-22", "2026-12-25"]}
 DAILY = {"cronExpression": "0 9 * * *", "timezone": "Europe/Berlin"}
@@ -102,6 +105,39 @@ def test_a_job_names_a_calendar_and_its_next_runs_leave_out_the_dates(api: Api) 
     assert api.call("GET", path).body["nextRuns"][:2] == ["2026-11-22T08:00:00.000Z", "2026-11-24T08:00:00.000Z"]
     (listed,) = api.call("GET", "/v1/jobs").body["items"]
     assert listed["nextRunAt"] == "2026-11-22T08:00:00.000Z"
+
+
+def test_of_a_fire_that_the_calendar_moves_the_start_is_shown_until_it_has_started(api: Api) -> None:
+    make(api, dates=["2026-11-23", "2026-11-24"])
+    moving = {"name": "holidays", "policy": "next"}
+    body = {"cronExpression": "0 9 * * MON", "timezone": "Europe/Berlin", "calendar": moving}
+    job = api.create(**body)
+    path = f"/v1/jobs/{job['jobId']}"
+    expected = ["2026-11-25T08:00:00.000Z", "2026-11-30T08:00:00.000Z"]
+    assert (job["calendar"], job["nextRunAt"], job["nextRuns"][:2]) == (moving, expected[0], expected)
+    api.clock.advance(parse_instant("2026-11-23T07:59:59Z") - api.clock.now())
+    dispatch(api.context, [api.store.jobs[JobKey("acme", job["jobId"])]], api.clock.now())
+    assert api.call("GET", path).body["nextRuns"][:2] == expected
+    api.clock.advance(DAY_MS)
+    assert api.call("GET", path).body["nextRuns"][:2] == expected
+    assert api.call("GET", "/v1/jobs").body["items"][0]["nextRunAt"] == expected[0]
+    (run,) = api.call("GET", f"{path}/runs").body["items"]
+    shown = (run["status"], run["fireTime"], run["movedTo"], run["nextAttemptAt"])
+    assert shown == ("queued", "2026-11-23T08:00:00.000Z", expected[0], expected[0])
+    assert api.call("PATCH", path, {"name": "a"}).body["calendar"] == moving, "a patch keeps the policy"
+    skipped = api.call("POST", f"{path}/skip-next")
+    assert (skipped.status, skipped.body["latestRun"]["fireTime"]) == (200, "2026-11-23T08:00:00.000Z")
+    assert api.call("GET", path).body["nextRuns"][0] == expected[1]
+
+
+def test_of_a_one_off_that_waits_for_another_day_that_is_shown(api: Api) -> None:
+    make(api, dates=["2026-11-21"])
+    job = api.create(delaySeconds=0, calendar={"name": "holidays", "policy": "next"})
+    starts_at = "2026-11-22T09:30:00.250Z"
+    assert job["nextRuns"] == [starts_at]
+    api.clock.advance(MINUTE_MS)
+    shown = api.call("GET", f"/v1/jobs/{job['jobId']}").body
+    assert (shown["status"], shown["nextRuns"]) == ("pending", [starts_at])
 
 
 def test_a_job_cannot_name_a_calendar_that_does_not_exist(api: Api) -> None:

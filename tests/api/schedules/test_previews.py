@@ -29,6 +29,7 @@ def test_a_fire_is_shown_with_its_local_time_its_offset_and_a_note(api: Api) -> 
             "localTime": "2026-10-24T02:30:00",
             "utcOffset": "+02:00",
             "note": None,
+            "movedTo": None,
             "reason": None,
         },
         {
@@ -36,6 +37,7 @@ def test_a_fire_is_shown_with_its_local_time_its_offset_and_a_note(api: Api) -> 
             "localTime": "2026-10-25T02:30:00",
             "utcOffset": "+02:00",
             "note": "the first of two times that clocks show 02:30",
+            "movedTo": None,
             "reason": None,
         },
     ]
@@ -231,4 +233,23 @@ def test_what_keeps_a_fire_away_is_shown_with_it(api: Api) -> None:
     assert reasons == [("23", None), ("24", "calendar"), ("25", "frozen"), ("26", None)]
     assert [one["reason"] for one in shown(api, {**body, "calendar": None})] == [None, None, "frozen", None]
     assert api.call("POST", PATH, body, tenant="other").bad_fields() == ["calendar.name"]
+    assert api.call("POST", PATH, {**body, "calendar": {"name": "closed", "policy": "later"}}).status == 400
     assert api.call("POST", PATH, {**body, "calendar": {"policy": "skip"}}).bad_fields() == ["calendar.name"]
+
+
+def test_a_fire_that_its_calendar_moves_is_shown_with_its_start_and_what_keeps_that_away(api: Api) -> None:
+    calendar = {"name": "closed", "timezone": "Europe/Berlin", "dates": ["2026-11-23", "2026-12-07"]}
+    assert api.call("POST", "/v1/calendars", calendar).status == 201
+    span = {"from": "2026-12-08T00:00:00Z", "to": "2026-12-09T00:00:00Z"}
+    assert api.call("POST", "/v1/freezes", {"match": {"all": True}, **span}).status == 201
+    body = {**BERLIN, "cronExpression": "0 9 * * 1", "calendar": {"name": "closed", "policy": "next"}, "count": 3}
+    moved = [(one["fireTime"][5:13], one["movedTo"], one["reason"]) for one in shown(api, body)]
+    assert moved == [
+        ("11-23T08", "2026-11-24T08:00:00.000Z", None),
+        ("11-30T08", None, None),
+        ("12-07T08", "2026-12-08T08:00:00.000Z", "frozen"),
+    ]
+    daily = {**body, "cronExpression": "0 9 * * *", "from": "2026-11-23T00:00:00Z", "count": 2}
+    assert [(one["movedTo"], one["reason"]) for one in shown(api, daily)] == [(None, "calendar"), (None, None)]
+    interval = {"everySeconds": 604_800, "anchorAt": "2026-11-23T08:00:00Z", "calendar": body["calendar"], "count": 1}
+    assert shown(api, interval)[0]["movedTo"] == "2026-11-24T08:00:00.000Z", "by the clock of the calendar"

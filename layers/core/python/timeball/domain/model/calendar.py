@@ -18,9 +18,10 @@ _EPOCH = date(1970, 1, 1)
 
 
 class CalendarPolicy(StrEnum):
-    """What becomes of a fire on a date of the calendar: it is skipped."""
+    """What becomes of a fire on a date of the calendar: it is skipped, or starts on the next day that is none."""
 
     SKIP = "skip"
+    NEXT = "next"
 
 
 @dataclass(frozen=True)

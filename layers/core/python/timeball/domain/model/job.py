@@ -241,7 +241,7 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     against `max_runs`.
     """
     through_at = row.last_fire_at or row.id.fire_at
-    is_caught_up = row.is_unstarted and row.not_before > row.id.fire_at + job.spec.jitter_seconds * SECOND_MS
+    is_caught_up = row.is_unstarted and row.not_before > row.regular_at + job.spec.jitter_seconds * SECOND_MS
     runs_planned = job.runs_planned + (row.last_fire_at is None)
     has_all = job.spec.schedule.max_runs is not None and runs_planned >= job.spec.schedule.max_runs
     following_at = None if has_all else next_fire(job.spec.schedule, through_at)

@@ -78,7 +78,8 @@ class Run:
     (generations.py). `joined`: a run of its
     job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
-    be `blocked`; it is `untold` until its job's children know of that.
+    be `blocked`; it is `untold` until its job's children know of that. `moved_to` is when its calendar has it start,
+    if that is not at its fire time.
     """
 
     id: RunId
@@ -122,6 +123,12 @@ class Run:
     blocked: Blocked | None = None
     untold: bool = False
     let_go_at: int | None = None
+    moved_to: int | None = None
+
+    @property
+    def regular_at(self) -> int:
+        """When it is to start, jitter apart: at its fire time, or when its calendar has it start instead."""
+        return self.id.fire_at if self.moved_to is None else self.moved_to
 
     @property
     def is_terminal(self) -> bool:
@@ -155,21 +162,21 @@ class Run:
 
     @property
     def asked_at(self) -> int:
-        """What decides which of two overlapping runs is newer (ms): the fire time, or that of the last manual retry.
+        """What decides which of two overlapping runs is newer (ms): its regular start, or its last manual retry.
 
         Those of a backfill come one after the other, whenever one is tried again.
         """
-        return self.id.fire_at if self.budget_at is None or self.id.origin is Origin.BACKFILL else self.budget_at
+        return self.regular_at if self.budget_at is None or self.id.origin is Origin.BACKFILL else self.budget_at
 
     @property
     def aging_since(self) -> int:
-        """From when (ms) the run's age counts: its fire time, or when it was made if that is later."""
-        return max(self.id.fire_at, self.created_at) if self.budget_at is None else self.budget_at
+        """From when (ms) the run's age counts: its regular start, or when it was made if that is later."""
+        return max(self.regular_at, self.created_at) if self.budget_at is None else self.budget_at
 
     @property
     def lateness_ms(self) -> int | None:
-        """Start of the first attempt minus the fire time."""
-        return None if self.first_started_at is None else self.first_started_at - self.id.fire_at
+        """Start of the first attempt minus the regular start."""
+        return None if self.first_started_at is None else self.first_started_at - self.regular_at
 
     @property
     def waited_for_host_ms(self) -> int:

@@ -127,6 +127,11 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     )
 
 
+def moved_later(run: Run, moved_to: int, not_before: int) -> Run:
+    """Return an unstarted run that its calendar moves, in the due index: it may be days until it starts."""
+    return evolve(put_off(run, not_before, not_before), moved_to=moved_to, reason=None)
+
+
 def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
     """Return an unstarted run as one whose fire the schedule of version `stamp` does not have."""
     return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), stamp=stamp)
@@ -141,7 +146,7 @@ def revived(run: Run, planned: Run) -> Run:
     """Return a run that was withdrawn or superseded as the one that is planned in its place."""
     again = put_off(run, planned.not_before, planned.due_at, planned.stamp)
     again = evolve(again, finished_at=None, reason=planned.reason, let_go_at=planned.let_go_at)
-    return evolve(again, waits=planned.waits, joined=planned.joined)
+    return evolve(again, waits=planned.waits, joined=planned.joined, moved_to=planned.moved_to)
 
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:

@@ -17,7 +17,8 @@ def missed_before(job: Job, now: int, misfire_ms: int) -> int:
 def caught_up(job: Job, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> list[int]:
     """Return the missed fires that are caught up, earliest first, in a bounded number of steps, whatever was missed.
 
-    A fire on a date of the job's calendar is not caught up, and takes no other's place.
+    A fire that the job's calendar skips is not caught up, and takes no other's place; one that it moves is no older
+    than its start.
     """
     policy = job.spec.catch_up
     oldest_at = now - policy.max_age_seconds * SECOND_MS

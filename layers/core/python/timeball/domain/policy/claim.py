@@ -13,6 +13,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
+from timeball.domain.policy.jitter import jitter_ms
 from timeball.domain.policy.planner import may_start_at
 from timeball.domain.policy.retry import exhausted, last_begin_at, patience_ms
 from timeball.domain.time.schedule import is_occurrence
@@ -21,13 +22,15 @@ from timeball.domain.time.schedule import is_occurrence
 class Action(StrEnum):
     """What to do.
 
-    Claim; work on what is claimed already; put off to a later start; defer in the due index, for its host or (hold) for
-    the end of a freeze; end; take it back for the resume of its job; let it wait; drop its message.
+    Claim; work on what is claimed already; put off to a later start, or (move) to a later day, in the due index; defer
+    there, for its host or (hold) for the end of a freeze; end; take it back for the resume of its job; let it wait;
+    drop its message.
     """
 
     CLAIM = "claim"
     KEEP = "keep"
     PUT_OFF = "put_off"
+    MOVE = "move"
     DEFER = "defer"
     HOLD = "hold"
     END = "end"
@@ -38,12 +41,16 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action. `state` goes with END, `reason` with END and DEFER, `wait_until` (ms) with all that waits."""
+    """An action. `state` goes with END, `reason` with END and DEFER, `wait_until` (ms) with all that waits.
+
+    `moved_to` goes with MOVE: where its calendar moves the run, jitter apart.
+    """
 
     action: Action
     state: RunState | None = None
     reason: Reason | None = None
     wait_until: int | None = None
+    moved_to: int | None = None
 
 
 @dataclass(frozen=True)
@@ -107,14 +114,15 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
     """Decide about an unstarted run of the schedule; None if that and the job still want it."""
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
-    if excluded.dates.end_of(run.id.fire_at) is not None:
-        return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+    moved = _moved(run, job, excluded)
+    if moved is not None:
+        return moved
     held_until = excluded.held_until(run.not_before, now)
     if held_until is not None and job.status is not JobStatus.PAUSED:
         return Decision(Action.HOLD, wait_until=held_until)
     start_at: int | None = run.not_before
     if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
-        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, rules.misfire_ms, excluded)
+        start_at = may_start_at(job, run, now, rules.misfire_ms, excluded)
     if start_at is None:
         return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
     if job.status is JobStatus.PAUSED:
@@ -123,6 +131,25 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
     if start_at > max(run.not_before, now):
         return Decision(Action.PUT_OFF, wait_until=start_at)
     return None
+
+
+def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
+    """Decide about a run that its calendar skips, or moves behind its start, as that is now; None if it does neither.
+
+    One that the overlap lock names is skipped then: it would keep all others from it until another day.
+    """
+    starts_at = excluded.starts_at(job.spec.schedule, run.id.fire_at)
+    if starts_at is not None:
+        not_before = starts_at + jitter_ms(job.key, run.id.fire_at, job.spec.jitter_seconds)
+        if starts_at <= run.regular_at or not_before <= run.not_before:
+            return None
+        if run.id not in (job.holder, job.parked):
+            return (
+                None
+                if job.status is JobStatus.PAUSED
+                else Decision(Action.MOVE, wait_until=not_before, moved_to=starts_at)
+            )
+    return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:

@@ -1,18 +1,22 @@
 """What keeps fires of a job away beside its schedule: the dates of its calendar, and the freezes that match it.
 
-A value, read before a plan or a claim. A fire on the calendar's dates never starts; one that a freeze keeps away waits
-for its end, and then it is late as after a pause.
+A value, read before a plan or a claim. A fire on the calendar's dates never starts, or is moved: it starts on the next
+allowed day. One that a freeze keeps away waits for its end, and then it is late as after a pause.
+
+Invariant: fires start in the order of their times, jitter apart. What is moved starts before the next fire, or never.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from timeball.domain.model.calendar import Calendar
+from timeball.domain.model.calendar import Calendar, CalendarPolicy, CalendarUse
 from timeball.domain.model.freeze import Freeze
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
+from timeball.domain.time.instants import DAY_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.time.same_time import same_time_later
+from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fire
 from timeball.domain.time.spans import NO_TIME, Spans, spans_of
 
 LOOK_AGAIN_MS = 15 * SECOND_MS
@@ -22,13 +26,42 @@ STOPPED_LOOK_AGAIN_MS = 5 * MINUTE_MS
 """The same of what a tenant has that is disabled: for long, mostly, and each look is a write."""
 
 
+MOST_DAYS_LATER = 31
+"""A fire is moved by so many days at most."""
+
+MOST_MOVED_MS = (MOST_DAYS_LATER + 1) * DAY_MS
+"""Longer than that, however long those days are."""
+
+
 @dataclass(frozen=True)
 class Exclusions:
-    """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`."""
+    """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`.
+
+    `moves_in` is the zone by whose clocks a fire on one of the dates is moved; None: it is skipped.
+    """
 
     dates: Spans = NO_TIME
     frozen: Spans = NO_TIME
     stopped: Spans = NO_TIME
+    moves_in: str | None = None
+
+    def starts_at(self, schedule: Schedule, fire_at: int) -> int | None:
+        """Return when a fire of a schedule is to start, jitter apart; None: its calendar skips it.
+
+        On the calendar's dates that is at the same time of the next day that is none of them, but no later than the
+        next fire: that one stands for both. So of the fires on adjacent dates only the last may be moved.
+        """
+        allowed_from = self.dates.end_of(fire_at)
+        if allowed_from is None:
+            return fire_at
+        if self.moves_in is None:
+            return None
+        following_at = next_fire(schedule, fire_at) or LATEST
+        if following_at < allowed_from:
+            return None
+        days = islice(same_time_later(fire_at, self.moves_in), MOST_DAYS_LATER)
+        moved_to = next((at for at in days if self.dates.end_of(at) is None), LATEST)
+        return moved_to if moved_to < following_at else None
 
     def held_until(self, fire_at: int, now: int) -> int | None:
         """Return when to look again at what would start at a fire, or now if that is later; None if it may start."""
@@ -50,32 +83,39 @@ class Exclusions:
         return Reason.FROZEN if any(self.frozen.end_of(at) is not None for at in instants) else Reason.MISFIRED
 
     def previous_fire(self, schedule: Schedule, before_at: int, earliest_at: int) -> int | None:
-        """Return the last fire from `earliest_at` to just before `before_at` that is on no date of the calendar."""
-        fire_at = previous_fire(schedule, before_at, earliest_at)
-        while fire_at is not None and (excluded_from := self.dates.start_of(fire_at)) is not None:
-            fire_at = previous_fire(schedule, excluded_from, earliest_at)
-        return fire_at
+        """Return the last fire that is to start from `earliest_at` to just before `before_at`."""
+        oldest_at = earliest_at if self.moves_in is None else earliest_at - MOST_MOVED_MS
+        fire_at = previous_fire(schedule, before_at, oldest_at)
+        while fire_at is not None:
+            starts_at = self.starts_at(schedule, fire_at)
+            if starts_at is not None and starts_at < before_at:
+                return fire_at if starts_at >= earliest_at else None
+            excluded_from = self.dates.start_of(fire_at)
+            fire_at = previous_fire(schedule, fire_at if excluded_from is None else excluded_from, oldest_at)
+        return None
 
 
 NOTHING = Exclusions()
 
 
-def allowed_fires(schedule: Schedule, first_at: int, dates: Spans) -> Iterator[int]:
-    """Yield the fires of a schedule from an instant on that are on no date of a calendar."""
+def allowed_fires(schedule: Schedule, first_at: int, excluded: Exclusions) -> Iterator[int]:
+    """Yield the fires of a schedule from an instant on that its calendar does not skip."""
     fire_at = next_fire(schedule, first_at - 1)
     while fire_at is not None:
-        allowed_at = dates.end_of(fire_at)
-        if allowed_at is None:
+        allowed_from = excluded.dates.end_of(fire_at)
+        if allowed_from is not None:
+            fire_at = previous_fire(schedule, allowed_from, fire_at) or fire_at
+        if excluded.starts_at(schedule, fire_at) is not None:
             yield fire_at
-        fire_at = next_fire(schedule, fire_at if allowed_at is None else allowed_at - 1)
+        fire_at = next_fire(schedule, fire_at)
 
 
-def fires_to_come(job: Job, dates: Spans) -> Iterator[int]:
+def fires_to_come(job: Job, excluded: Exclusions) -> Iterator[int]:
     """Yield the fires of a job that nothing is written of yet and that will start, as far as its schedule says."""
     if job.next_fire_at is None:
         return iter(())
     first_at = job.next_fire_at if job.skipped_to is None else max(job.next_fire_at, job.skipped_to + 1)
-    return allowed_fires(job.spec.schedule, first_at, dates)
+    return allowed_fires(job.spec.schedule, first_at, excluded)
 
 
 def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
@@ -85,4 +125,11 @@ def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -
     stopped = spans_of(one.span for one in meant if one.stops_all)
     if calendar is None or job.spec.calendar is None:
         return Exclusions(frozen=frozen, stopped=stopped) if frozen.starts else NOTHING
-    return Exclusions(calendar.spans, frozen, stopped)
+    return Exclusions(calendar.spans, frozen, stopped, moves_in(job.spec.calendar, calendar, job.spec.schedule))
+
+
+def moves_in(use: CalendarUse, calendar: Calendar, schedule: Schedule) -> str | None:
+    """Return the zone by whose clocks a calendar moves fires of a schedule: that of a cron is its own."""
+    if use.policy is not CalendarPolicy.NEXT:
+        return None
+    return schedule.timing.timezone if isinstance(schedule.timing, Cron) else calendar.timezone

@@ -4,8 +4,8 @@ from timeball.domain.model.ids import JobKey, fraction_of
 from timeball.domain.time.instants import SECOND_MS
 
 
-def jittered(key: JobKey, fire_at: int, jitter_seconds: int) -> int:
-    """Return when a fire of a job starts (ms): a hash of the two picks a moment in [fire time, fire time + jitter)."""
+def jitter_ms(key: JobKey, fire_at: int, jitter_seconds: int) -> int:
+    """Return how much later (ms) a fire of a job starts: a hash of the two picks a moment in [0, jitter)."""
     if not jitter_seconds:
-        return fire_at
-    return fire_at + int(fraction_of("jitter", key.tenant, key.job_id, fire_at) * jitter_seconds * SECOND_MS)
+        return 0
+    return int(fraction_of("jitter", key.tenant, key.job_id, fire_at) * jitter_seconds * SECOND_MS)

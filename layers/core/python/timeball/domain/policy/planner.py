@@ -5,14 +5,15 @@ everybody: who comes second goes on behind it, so a plan may be made by anyone, 
 """
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 
 from timeball.domain.model.job import Job
 from timeball.domain.model.policies import PACE_MS
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
 from timeball.domain.policy.catch_up import caught_up, missed_before
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
-from timeball.domain.policy.jitter import jittered
+from timeball.domain.policy.jitter import jitter_ms
 from timeball.domain.time.schedule import fires, next_fire
 
 MAX_STEPS = 1_000
@@ -21,10 +22,11 @@ MAX_STEPS = 1_000
 
 @dataclass(frozen=True)
 class Start:
-    """A fire that runs, and the instant before which no call of it leaves."""
+    """A fire that runs, the instant before which no call of it leaves, and where its calendar moves it, if it does."""
 
     fire_at: int
     not_before: int
+    moved_to: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,28 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
     held_until = excluded.held_until(fire_at, now)
     if held_until is not None:
         return Hold(held_until)
-    allowed_at = excluded.dates.end_of(fire_at)
-    if allowed_at is not None:
-        return _range(job, fire_at, min(allowed_at - 1, horizon_at), Reason.CALENDAR)
-    not_before = jittered(job.key, fire_at, job.spec.jitter_seconds)
+    starts_at = excluded.starts_at(job.spec.schedule, fire_at)
+    if starts_at is None:
+        return _calendar_range(job, fire_at, horizon_at, excluded)
+    moved_to = None if starts_at == fire_at else starts_at
+    not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
     missed_until = missed_before(job, now, misfire_ms)
-    if fire_at >= missed_until:
-        return Start(fire_at, not_before)
+    if starts_at >= missed_until:
+        return Start(fire_at, not_before, moved_to)
     kept = caught_up(job, now, misfire_ms, excluded)
     if fire_at in kept:
-        return Start(fire_at, max(not_before, now, job.paced_until))
+        return Start(fire_at, max(not_before, now, job.paced_until), moved_to)
     kept_from = next((at for at in kept if at > fire_at), missed_until)
     other_from = min(kept_from, excluded.dates.next_edge(fire_at), excluded.frozen.next_edge(fire_at))
-    return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at))
+    return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at, starts_at))
+
+
+def _calendar_range(job: Job, fire_at: int, horizon_at: int, excluded: Exclusions) -> SkippedRange:
+    """Return the fires from one that its calendar skips, up to one that this moves, or that is on none of its dates."""
+    schedule, end_at = job.spec.schedule, excluded.dates.end_of(fire_at) or fire_at + 1
+    through = fires(schedule, fire_at, min(end_at - 1, horizon_at))
+    *_, last_at = islice(takewhile(lambda at: excluded.starts_at(schedule, at) is None, through), MAX_STEPS)
+    return SkippedRange(fire_at, last_at, Reason.CALENDAR)
 
 
 def _range(job: Job, fire_at: int, through_at: int, reason: Reason) -> SkippedRange:
@@ -86,15 +97,14 @@ def _range(job: Job, fire_at: int, through_at: int, reason: Reason) -> SkippedRa
     return SkippedRange(fire_at, last_at, reason)
 
 
-def may_start_at(
-    job: Job, fire_at: int, not_before: int, now: int, misfire_ms: int, excluded: Exclusions = NOTHING
-) -> int | None:
+def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
     Once it is skipped it stays so, and a claim never runs what an earlier plan skipped. A run that was put off already,
     to be caught up, counts from what it was put off to.
     """
-    if fire_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
+    fire_at, not_before = run.id.fire_at, run.not_before
+    if run.regular_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
         return not_before
     kept = caught_up(job, now, misfire_ms, excluded)
     return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None

@@ -2,12 +2,16 @@
 
 By its policies no run lives longer than so. One that starts much later than it was due, or began under other policies,
 is noted on the job for as long as it may live. A run that has not started needs no note: its claim reads the job.
+One that its calendar has moved starts before the next fire: so at most one fire lies further back.
 """
 
+from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
+from timeball.domain.policy.exclusions import MOST_MOVED_MS
 from timeball.domain.policy.retry import longest_life_ms
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import previous_fire
 
 _LATEST_START_MS = DAY_MS
 """How late after its fire time, beyond what its catch-up policy allows, a run may start without a note."""
@@ -24,7 +28,7 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 
 def needs_note(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
     """Say whether a run of a fire time that starts only now is to be noted: as it may live on where nobody looks."""
-    if job.spec.schedule.is_one_off or fire_at >= now - _latest_start_ms(job, misfire_ms):
+    if job.spec.schedule.is_one_off or fire_at >= _starting_from(job, now - _latest_start_ms(job, misfire_ms)):
         return False
     is_noted = job.live_from is not None and job.live_from <= fire_at
     return not is_noted or now + _life_ms(job) > (job.live_until or 0)
@@ -36,11 +40,11 @@ def noted(job: Job, fire_at: int, now: int) -> Job:
 
 
 def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
-    """Return the job after a change of its policies, with a note of how long its runs might live before."""
+    """Return the job after a change, with a note of how long its runs might live, or wait to be started, before."""
     reach_at = _by_policy(before, now, misfire_ms)
     if reach_at >= _by_policy(after, now, misfire_ms):
         return after
-    return _noted(after, reach_at, now + _life_ms(before), now)
+    return _noted(after, reach_at, now + _life_ms(before) + (MOST_MOVED_MS if _moves(before) else 0), now)
 
 
 def _noted(job: Job, fire_at: int, until: int, now: int) -> Job:
@@ -56,7 +60,17 @@ def _has_expired(job: Job, now: int) -> bool:
 def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
     if job.spec.schedule.is_one_off:
         return 0
-    return max(_begun_at(job, now) - _life_ms(job) - _latest_start_ms(job, misfire_ms), 0)
+    return max(_starting_from(job, _begun_at(job, now) - _life_ms(job) - _latest_start_ms(job, misfire_ms)), 0)
+
+
+def _starting_from(job: Job, at: int) -> int:
+    """Return the earliest fire of which a run may start at an instant or later, however late it may start else."""
+    moved_at = previous_fire(job.spec.schedule, at, at - MOST_MOVED_MS) if _moves(job) else None
+    return at if moved_at is None else moved_at
+
+
+def _moves(job: Job) -> bool:
+    return job.spec.calendar is not None and job.spec.calendar.policy is CalendarPolicy.NEXT
 
 
 def _begun_at(job: Job, now: int) -> int:

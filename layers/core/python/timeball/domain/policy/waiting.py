@@ -42,7 +42,7 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
 
 def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
     """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
-    ends_at = max(run.id.fire_at, run.created_at) + job.spec.dependency_timeout_seconds * SECOND_MS
+    ends_at = max(run.regular_at, run.created_at) + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = join(job.spec.trigger_rule, parents)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)

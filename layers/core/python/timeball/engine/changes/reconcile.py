@@ -199,7 +199,7 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     """
     start_at: int | None = None
     if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.parked):
-        start_at = may_start_at(job, run.id.fire_at, run.not_before, now, misfire_ms)
+        start_at = may_start_at(job, run, now, misfire_ms)
     not_before = run.not_before if start_at is None else start_at
     due_at = max(not_before, now) if run.due_at is None else run.due_at
     let_go = put_off(run, not_before, due_at, job.schedule_version)

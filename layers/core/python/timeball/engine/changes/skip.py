@@ -18,6 +18,7 @@ from timeball.domain.policy.ledger import hand_skipped, hand_skipped_row
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.exclusions.outlook import moved_runs
 from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
@@ -92,11 +93,14 @@ def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
         return None
     (excluded,) = read_exclusions(context, [job])
     sent = _sent(context, job, excluded, now)
-    return min(sent) if sent else next(fires_to_come(job, excluded.dates), None)
+    return min(sent) if sent else next(fires_to_come(job, excluded), None)
 
 
 def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[int]:
-    """Return the fires whose runs were sent and have not started: those to come, and those that a freeze holds."""
+    """Return the fires whose runs are written and have not started: those to come, and those that a freeze holds.
+
+    And the one that the calendar has moved.
+    """
     last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
     if last_at is None:
         return []
@@ -105,6 +109,7 @@ def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[in
     if frozen_from is not None:
         held_from = frozen_from - job.spec.jitter_seconds * SECOND_MS
         sent += context.store.runs.between(job.key, held_from, min(frozen_from + _SENT_MS, last_at, now - 1))
+    sent += moved_runs(context, [job], now).values()
     return [run.id.fire_at for run in sent if run.is_unstarted and run.state is RunState.QUEUED]
 
 
@@ -129,7 +134,8 @@ def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
     """
     fire_at = intent.next_fire_at or 0
     (excluded,) = read_exclusions(context, [job])
-    reason = Reason.SKIPPED_BY_HAND if excluded.dates.end_of(fire_at) is None else Reason.CALENDAR
+    is_to_start = excluded.starts_at(job.spec.schedule, fire_at) is not None
+    reason = Reason.SKIPPED_BY_HAND if is_to_start else Reason.CALENDAR
     row = hand_skipped_row(job, fire_at, reason, now)
     standing = context.store.runs.insert([row], now)[0]
     if standing is None:

@@ -5,16 +5,15 @@ then names it. A delete marks the calendar as deleted, then asks the notes, and 
 note that is young, of a job that is not stored yet or does not name it yet, counts: that job may be about to.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.calendar import Calendar, CalendarKey, changed_calendar
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.job import JobSpec
 from timeball.domain.time.instants import MINUTE_MS
-from timeball.domain.time.spans import NO_TIME, Spans
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
@@ -143,15 +142,6 @@ def note_end_of_use(context: Context, before: JobSpec, after: JobSpec) -> None:
 def calendar_of(spec: JobSpec) -> CalendarKey | None:
     """Return the calendar that a job names."""
     return None if spec.calendar is None else CalendarKey(spec.key.tenant, spec.calendar.name)
-
-
-def calendar_dates(context: Context, jobs: Sequence[Job]) -> Mapping[JobKey, Spans]:
-    """Return the dates on which each job that names a calendar does not fire, as they are now; none of the others."""
-    keys = {job.key: key for job in jobs if (key := calendar_of(job.spec)) is not None}
-    if not keys:
-        return {}
-    found = context.store.calendars.read(list(keys.values()))
-    return {job: NO_TIME if calendar is None else calendar.spans for job, calendar in zip(keys, found, strict=True)}
 
 
 def _used_by(context: Context, key: CalendarKey, now: int) -> JobKey | None:

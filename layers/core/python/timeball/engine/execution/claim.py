@@ -20,6 +20,7 @@ from timeball.domain.model.transitions import (
     deferred,
     ended,
     frozen,
+    moved_later,
     put_off,
     retrying,
     superseded,
@@ -49,7 +50,8 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 
-_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, Action.DEFER, Action.HOLD, Action.END, Action.WITHDRAW})
+_DONE = frozenset({Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.HOLD, Action.MOVE})
+_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP})
 
 
 @dataclass
@@ -72,7 +74,7 @@ class Claim:
     @property
     def is_done(self) -> bool:
         """Whether the message has done its work; one that has not, of a run that is not ours, comes again."""
-        return self.decision.action in (Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.HOLD)
+        return self.decision.action in _DONE
 
 
 _Starting = Sequence[tuple[Claim, Run, Job]]
@@ -225,6 +227,8 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
+    if decision.action is Action.MOVE:
+        return moved_later(run, decision.moved_to or wait_until, wait_until)
     if decision.action is Action.HOLD:
         return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
     if decision.action is Action.DEFER and decision.reason is not None:

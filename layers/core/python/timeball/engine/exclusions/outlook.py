@@ -1,0 +1,63 @@
+"""What calendars do to the fires to come of jobs: which they keep away, and which run they have moved, and it waits.
+
+Of a job at most one waits so: it starts before the next fire.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.calendar import CalendarPolicy
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.exclusions import MOST_MOVED_MS, NOTHING, Exclusions, exclusions
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.schedule import previous_fire
+from timeball.engine.context import Context
+from timeball.engine.exclusions.calendars import calendar_of
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What the calendar of a job keeps away, and the run that it has moved, and that has not started."""
+
+    excluded: Exclusions = NOTHING
+    moved: Run | None = None
+
+
+NO_CALENDAR = Outlook()
+
+
+def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> Mapping[JobKey, Outlook]:
+    """Return what the calendars of those jobs that name one do, as they are now. Raises UnavailableError.
+
+    `now` None: the jobs are new, and nothing of them was moved yet.
+    """
+    keys = {job.key: key for job in jobs if (key := calendar_of(job.spec)) is not None}
+    if not keys:
+        return {}
+    found = dict(zip(keys, context.store.calendars.read(list(keys.values())), strict=True))
+    moved = {} if now is None else moved_runs(context, jobs, now)
+    return {
+        job.key: Outlook(exclusions(job, found[job.key], ()), moved.get(job.key)) for job in jobs if job.key in found
+    }
+
+
+def moved_runs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, Run]:
+    """Return the run of each job that waits for another day as the calendar has moved it. Raises UnavailableError."""
+    last = [RunId(job.key, at, Origin.SCHEDULE) for job in jobs if (at := _last_fire(job, now)) is not None]
+    rows = context.store.runs.read(last) if last else []
+    waiting = [row for row in rows if row is not None and row.is_unstarted and row.state is RunState.QUEUED]
+    return {row.id.job: row for row in waiting if row.moved_to is not None}
+
+
+def _last_fire(job: Job, now: int) -> int | None:
+    """Return the last fire before now of a job whose calendar moves fires."""
+    if job.spec.calendar is None or job.spec.calendar.policy is not CalendarPolicy.NEXT:
+        return None
+    try:
+        earliest_at = now - MOST_MOVED_MS
+        is_one_off = job.spec.schedule.is_one_off
+        return previous_fire(job.spec.schedule, now, earliest_at if is_one_off else max(earliest_at, job.created_at))
+    except InvalidSchedule:  # such as a time zone that is no more
+        return None
