@@ -8,6 +8,7 @@ from constructs import Construct
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.secret import make_secret
 from infra.storage import FIND, Storage
+from timeball.aws.dynamodb.table import schema
 
 _LONGEST = Duration.seconds(29)
 
@@ -36,6 +37,8 @@ class Admin(Construct):
         allow(self.function, [*rows, *FIND], [storage.tenants.table_arn])
         # What it does is told in the audit log, and a tenant is stopped by a row of its freezes.
         allow(self.function, rows, [storage.jobs.table_arn])
+        # It tells how many jobs a tenant has, and what it has cost, by the hour.
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
 
         self.first_key = make_secret(
             self,

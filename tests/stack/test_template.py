@@ -184,7 +184,7 @@ KEEPER = {**SENDER, "Unreadable": SEND}
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
         ("watch", {"Jobs": ROWS, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND}),
         ("authorize", {"Tenants": {"BatchGetItem"}}),
-        ("admin", {"Jobs": KEEP, "Tenants": KEEP | FIND}),
+        ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),
         ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
     ],
 )
