@@ -17,11 +17,11 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from urllib3.response import HTTPResponse
 
-from bench import prices
 from tests.contract.backends import client
 from tests.engine.play import NOW
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
@@ -136,25 +136,25 @@ class Item:
 
 def bill(scans: Scans) -> Sequence[Item]:
     """Return what a month costs in which the scans are such."""
-    seconds = prices.SECONDS_A_MONTH * _OVERLAP
+    seconds = SECONDS_A_MONTH * _OVERLAP
     billed_ms = scans.cpu_ms / _SCAN_PROCESSORS + 2 * _ROUND_TRIP_MS
     gb_seconds = seconds * billed_ms / 1000 * _SCAN_GB
-    polls = QUEUES * _POLLS_A_SECOND * prices.SECONDS_A_MONTH
-    starts = prices.SECONDS_A_MONTH / 60
+    polls = QUEUES * _POLLS_A_SECOND * SECONDS_A_MONTH
+    starts = SECONDS_A_MONTH / 60
     express = seconds * _EXPRESS_GB
     reads = seconds * scans.read_units
     return (
-        Item("the ticker's duration", f"{express:,.0f} GB-s", express * prices.EXPRESS_GB_SECOND),
-        Item("the ticker's starts", f"{starts:,.0f}", starts * prices.EXPRESS_START),
-        Item("the scan's calls", f"{seconds:,.0f}", seconds * prices.LAMBDA_REQUEST),
+        Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
+        Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
+        Item("the scan's calls", f"{seconds:,.0f}", seconds * PRICES.function_request),
         Item(
             f"the scan's duration, {billed_ms:.0f} ms each",
             f"{gb_seconds:,.0f} GB-s",
-            gb_seconds * prices.LAMBDA_GB_SECOND,
+            gb_seconds * PRICES.function_gb_second,
         ),
-        Item("the scan's reads", f"{reads:,.0f} units", reads * prices.READ_UNIT),
-        Item("polls of idle queues", f"{polls:,.0f}", polls * prices.SQS_REQUEST),
-        Item("the secret with the first admin key", "1", prices.SECRET_MONTH),
+        Item("the scan's reads", f"{reads:,.0f} units", reads * PRICES.read_unit),
+        Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
+        Item("the secret with the first admin key", "1", PRICES.secret_month),
     )
 
 

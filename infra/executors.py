@@ -21,7 +21,7 @@ class Executors(Construct):
         super().__init__(scope, construct_id)
         bounds = Bounds(
             EXECUTE_TIMEOUT,
-            memory_mb=maker.settings.execute_memory_mb,
+            memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
             why="A run may take 840 s. Each works on ten runs at once; the bound keeps slow webhooks "
             "from taking the places of the scan and the API",

@@ -79,9 +79,6 @@ class Settings:
     name: str = setting("Timeball", "Name of the stack; another name is another Timeball", _stack_name)
     functions: FunctionSettings
     partitions: int = whole(1, 1, 40, "Scan loops, which share the shards")
-    execute_memory_mb: int = whole(
-        768, 128, 10240, "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead"
-    )
     execute_concurrency: int = whole(
         150,
         6,

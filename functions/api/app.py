@@ -37,7 +37,8 @@ from timeball.domain.model.iam_caller import parse_callers
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.role import Role
 from timeball.domain.usage.hours import NOBODY
-from timeball.engine.metrics import refused
+from timeball.domain.usage.prices import parse_prices
+from timeball.engine.metrics import answered, refused
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.targets.http.addresses import parse_rules
 
@@ -85,6 +86,8 @@ def _api() -> Handler:
             tenants(),
             partial(signing_secret, context),
             parse_callers(settings.iam_callers),
+            parse_prices(settings.prices),
+            settings.execute_memory_mb / 1024,
         )
     )
 
@@ -118,8 +121,11 @@ def build_api(edge: Edge) -> Handler:
     resolver.exception_handler(Exception)(partial(_refusal, resolver))
 
     def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
+        begun_at = edge.context.clock.now()
         event = known_by_signature(event, edge.iam_callers)
         answer = resolver.resolve(dict(event), context)
+        if tenant := _tenant(resolver):
+            answered(edge.context, tenant, edge.context.clock.now() - begun_at)
         request_id = event["requestContext"]["requestId"]
         answer["headers"] |= {"X-Request-Id": request_id, "Cache-Control": "no-store"}
         return answer

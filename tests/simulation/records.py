@@ -5,6 +5,7 @@ What is counted of runs must be no more: whoever dies before telling of a write 
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Any
 
 from tests.simulation.history import Write
@@ -16,6 +17,8 @@ from timeball.domain.model.job import JobSpec
 from timeball.domain.model.revision import Entry, outline, revision_of
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.schedule import At, Schedule
+from timeball.domain.usage.bill import Counted
+from timeball.domain.usage.spending import spent_by
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
@@ -92,9 +95,23 @@ def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
             "were skipped",
         ),
         (dead, sum(after.is_dead_letter and not before.is_dead_letter for before, after in moves), "died"),
+        (
+            told.totals[Counted.WRITE_UNITS],
+            sum(after.spent.beyond(before.spent).write_units for before, after in moves)
+            + sum(spent_by(write.after).write_units for write in story.store.history.runs if _skips(write)),
+            "cost a write unit each",
+        ),
     ):
         if counted > happened:
             yield f"{happened} runs {what}, and {counted} were counted"
+
+
+def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
+    """An attempt's end adds to what the attempts before it have cost; whoever writes the row keeps that."""
+    for write in story.store.history.runs:
+        before = write.after.spent if write.before is None else write.before.spent
+        if any(part < 0 for part in astuple(write.after.spent.beyond(before))):
+            yield f"{write.after.id} had cost {before}, and then {write.after.spent}"
 
 
 def _skips(write: Write[Run]) -> bool:
@@ -110,4 +127,4 @@ def _audit(context: Context, tenant: str) -> list[Entry]:
     return [one for one in logged if one.action is not Action.RETRY]
 
 
-RECORDS = (_it_is_known_who_changed_what, _no_run_is_counted_twice)
+RECORDS = (_it_is_known_who_changed_what, _no_run_is_counted_twice, _what_a_run_has_cost_only_grows)

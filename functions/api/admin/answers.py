@@ -7,6 +7,7 @@ from pydantic import Field
 
 from functions.api.admin.quotas import QuotasAnswer, Used, quotas_answer
 from functions.api.http.reply import Answer, Time, time_of
+from functions.api.stats.costs import CostsAnswer
 from timeball.domain.model.key import Key
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.role import Role
@@ -24,6 +25,16 @@ class TenantAnswer(Answer):
     disabled_at: Time | None
     created_at: Time
     version: int = Field(description="Counts the changes; the ETag.")
+
+
+class TenantDetailAnswer(TenantAnswer):
+    """A tenant, with what it gets and has cost."""
+
+    share: float | None = Field(
+        description="Which part of the dispatches it gets at the least, while all tenants contend that are not "
+        "disabled; null: it is disabled."
+    )
+    cost: CostsAnswer
 
 
 class TenantPageAnswer(Answer):

@@ -1,6 +1,13 @@
 """The routes of admins: of tenants, and of their keys. Without a tenant in the path they are about the caller's."""
 
-from functions.api.admin.answers import KeyAnswer, KeyPageAnswer, NewKeyAnswer, TenantAnswer, TenantPageAnswer
+from functions.api.admin.answers import (
+    KeyAnswer,
+    KeyPageAnswer,
+    NewKeyAnswer,
+    TenantAnswer,
+    TenantDetailAnswer,
+    TenantPageAnswer,
+)
 from functions.api.admin.keys import create_key, list_keys, patch_key, read_a_key, revoke_key, rotate_key
 from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
 from functions.api.admin.tenants import (
@@ -43,8 +50,8 @@ _OF_TENANTS: tuple[Route, ...] = (
         "GET",
         _TENANT,
         read_a_tenant,
-        "Read a tenant, and what it uses of its quotas",
-        TenantAnswer,
+        "Read a tenant, what it uses of its quotas, and what it has cost",
+        TenantDetailAnswer,
         access=Access.ADMINISTER,
     ),
     Route(

@@ -6,7 +6,7 @@ does that last has looked at the row since. A repeat mends what was cut off betw
 
 from typing import Final
 
-from functions.api.admin.answers import TenantPageAnswer, tenant_answer
+from functions.api.admin.answers import TenantDetailAnswer, TenantPageAnswer, tenant_answer
 from functions.api.admin.quotas import read_use
 from functions.api.admin.request import TenantRequest, read_tenant
 from functions.api.http.edge import Edge, note
@@ -14,6 +14,7 @@ from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
+from functions.api.stats.costs import read_tenant_costs
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
@@ -24,6 +25,7 @@ from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
 LIST_PARAMETERS: Final = ("limit", "cursor")
+_PAGE: Final = 1_000
 
 
 def create_tenant(edge: Edge, request: Request) -> Reply:
@@ -66,10 +68,12 @@ def list_tenants(edge: Edge, request: Request) -> Reply:
 
 
 def read_a_tenant(edge: Edge, request: Request) -> Reply:
-    """Read a tenant, and what it uses."""
+    """Read a tenant, what it uses, what it gets where tenants contend, and what it has cost."""
     tenant = standing_tenant(edge, request)
     used = read_use(edge, tenant.name, tenant.quotas)
-    return ok(tenant_answer(tenant, _of_all(edge), used), version=tenant.revision)
+    share, cost = _share(edge, tenant), read_tenant_costs(edge, tenant.name)
+    plain = tenant_answer(tenant, _of_all(edge), used)
+    return ok(TenantDetailAnswer(**dict(plain), share=share, cost=cost), version=tenant.revision)
 
 
 def patch_tenant(edge: Edge, request: Request) -> Reply:
@@ -132,6 +136,17 @@ def _follow(edge: Edge, tenant: Tenant) -> None:
 
 def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
     return tenant.disabled_at is not None, tenant.quotas
+
+
+def _share(edge: Edge, tenant: Tenant) -> float | None:
+    """Return a tenant's weight as a part of the weights of all that are enabled; None if it is not."""
+    if tenant.disabled_at is not None:
+        return None
+    weights, page = 0, edge.admin.tenants.listed("", _PAGE)
+    while page:
+        weights += sum(one.weight for one in page if one.disabled_at is None)
+        page = edge.admin.tenants.listed(page[-1].name, _PAGE) if len(page) == _PAGE else []
+    return round(tenant.weight / max(weights, tenant.weight), 6)
 
 
 def _of_all(edge: Edge) -> Quotas:

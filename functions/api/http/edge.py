@@ -9,6 +9,7 @@ from timeball.domain.model.actor import Action, Resource
 from timeball.domain.model.iam_caller import IamCaller
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.job import Job
+from timeball.domain.usage.prices import PRICES, Prices
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
 from timeball.ports.tenants import Tenants
@@ -25,7 +26,8 @@ class Edge:
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
-    `iam_callers` are those who may sign requests instead of sending a key.
+    `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
+    executors of so many GB.
     """
 
     context: Context
@@ -38,6 +40,8 @@ class Edge:
     tenants: Tenants | None = None
     signing_secret: Callable[[], str] | None = None
     iam_callers: Mapping[str, IamCaller] = field(default_factory=dict)
+    prices: Prices = PRICES
+    executor_gb: float = 0.75
 
     @property
     def admin(self) -> Tenants:

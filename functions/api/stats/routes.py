@@ -3,6 +3,7 @@
 from functions.api.http.access import Access
 from functions.api.http.route import Route
 from functions.api.stats.answers import SloAnswer, StatsAnswer
+from functions.api.stats.costs import JobCostAnswer, read_job_cost
 from functions.api.stats.reading import read_slo, read_stats
 
 ROUTES: tuple[Route, ...] = (
@@ -12,6 +13,14 @@ ROUTES: tuple[Route, ...] = (
         read_stats,
         "Count jobs by status, and dead letters",
         StatsAnswer,
+        access=Access.READ,
+    ),
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}/cost",
+        read_job_cost,
+        "Tell what a job's runs have cost lately",
+        JobCostAnswer,
         access=Access.READ,
     ),
     Route("GET", "/v1/slo", read_slo, "Tell how late runs were, and how many failed", SloAnswer, access=Access.READ),

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.faults.hands import Apply, Fault, answered, handed, instead, through
+from tests.simulation.faults.hands import Apply, Fault, answered, handed, instead, swapped, through
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.revision import Announcement, Revision
@@ -62,7 +63,14 @@ def _as_if_new(answers: Sequence[Swapped[Any]]) -> list[Swapped[Any]]:
     return [replace(one, found=False) for one in answers]
 
 
+def _forgets_what_it_had_cost(swap: Swap[Run]) -> Run:
+    return evolve(swap.after, spent=swap.after.spent.beyond(swap.before.spent))
+
+
 FAULTS = {
+    "a run's row says what its newest attempt has cost": Fault(
+        swapped("runs.swap", _forgets_what_it_had_cost), "what a run has cost only grows"
+    ),
     "who loses a race counts the end of the run, too": Fault(
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
     ),

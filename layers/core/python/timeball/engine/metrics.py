@@ -11,8 +11,11 @@ from enum import StrEnum
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.spent import Spent
 from timeball.domain.time.instants import format_instant
+from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS
+from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.telemetry import Event
@@ -68,7 +71,7 @@ def skipped(context: Context, row: Run, count: int) -> None:
             "fire_time": format_instant(row.id.fire_at),
         },
     )
-    context.telemetry.note([_event(row, Metric.FIRES_SKIPPED, row.reason, count)])
+    context.telemetry.note([_event(row, Metric.FIRES_SKIPPED, row.reason, count), *_costs(row, spent_by(row))])
 
 
 def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:
@@ -79,6 +82,16 @@ def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swappe
             skipped(context, after, after.count)
     if events := [event for swap in done for event in _events(swap.before, swap.after)]:
         context.telemetry.note(events)
+
+
+def answered(context: Context, tenant: str, took_ms: int) -> None:
+    """Tell of a request that a tenant's caller made, for what it costs; nobody watches that."""
+    context.telemetry.note(
+        [
+            Event(Counted.API_REQUESTS, tenant, CALLERS, 1, watched=False),
+            Event(Counted.API_MS, tenant, CALLERS, took_ms, watched=False),
+        ]
+    )
 
 
 def refused(context: Context, tenant: str, reason: str) -> None:
@@ -100,6 +113,14 @@ def _events(before: Run, after: Run) -> Iterator[Event]:
         yield _event(after, Metric.RUNS_RETRIED, after.last.outcome)
     if after.is_dead_letter and not before.is_dead_letter and after.reason is not None:
         yield _event(after, Metric.DEAD_LETTERS, after.reason)
+    yield from _costs(after, after.spent.beyond(before.spent))
+
+
+def _costs(run: Run, spent: Spent) -> Iterator[Event]:
+    """Yield what is added up of costs, in the row of the run's hour that is written anyway."""
+    for name, count in counts_of(spent).items():
+        if count:
+            yield Event(name, run.id.job.tenant, run.priority, count, watched=False)
 
 
 def _event(run: Run, metric: Metric, reason: StrEnum | None = None, count: int = 1) -> Event:

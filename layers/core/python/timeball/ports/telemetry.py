@@ -9,7 +9,7 @@ from typing import Protocol
 class Event:
     """What a metric tells of: its name, whose it is (a tenant, and what of the tenant's), and why.
 
-    `value` is how many of it; of a timing, how many ms one thing took.
+    `value` is how many of it; of a timing, how many ms one thing took. What is not `watched` is only added up.
     """
 
     name: str
@@ -18,6 +18,7 @@ class Event:
     value: int = 1
     reason: str = ""
     is_timing: bool = False
+    watched: bool = True
 
 
 class Telemetry(Protocol):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.domain.model.iam_caller import parse_callers
 from timeball.domain.model.tenant import TENANT_NAME
+from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules
-from timeball.setting import one_of, read, setting, written
+from timeball.setting import one_of, read, setting, whole, written
 from timeball.targets.http.addresses import parse_rules
 
 
@@ -22,6 +23,11 @@ def _networks(text: str) -> str:
 def _tenant(text: str) -> str:
     if not TENANT_NAME.fullmatch(text):
         raise ValueError("must be the name of a tenant: 1 to 40 letters, digits and hyphens")
+    return text
+
+
+def _prices(text: str) -> str:
+    parse_prices(text)
     return text
 
 
@@ -46,6 +52,15 @@ class FunctionSettings:
         "and role: `123456789012/role/billing=acme:submitter`, several with commas between; without one there is no "
         "such path",
         _callers,
+    )
+    execute_memory_mb: int = whole(
+        768, 128, 10240, "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead"
+    )
+    prices: str = setting(
+        "",
+        "What AWS charges where it is not as in us-east-1, in dollars, by which costs are told: "
+        "`write_unit=0.000000715,api_request=0.00000116`",
+        _prices,
     )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"

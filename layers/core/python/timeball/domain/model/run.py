@@ -13,6 +13,7 @@ from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.dependency import Blocked
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.spent import NOTHING, Spent
 
 
 class RunState(StrEnum):
@@ -79,7 +80,7 @@ class Run:
     job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
     be `blocked`; it is `untold` until its job's children know of that. `moved_to` is when its calendar has it start,
-    if that is not at its fire time.
+    if that is not at its fire time. `spent` is what its attempts that ended have cost.
     """
 
     id: RunId
@@ -124,6 +125,7 @@ class Run:
     untold: bool = False
     let_go_at: int | None = None
     moved_to: int | None = None
+    spent: Spent = NOTHING
 
     @property
     def regular_at(self) -> int:

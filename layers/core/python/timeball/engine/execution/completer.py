@@ -73,4 +73,4 @@ class Finishes:
 
 
 def _result(flight: InFlight, answer: Answer) -> Result:
-    return Result(flight.run, flight.job, answer, flight.is_watched)
+    return Result(flight.run, flight.job, answer, flight.is_watched, flight.took)

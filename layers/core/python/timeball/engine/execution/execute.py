@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.spent import Spent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.claim import Claim, claim
 from timeball.engine.execution.completer import Finishes
+from timeball.engine.execution.hands import Hands
 from timeball.engine.execution.in_flight import InFlight, call_of
 from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
@@ -44,7 +46,8 @@ async def execute(
     message, a target or an unavailable store.
     """
     messages, finishes = Messages(context, inbox, offload), Finishes(context, offload, last_write_at(deadline_at))
-    batch = _Batch(context, caller, offload, owner, last_call_at(deadline_at), messages, finishes)
+    hands = Hands(len(deliveries), context.clock.now())
+    batch = _Batch(context, caller, offload, owner, last_call_at(deadline_at), messages, finishes, hands)
     for step in (partial(batch.work, deliveries), messages.remove_acknowledged):
         try:
             await step()
@@ -64,6 +67,7 @@ class _Batch:
     last_call_at: int
     messages: Messages
     finishes: Finishes
+    hands: Hands
     live: list[InFlight] = field(default_factory=list)
     tried: dict[RunId, Claim] = field(default_factory=dict)
 
@@ -74,6 +78,8 @@ class _Batch:
         """
         now = self.context.clock.now()
         waves, too_early = waves_of(deliveries, now, self.context.rules)
+        for _ in too_early:
+            self.hands.leave(now)
         longest_wait_ms = waves[-1].claim_at - now if waves else 0
         await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
         keeping = asyncio.create_task(self._keep())
@@ -101,6 +107,7 @@ class _Batch:
         for delivery in wave.deliveries:
             one = claims.get(delivery.run)
             if one is None or delivery.run in begun:
+                self.hands.leave(now)
                 continue
             wait_until = one.decision.wait_until
             if one.is_mine and one.run is not None and one.job is not None:
@@ -108,10 +115,12 @@ class _Batch:
                 self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
                 work.append(self._work_on(self.live[-1]))
             elif one.is_done:
+                self.hands.leave(now)
                 self.messages.acknowledged.append(delivery)
             elif wait_until is not None and now < wait_until < now + SECOND_MS:
                 soon.setdefault(wait_until, []).append(delivery)
             else:
+                self.hands.leave(now)
                 work.append(self.messages.put_off(delivery, wait_until))
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
@@ -132,6 +141,9 @@ class _Batch:
         try:
             answer = await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
             watch.cancel()
+            flight.took = Spent(
+                batches=round(1_000 / self.hands.received), executor_ms=self.hands.leave(self.context.clock.now())
+            )
             if answer is not None and await self.finishes.finish(flight, answer):
                 self.messages.acknowledged.append(flight.delivery)
         finally:

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.spent import NOTHING, Spent
 from timeball.domain.model.verdict import Accepted, Succeeded
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.effects import guarantor_of
 from timeball.domain.policy.outcome import after_attempt
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.circuits import note_answers
@@ -30,12 +34,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Result:
-    """A run as its executor holds it, its job, and the answer of the target, whose host may be watched."""
+    """A run as its executor holds it, its job, and the answer of the target, whose host may be watched.
+
+    `took` is the run's part of its executor's invocation.
+    """
 
     run: Run
     job: Job
     answer: Answer
     is_watched: bool = False
+    took: Spent = NOTHING
 
 
 def finish(context: Context, results: Sequence[Result]) -> list[bool]:
@@ -62,6 +70,7 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
         verdict, called_at = result.answer.verdict, result.answer.called_at
         if not owns(run, result.run):
             return None
+        run = evolve(run, spent=_spent(context, run, result, attempts[position]))
         if isinstance(verdict, Accepted):
             return handed_over(run, result.job, now if called_at is None else called_at, now, context.rules.margin_ms)
         return after_attempt(
@@ -82,6 +91,20 @@ def _may_go(row: Run | None, run: Run) -> bool:
     if not done:
         log.info("attempt is no longer current", extra={"run_id": str(run.id), "attempt": run.attempt})
     return done
+
+
+def _spent(context: Context, run: Run, result: Result, attempt: Attempt) -> Spent:
+    is_handed_over = isinstance(result.answer.verdict, Accepted)
+    more = spent_on(
+        run,
+        result.job,
+        attempt,
+        has_row=not is_handed_over and needs_a_row(attempt),
+        is_handed_over=is_handed_over,
+        heartbeat_ms=context.rules.heartbeat_seconds * SECOND_MS,
+        lookahead_ms=context.rules.lookahead_ms,
+    )
+    return run.spent.plus(result.took).plus(more)
 
 
 def _attempt(result: Result) -> Attempt:

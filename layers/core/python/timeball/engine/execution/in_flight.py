@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from timeball.domain.model.job import Completion, Job
 from timeball.domain.model.policies import Cause
 from timeball.domain.model.run import Run
+from timeball.domain.model.spent import NOTHING, Spent
 from timeball.domain.model.verdict import Failed
 from timeball.engine.context import Rules
 from timeball.engine.execution.invocation import call_seconds
@@ -22,7 +23,7 @@ class InFlight:
     """A run with its message, its row as last written, and its call.
 
     `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_over` that nothing is
-    left to do for this executor.
+    left to do for this executor; `took` is its part of the invocation, once it is answered.
     """
 
     delivery: Delivery
@@ -31,6 +32,7 @@ class InFlight:
     is_watched: bool = False
     called_at: int | None = None
     is_over: bool = False
+    took: Spent = NOTHING
     _call: asyncio.Task[Answer | None] | None = None
     _is_cut: bool = False
     _instead: Answer | None = None

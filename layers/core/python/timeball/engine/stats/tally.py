@@ -34,8 +34,8 @@ class Tally:
         self._flush_at = 0
 
     def note(self, events: Sequence[Event]) -> None:
-        """Pass events on, and count them."""
-        self._beside.note(events)
+        """Pass on the events that people watch, and count all."""
+        self._beside.note([event for event in events if event.watched])
         hour = hour_of(self._clock.now())
         with self._lock:
             for event in events:
