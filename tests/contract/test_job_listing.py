@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.rows import NOW, job, swapped
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.notify import News, Notice, Notify
+from timeball.domain.model.work import HttpTarget
 from timeball.ports.listing import ListQuery
 from timeball.ports.store import Store
 
@@ -50,3 +52,26 @@ def test_a_job_that_changes_its_status_is_listed_under_the_new_one_at_its_old_pl
     swapped(store.jobs, row, replace(row, status=JobStatus.PAUSED, updated_at=NOW + 99))
     assert store.jobs.listed([JobStatus.PENDING], ListQuery("acme", 50)) == []
     assert store.jobs.listed([JobStatus.PAUSED], ListQuery("acme", 50)) == [(NOW, row.key)]
+
+
+def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
+    notice = with_spec(
+        job("notice-1"), notice=Notice(News.FAILURE, "job", RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE))
+    )
+    assert store.jobs.insert([notice], NOW) == [None]
+    assert store.jobs.listed(ANY, ListQuery("acme", 50)) == []
+    assert [one.count for one in store.jobs.count("acme", [JobStatus.PENDING])] == [0]
+    assert store.jobs.sample("acme", JobStatus.PENDING, 10) == []
+    (standing,) = store.jobs.read([notice.key])
+    assert standing is not None
+    assert standing.spec.notice == notice.spec.notice
+
+
+def test_whom_to_tell_is_read_as_it_was_written(store: Store) -> None:
+    whom = HttpTarget("https://told.example/a", "PUT", {"X-Key": "abc"})
+    row = with_spec(job("job-1"), notify=Notify(on_late=whom, deadline_seconds=9, after_failures=2))
+    row = replace(row, failing=RunId(row.key, NOW, Origin.SCHEDULE))
+    store.jobs.insert([row], NOW)
+    (standing,) = store.jobs.read([row.key])
+    assert standing is not None
+    assert (standing.spec.notify, standing.failing) == (row.spec.notify, row.failing)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from functions.api.http.bounds import are_within
 from functions.api.http.reply import Answer, Time
+from functions.api.jobs.notify import WHOM
 from functions.api.jobs.patch import document_of
 from timeball.domain.model.actor import NOBODY, Action, Actor, Kind
 from timeball.domain.model.revision import Entry, Revision
@@ -82,7 +83,11 @@ def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str,
     if revision is None or not are_within(revision.spec.tags, bounds):
         return None
     document = document_of(revision.spec)
-    if "target" not in document:
-        return document  # it names a task
-    headers = document["target"]["headers"]
-    return {**document, "target": {**document["target"], "headers": dict.fromkeys(headers)}}
+    notify = document.get("notify", {})
+    told = {name: _without_values(part) if name in WHOM else part for name, part in notify.items()}
+    shown = {"target": _without_values(document["target"])} if "target" in document else {}  # else it names a task
+    return {**document, **shown, **({"notify": told} if told else {})}
+
+
+def _without_values(target: Mapping[str, Any]) -> dict[str, Any]:
+    return {**target, "headers": dict.fromkeys(target["headers"])}

@@ -14,7 +14,9 @@ from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.dependencies.fields import parent_document
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
+from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
 from functions.api.jobs.of_tasks import shown
+from functions.api.jobs.target import TargetAnswer, target_answer
 from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
@@ -25,7 +27,7 @@ from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Pri
 from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import Override
-from timeball.domain.model.work import TASKS_TARGET, HttpTarget
+from timeball.domain.model.work import TASKS_TARGET
 from timeball.domain.policy.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
@@ -37,15 +39,6 @@ SHOWN: Final = 5
 """Of the fire times to come, so many are shown."""
 
 _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
-
-
-class TargetAnswer(Answer):
-    """What a run calls."""
-
-    type: Literal["http"] = "http"
-    url: str
-    method: str
-    headers: list[str] = Field(description="Names alone: the values may be secret, and are never shown.")
 
 
 class DstPolicyAnswer(Answer):
@@ -107,9 +100,13 @@ class JobSummaryAnswer(Answer):
     overlap_policy: OverlapPolicy
     calendar: CalendarUseAnswer | None
     jitter_seconds: int | None = Field(description="Of a recurring job.")
+    notify: NotifyAnswer | None = Field(description="Who is told of how its runs fare.")
+    pause_after_failures: int | None = Field(description="So many failures in a row pause it.")
+    notice: NoticeAnswer | None = Field(description="Of a job that Timeball made to tell of another, what it tells.")
     tags: Mapping[str, str]
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was reckoned.")
     paused_at: Time | None
+    paused_reason: Literal["failures"] | None = Field(description="Null if a user has paused it.")
     created_at: Time
     created_by: str | None = Field(description="The id of the API key that created it.")
     updated_at: Time
@@ -182,9 +179,13 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, O
         **_recurring_fields(job),
         "overlap_policy": job.spec.overlap,
         "calendar": None if calendar is None else CalendarUseAnswer(name=calendar.name, policy=calendar.policy),
+        "notify": notify_answer(job.spec.notify),
+        "pause_after_failures": job.spec.pause_after_failures,
+        "notice": notice_answer(job.spec.notice),
         "tags": job.spec.tags,
         "schedule_rules": rules_answer(job.rules),
         "paused_at": time_of(job.paused_at),
+        "paused_reason": "failures" if job.paused_by_failures else None,
         "created_at": format_instant(job.created_at),
         "created_by": job.created_by,
         "updated_at": format_instant(job.updated_at),
@@ -237,11 +238,6 @@ def _work_fields(job: Job) -> dict[str, Any]:
         "target": None if target == TASKS_TARGET else target_answer(target),
         "payload": None if job.spec.work.payload is None else json.loads(job.spec.work.payload),
     }
-
-
-def target_answer(target: HttpTarget) -> TargetAnswer:
-    """Return the answer about what is called."""
-    return TargetAnswer(type="http", url=target.url, method=target.method, headers=list(target.headers))
 
 
 def _schedule_fields(job: Job) -> dict[str, Any]:

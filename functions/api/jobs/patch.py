@@ -15,13 +15,14 @@ from functions.api.dependencies.fields import parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import field_errors, model_of
+from functions.api.jobs.notify import WHOM, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
+from functions.api.jobs.target import target_document
 from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Job, JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
-from timeball.domain.model.work import Work
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.targets.http.request import parse_url
@@ -33,7 +34,7 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         raise ValueError(f"job {spec.key.job_id} was read without its work")
     document = {
         "name": spec.name,
-        **({"target": _target(spec.work)} if spec.task is None else {"taskId": spec.task.task_id}),
+        **({"target": target_document(spec.work.target)} if spec.task is None else {"taskId": spec.task.task_id}),
         **({} if spec.inherits else _schedule(spec.schedule)),
         **_dependencies(spec),
         **_policies(spec, Override if spec.task is None else spec.task.own),
@@ -41,6 +42,8 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         "delivery": spec.delivery.value,
         "tags": dict(spec.tags),
         "calendar": _calendar(spec.calendar),
+        "notify": notify_document(spec.notify),
+        "pauseAfterFailures": spec.pause_after_failures,
     }
     if not spec.schedule.is_one_off:
         document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
@@ -134,17 +137,26 @@ def _taken_elsewhere(
     document: Mapping[str, Any], merged: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> Iterator[FieldError]:
     """Name the headers that would go along to another host: their values are shown to nobody, whoever patches too."""
-    before, after, asked = (one.get("target") for one in (document, merged, patch))
-    if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)) or "url" not in asked:
-        return
-    if _origin(before["url"]) == _origin(after.get("url")):
-        return
-    given = asked.get("headers", {})
-    for name in before["headers"] if isinstance(given, dict) else ():
-        if name not in given:
-            yield FieldError(
-                f"target.headers.{shortened(name)}", "This was given for another host; give it anew, or null."
-            )
+    for field in ("target", *(f"notify.{name}" for name in WHOM)):
+        before, after, asked = (_part(one, field) for one in (document, merged, patch))
+        if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)):
+            continue
+        if "url" not in asked or _origin(before["url"]) == _origin(after.get("url")):
+            continue
+        headers = asked.get("headers", {})
+        for name in before["headers"] if isinstance(headers, dict) else ():
+            if name not in headers:
+                yield FieldError(
+                    f"{field}.headers.{shortened(name)}", "This was given for another host; give it anew, or null."
+                )
+
+
+def _part(document: Mapping[str, Any], field: str) -> object:
+    """Return the value of a field of a document, or of a field of that; None if there is none."""
+    value: object = document
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def _origin(url: object) -> str | None:
@@ -186,11 +198,6 @@ def _policies(spec: JobSpec, said: Iterable[Override]) -> dict[str, Any]:
 
 
 _DEFAULTS: Final = _policies(JobSpec(JobKey("", ""), Schedule(At(0)), None), Override)
-
-
-def _target(work: Work) -> dict[str, Any]:
-    target = work.target
-    return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}
 
 
 def _schedule(schedule: Schedule) -> dict[str, Any]:

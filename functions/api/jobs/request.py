@@ -14,10 +14,12 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
 from functions.api.http.schema_rules import given, together
 from functions.api.jobs.fields import Name, Tags
+from functions.api.jobs.notify import NotifyRequest, bad_notify
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports
 from functions.api.jobs.target import Handler, Target, TaskId
 from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
 from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.notify import MOST_AFTER_FAILURES
 from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
@@ -32,6 +34,7 @@ JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     "maxRuns": RECURRING,
     "catchUp": (*RECURRING, "dependsOn"),
     "jitterSeconds": (*RECURRING, "dependsOn"),
+    "pauseAfterFailures": (*RECURRING, "dependsOn"),
 }
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
 
@@ -98,6 +101,10 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields):
     delivery: Literal["at_least_once", "at_most_once"] | None = Field(
         None, description="`at_most_once`: no second call once one may have left. Default `at_least_once`."
     )
+    notify: NotifyRequest | None = Field(None, description="Who is told of how its runs fare; default nobody.")
+    pause_after_failures: int | None = Field(
+        None, ge=1, le=MOST_AFTER_FAILURES, description="So many runs in a row that fail pause the job; default none."
+    )
     tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
 
 
@@ -138,6 +145,7 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
+    yield from bad_notify(request.notify)
     if named_task(request) is None:  # with a task that depends on what that says
         yield from beyond_an_answer(request, given)
 

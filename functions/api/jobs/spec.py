@@ -7,8 +7,10 @@ from urllib.parse import urlsplit
 from functions.api.dependencies.fields import dependency_fields
 from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
+from functions.api.jobs.notify import notify_of, targets_of
 from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
+from functions.api.jobs.target import target_of
 from functions.api.schedules.fields import calendar_use, timing_of
 from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
@@ -49,6 +51,8 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         calendar=None if request.calendar is None else calendar_use(request.calendar),
         **dependency_fields(request),
         inherits=bool(request.depends_on) and not has_schedule(request),
+        notify=notify_of(request.notify),
+        pause_after_failures=request.pause_after_failures,
     )
 
 
@@ -61,6 +65,9 @@ def unfit(
         misfits += _never_fires(request, spec.schedule, now)
     if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
         misfits += _closed_target(request, addresses)
+    if before is None or before.notify != spec.notify:
+        for name, target in targets_of(spec.notify):
+            misfits += closed_target(f"notify.{name}", target.url, addresses)
     return misfits
 
 
@@ -105,7 +112,7 @@ def closed_target(field: str, url: str, addresses: AddressRules) -> list[FieldEr
 def _work(request: JobRequest) -> Work:
     payload = compact(request.payload) if "payload" in request.model_fields_set else None
     if request.target is not None:
-        return Work(HttpTarget(request.target.url, request.target.method, request.target.headers), payload)
+        return Work(target_of(request.target), payload)
     if named_task(request) is not None:
         return Work(payload=payload)
     if request.handler is None:

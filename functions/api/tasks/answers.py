@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
-from functions.api.jobs.answers import TargetAnswer, target_answer
+from functions.api.jobs.target import TargetAnswer, target_answer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.task import Task

@@ -11,7 +11,7 @@ from functions.api.http.request_model import read_fields
 from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, retry_of
-from functions.api.jobs.target import Target, Url
+from functions.api.jobs.target import Target, Url, target_of
 from functions.api.schemas.accepted import PayloadSchema
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Priority
@@ -72,7 +72,7 @@ def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) ->
 
 def _target(request: TaskRequest) -> HttpTarget:
     if request.target is not None:
-        return HttpTarget(request.target.url, request.target.method, request.target.headers)
+        return target_of(request.target)
     if request.handler is None:
         raise ValueError("a faultless request names a handler or a target")
     return HttpTarget(request.handler)

@@ -62,7 +62,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return the jobs of a tenant in a status, by when they were created."""
         with self._memory.lock:
-            jobs = [(job.created_at, job.key) for job in self.values() if job.listed_status in statuses]
+            jobs = [(job.created_at, job.key) for job in self._of_users() if job.listed_status in statuses]
         return _page([one for one in jobs if one[1].tenant == query.tenant], query)
 
     def read_with_tasks(
@@ -81,14 +81,17 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
         """Count a tenant's jobs in each status."""
         with self._memory.lock:
-            found = Counter(job.listed_status for job in self.values() if job.key.tenant == tenant)
+            found = Counter(job.listed_status for job in self._of_users() if job.key.tenant == tenant)
         return [Estimate(found[status]) for status in statuses]
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
         """Return a tenant's jobs in a status, those first whose hashes are the least."""
         with self._memory.lock:
-            keys = [job.key for job in self.values() if job.key.tenant == tenant and job.listed_status is status]
+            keys = [job.key for job in self._of_users() if job.key.tenant == tenant and job.listed_status is status]
         return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
+
+    def _of_users(self) -> list[Job]:
+        return [job for job in self.values() if job.spec.notice is None]
 
     def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)

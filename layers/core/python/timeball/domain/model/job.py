@@ -14,6 +14,7 @@ from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, Proposed, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.notify import Notice, Notify
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
@@ -121,6 +122,7 @@ class JobSpec:
     the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
     heard of. With a `task` the target is the task's, and so is what the job does not say itself. With parents it may
     have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
+    `notify` says who is told of how its runs fare; `notice` what it tells of another job, if it is made for that.
     """
 
     key: JobKey
@@ -145,6 +147,9 @@ class JobSpec:
     dependency_timeout_seconds: int = DEPENDENCY_TIMEOUT_SECONDS
     inherits: bool = False
     pass_parents: bool = False
+    notify: Notify | None = None
+    pause_after_failures: int | None = None
+    notice: Notice | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,9 @@ class Job:
     One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
     while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
     jobs it depends on, also through others; `proposed` what it may depend on next.
+
+    `failing` is the run whose end made it fail as often in a row as somebody wants to be told of; it is forgotten when
+    the job recovers. `paused_by_failures`: its runs have paused it, and no user.
     """
 
     spec: JobSpec
@@ -198,6 +206,8 @@ class Job:
     untold: bool = False
     ancestors: int = 0
     proposed: Proposed | None = None
+    failing: RunId | None = None
+    paused_by_failures: bool = False
     version: int = 1
     schedule_version: int = 1
     revision: int = 1

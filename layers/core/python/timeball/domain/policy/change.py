@@ -50,7 +50,8 @@ def resumed(job: Job, now: int) -> Job:
 
     When it was paused is forgotten as soon as that is done: it says how far back those runs may be.
     """
-    return evolve(_asked(job, Verb.RESUME, now), schedule_version=job.schedule_version + 1, status=JobStatus.PENDING)
+    asked = _asked(job, Verb.RESUME, now)
+    return evolve(asked, schedule_version=job.schedule_version + 1, status=JobStatus.PENDING, paused_by_failures=False)
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:

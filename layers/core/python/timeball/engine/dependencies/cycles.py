@@ -14,12 +14,14 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, withdrawn
 from timeball.domain.policy.join import Standing, by_its_end, cycle_of_parent, standing_of
+from timeball.domain.policy.notices import notice_of_block
 from timeball.domain.policy.reach import earliest_live
 from timeball.domain.policy.waiting import cycle_moved_on
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import parent_keys
 from timeball.engine.metrics import moved
+from timeball.engine.notices.post import post
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
@@ -40,6 +42,7 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     now = context.clock.now()
     standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
     swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
+    _tell_of_blocks(context, [(one, jobs[one.before]) for one in swaps], now)
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
     standing = [one.row for one in swapped if one.done and one.row is not None]
@@ -82,6 +85,11 @@ def _wake(context: Context, runs: Sequence[Run | None]) -> None:
     standing = compare_and_swap(context.store.runs.swap, runs, partial(_woken, now), now)
     if not all(one.done for one in standing):
         raise UnavailableError("runs that wait for others kept changing")
+
+
+def _tell_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | None]], now: int) -> None:
+    news = [(job, one.after) for one, job in swaps if job and one.after.blocked not in (None, one.before.blocked)]
+    post(context, [(job, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
 
 
 def _woken(now: int, _: int, run: Run) -> Run | None:

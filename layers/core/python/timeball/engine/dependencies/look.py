@@ -11,10 +11,12 @@ from timeball.domain.model.dependency import Parent
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.policy.join import Standing, by_its_end, standing_of
+from timeball.domain.policy.notices import notice_of_block
 from timeball.domain.policy.waiting import moved_on, told, woken
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import wake_runs_of
+from timeball.engine.notices.post import post
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -38,6 +40,8 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
         now = context.clock.now()
         standings = standings_of_jobs(context, waiting, now)
         swaps = [Swap(job, moved_on(job, standings[job.key], now)) for job in waiting]
+        news = [one.after for one in swaps if one.after.blocked not in (None, one.before.blocked)]
+        post(context, [(job, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
         swapped = context.store.jobs.swap(swaps, now)
         asking = [one.row for one in swapped if one.done and one.row is not None]
         free |= {job.key: job for job in asking if not job.waits}

@@ -17,6 +17,7 @@ from timeball.domain.policy.overlap import holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
+from timeball.engine.notices.ends import tell_of_ends
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -77,6 +78,7 @@ def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None
     """
     _conclude(context, runs)
     release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
+    tell_of_ends(context, runs)
 
 
 def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:

@@ -24,6 +24,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.look import look
 from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.metrics import skipped
+from timeball.engine.notices.late import end_needless, post_ahead
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import resolved
@@ -60,6 +61,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
     was begun may be begun again.
     """
+    jobs = end_needless(context, jobs)
     free = look(context, jobs)
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
     planning = [one for one in dispatched if one.job.key in free]
@@ -69,6 +71,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
     _insert(context, writing, read_at)
+    post_ahead(context, [(one.job, one.row) for one in dispatched if one.row is not None])
     _send(context, dispatched, read_at)
     _advance(context, dispatched, read_at)
     return dispatched

@@ -70,9 +70,10 @@ class Mapper:
             **_row(job_key(job.key), with_spec(job, work=None)),
             **work_fields(job.spec.work),
             **_bucket(job, now),
-            "listed_at": job.created_at,
-            "list_key": list_key(job.key.tenant, job.listed_status, job.key.job_id, self.list_shards),
         }
+        if job.spec.notice is None:  # whoever lists jobs wants those that users made
+            item["listed_at"] = job.created_at
+            item["list_key"] = list_key(job.key.tenant, job.listed_status, job.key.job_id, self.list_shards)
         if job.task_id is not None:
             item["task_key"] = by_task_key(job.key, job.task_id, self.list_shards, is_open=job.is_open)
         if not job.is_open and job.intent is None and not job.is_gate:

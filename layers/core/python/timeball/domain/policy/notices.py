@@ -1,0 +1,156 @@
+"""What is news about a job's runs, and the notice that tells it: pure functions of rows as they were read.
+
+Invariant: a notice's id is a hash of what it tells, so whoever finds the same news makes the same notice.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from timeball.domain.model.dependency import Blocked
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.notify import Milestone, News, Notice, Notify
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.time.instants import SECOND_MS, format_instant
+from timeball.domain.time.schedule import At, Schedule
+
+TIMEOUT_SECONDS = 30
+"""How long the call of a notice may take."""
+
+DECIDED = frozenset({RunState.SUCCEEDED, RunState.FAILED})
+"""The ends that make a streak, or break one."""
+
+_KEPT = frozenset({Reason.FROZEN, Reason.WAITING_FOR_PARENTS, Reason.BLOCKED})
+"""Why a run waits that is not late: somebody wants it so, or it is blocked, which is told."""
+
+
+def counts(run: Run) -> bool:
+    """Say whether the end of a run makes or breaks a streak. A backfill's does not: it says nothing of today."""
+    return run.state in DECIDED and run.id.origin is not Origin.BACKFILL
+
+
+def streak_length(newest: Sequence[Run]) -> int:
+    """Return how many of a job's runs, the newest first, have failed in a row up to the newest."""
+    return next((place for place, run in enumerate(newest) if run.state is not RunState.FAILED), len(newest))
+
+
+def looked_back(job: Job) -> int:
+    """Return how many of its newest ends say whether a job is failing."""
+    notify = job.spec.notify
+    told_after = notify.after_failures if notify is not None and notify.watches_streaks else 0
+    return max(told_after, job.spec.pause_after_failures or 0)
+
+
+def failing(job: Job, run: Run, newest: Sequence[Run]) -> Job:
+    """Return a job of which a run has ended, as its newest ends leave it: failing, or not; and paused, if it is to be.
+
+    `newest` are as many as are looked back at, the newest first. The job is the same if nothing about it is news.
+    """
+    notify, streak = job.spec.notify or Notify(), streak_length(newest)
+    if notify.watches_streaks and job.failing is None and streak >= notify.after_failures:
+        return evolve(job, failing=run.id)
+    return evolve(job, failing=None) if job.failing is not None and streak == 0 else job
+
+
+def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
+    """Say whether a job has failed so often in a row that it is to be paused; a change by its user begins anew."""
+    most = job.spec.pause_after_failures
+    if most is None or job.status is not JobStatus.PENDING or job.intent is not None:
+        return False
+    return streak_length([run for run in newest if (run.finished_at or 0) > job.change.at]) >= most
+
+
+def notice_of_end(job: Job, news: News, run: Run, since: RunId | None = None) -> JobSpec | None:
+    """Return the notice that tells how a run has ended; None if nobody wants to know.
+
+    `since`: what began with another run, and is told once whichever run ends it.
+    """
+    told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": run.reason}
+    at = run.finished_at or run.created_at
+    return _notice(job, Notice(news, job.key.job_id, run.id), {**told, "attempts": run.attempt}, at, since or run.id)
+
+
+def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
+    """Return the notice that a job, or a run of it, is blocked; None if nobody wants to know."""
+    run_id, fire_at = (None, job.next_fire_at) if run is None else (run.id, run.id.fire_at)
+    told = {
+        "runId": run_id and str(run_id),
+        "fireTime": None if fire_at is None else format_instant(fire_at),
+        "reason": Reason.BLOCKED,
+        "attempts": 0,
+        "blockedBy": str(blocked.by),
+    }
+    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), told, now, (run_id, blocked.by))
+
+
+def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
+    """Yield the notices that are called if a run of a schedule has not come so far in time as somebody wants it to.
+
+    One that is skipped as missed is late at once, and all of its range with it.
+    """
+    notify = job.spec.notify
+    if notify is None or run.id.origin is not Origin.SCHEDULE:
+        return
+    if run.last_fire_at is not None and run.reason is not Reason.MISFIRED:
+        return
+    for milestone, seconds in (
+        (Milestone.STARTED, notify.late_after_seconds),
+        (Milestone.SUCCEEDED, notify.deadline_seconds),
+    ):
+        if seconds is not None:
+            told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": f"not_{milestone}"}
+            at = run.id.fire_at + seconds * SECOND_MS
+            notice = Notice(News.LATE, job.key.job_id, run.id, milestone)
+            ahead = _notice(job, notice, {**told, "attempts": None}, at, (run.id, milestone))
+            if ahead is not None:
+                yield ahead
+
+
+def is_late(run: Run | None, milestone: Milestone, by: int) -> bool:
+    """Say whether a run has not come so far by an instant (ms) that has passed, and nobody has kept it from that."""
+    if run is None or run.state in {RunState.CANCELLED, RunState.WITHDRAWN}:
+        return False
+    if run.state is RunState.SKIPPED:
+        return run.reason is Reason.MISFIRED
+    if milestone is Milestone.SUCCEEDED:
+        return run.state is not RunState.SUCCEEDED or (run.finished_at or 0) > by
+    if run.attempt == 0:
+        return run.reason not in _KEPT
+    return (run.first_started_at or run.claimed_at or 0) > by
+
+
+def _notice(job: Job, notice: Notice, told: Mapping[str, object], at: int, subject: object) -> JobSpec | None:
+    target = _target(job.spec.notify or Notify(), notice.news)
+    if target is None:
+        return None
+    # Of an older job with the same id it is another notice.
+    parts = (job.key.job_id, job.created_at, notice.news, subject)
+    digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).hexdigest()
+    payload = {"type": notice.news, "jobId": job.key.job_id, **told, "at": format_instant(at)}
+    return JobSpec(
+        JobKey(job.key.tenant, f"notice-{digest}"),
+        Schedule(At(at)),
+        Work(target, json.dumps(payload, separators=(",", ":"))),
+        fingerprint=digest,
+        tags=job.spec.tags,
+        retry=RetryPolicy(max_retries=5),
+        timeout_seconds=TIMEOUT_SECONDS,
+        notice=notice,
+    )
+
+
+def _target(notify: Notify, news: News) -> HttpTarget | None:
+    match news:
+        case News.FAILURE | News.BLOCKED:
+            return notify.on_failure
+        case News.RECOVERY:
+            return notify.on_recovery
+        case News.LATE:
+            return notify.on_late
+        case News.SUCCESS:
+            return notify.on_success

@@ -1,0 +1,1 @@
+"""Notices: who wants to be told of a job is called by a job of its own."""

@@ -1,0 +1,33 @@
+"""Tell of runs that are late: the notice is made beside the run, and called only if the run has not come so far.
+
+So it is told also where nothing ever starts, as long as there are scans.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job_ends import concluded
+from timeball.domain.model.run import Run
+from timeball.domain.policy.notices import is_late, notices_ahead
+from timeball.engine.context import Context
+from timeball.engine.notices.post import post
+from timeball.ports.rows import Swap
+
+
+def post_ahead(context: Context, planned: Sequence[tuple[Job, Run]]) -> None:
+    """Post the notices of runs that are about to be sent, or were missed. Raises UnavailableError."""
+    post(context, [(job, notice) for job, run in planned for notice in notices_ahead(job, run)])
+
+
+def end_needless(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """End the notices among jobs whose runs are in time; return the other jobs. Raises UnavailableError."""
+    notices = [(job, job.spec.notice) for job in jobs if job.spec.notice is not None]
+    ahead = [(job, one.run, one.milestone) for job, one in notices if one.run is not None and one.milestone is not None]
+    if not ahead:
+        return list(jobs)
+    names = list(dict.fromkeys(run for _, run, _ in ahead))
+    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+    ending = {job.key: job for job, run, milestone in ahead if not is_late(rows[run], milestone, job.next_fire_at or 0)}
+    now = context.clock.now()
+    context.store.jobs.swap([Swap(job, concluded(job, JobStatus.SKIPPED, now)) for job in ending.values()], now)
+    return [job for job in jobs if job.key not in ending]

@@ -1,0 +1,26 @@
+"""Post notices: each is inserted as a one-off job, and the scan finds it, so whoever posts it may die right after."""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.engine.context import Context
+
+
+def post(context: Context, notices: Sequence[tuple[Job, JobSpec | None]]) -> None:
+    """Post the notices that there are, each about a job. One that is posted already stays. Raises UnavailableError."""
+    now = context.clock.now()
+    new = [
+        _due_at_its_time(new_job(notice, now, context.rules.shards, depth=job.depth), context.rules.lookahead_ms)
+        for job, notice in notices
+        if notice is not None
+    ]
+    if new:
+        context.store.jobs.insert(new, now)
+
+
+def _due_at_its_time(notice: Job, lookahead_ms: int) -> Job:
+    """Return a notice that is made ahead as one to be looked at not before its time: a scan takes what is due soon."""
+    is_ahead = notice.spec.notice is not None and notice.spec.notice.milestone is not None
+    return evolve(notice, due_at=(notice.next_fire_at or 0) + lookahead_ms) if is_ahead else notice

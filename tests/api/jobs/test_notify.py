@@ -1,0 +1,116 @@
+"""Who wants to be told of a job: what is asked for is stored and answered, and headers are shown by name alone."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import Api
+
+URL = "https://example.com/alarm"
+OK = {"handler": "https://example.com/hook", "everySeconds": 60}
+WITH_SECRET = {"type": "http", "url": URL, "method": "PUT", "headers": {"Authorization": "Bearer abc"}}
+SHOWN = {"type": "http", "url": URL, "method": "POST", "headers": []}
+
+
+def test_what_is_asked_for_is_answered(api: Api) -> None:
+    asked = {"onFailure": URL, "onLate": WITH_SECRET, "afterFailures": 3, "lateAfterSeconds": 60, "deadlineSeconds": 90}
+    answer = api.create(**OK, notify=asked, pauseAfterFailures=5)
+    assert answer["notify"] == {
+        "onFailure": SHOWN,
+        "onRecovery": None,
+        "onLate": {**WITH_SECRET, "headers": ["Authorization"]},
+        "onSuccess": None,
+        "afterFailures": 3,
+        "lateAfterSeconds": 60,
+        "deadlineSeconds": 90,
+    }
+    assert (answer["pauseAfterFailures"], answer["pausedReason"], answer["notice"]) == (5, None, None)
+
+
+def test_without_it_nobody_is_told(api: Api) -> None:
+    answer = api.create(**OK)
+    assert (answer["notify"], answer["pauseAfterFailures"]) == (None, None)
+
+
+BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
+    ("nobody to tell", {"notify": {}}, ["notify"], "Say whom to call"),
+    (
+        "failures that nobody hears of",
+        {"notify": {"onSuccess": URL, "afterFailures": 2}},
+        ["notify.afterFailures"],
+        "onFailure",
+    ),
+    ("no failures", {"notify": {"onFailure": URL, "afterFailures": 0}}, ["notify.afterFailures"], "at least 1"),
+    (
+        "lateness that nobody hears of",
+        {"notify": {"onFailure": URL, "deadlineSeconds": 9}},
+        ["notify.deadlineSeconds"],
+        "onLate",
+    ),
+    (
+        "whoever is late, but how late?",
+        {"notify": {"onLate": URL}},
+        ["notify.onLate"],
+        "lateAfterSeconds or deadlineSeconds",
+    ),
+    (
+        "later than a month",
+        {"notify": {"onLate": URL, "deadlineSeconds": 2_592_001}},
+        ["notify.deadlineSeconds"],
+        "at most",
+    ),
+    ("no URL", {"notify": {"onFailure": "mail@example.com"}}, ["notify.onFailure.url"], "https://"),
+    (
+        "another kind of target",
+        {"notify": {"onFailure": {"type": "mail", "url": URL}}},
+        ["notify.onFailure.type"],
+        "http",
+    ),
+    ("a private address", {"notify": {"onFailure": "https://10.0.0.1/"}}, ["notify.onFailure"], "private"),
+    ("an unknown wish", {"notify": {"onFailure": URL, "onBoredom": URL}}, ["notify.onBoredom"], "no such field"),
+    ("a pause after nothing", {"pauseAfterFailures": 0}, ["pauseAfterFailures"], "at least 1"),
+]
+
+
+@pytest.mark.parametrize(("fields", "names", "words"), [one[1:] for one in BAD], ids=[one[0] for one in BAD])
+def test_what_cannot_be_is_named(api: Api, fields: dict[str, Any], names: list[str], words: str) -> None:
+    answer = api.call("POST", "/v1/jobs", {**OK, **fields})
+    assert answer.status == 400
+    assert [error["field"] for error in answer.body["errors"]] == names
+    assert words in answer.body["errors"][0]["message"]
+
+
+def test_only_a_recurring_job_pauses_itself(api: Api) -> None:
+    answer = api.call("POST", "/v1/jobs", {"handler": URL, "pauseAfterFailures": 3})
+    assert [error["field"] for error in answer.body["errors"]] == ["pauseAfterFailures"]
+
+
+def test_a_patch_changes_a_part_and_null_removes_all(api: Api) -> None:
+    job = api.create(**OK, notify={"onFailure": WITH_SECRET, "afterFailures": 2})
+    path = f"/v1/jobs/{job['jobId']}"
+    changed = api.call("PATCH", path, {"notify": {"afterFailures": 4, "onSuccess": URL}}).body
+    assert changed["notify"] == {**job["notify"], "afterFailures": 4, "onSuccess": SHOWN}
+    assert api.call("PATCH", path, {"notify": None}).body["notify"] is None
+
+
+def test_a_patch_carries_no_header_to_another_host(api: Api) -> None:
+    job = api.create(**OK, notify={"onFailure": WITH_SECRET})
+    path = f"/v1/jobs/{job['jobId']}"
+    taken = api.call("PATCH", path, {"notify": {"onFailure": {"url": "https://evil.example/"}}})
+    assert [error["field"] for error in taken.body["errors"]] == ["notify.onFailure.headers.Authorization"]
+    instead = api.call("PATCH", path, {"notify": {"onFailure": "https://evil.example/"}})
+    assert instead.body["notify"]["onFailure"]["headers"] == []
+
+
+def test_no_history_tells_the_value_of_a_header(api: Api) -> None:
+    job = api.create(**OK, notify={"onFailure": WITH_SECRET})
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "x"})
+    answer = api.call("GET", f"/v1/jobs/{job['jobId']}/revisions")
+    assert "Bearer abc" not in answer.text
+    assert answer.body["items"][0]["after"]["notify"]["onFailure"]["headers"] == {"Authorization": None}
+
+
+def test_the_same_request_again_is_no_change(api: Api) -> None:
+    asked = {**OK, "notify": {"onLate": WITH_SECRET, "deadlineSeconds": 60}, "pauseAfterFailures": 2}
+    first, again = (api.call("PUT", "/v1/jobs/nightly", asked) for _ in range(2))
+    assert (first.status, again.status, again.body["version"]) == (201, 200, 1)
