@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tests.simulation.answers import ANSWERS
 from tests.simulation.graphs import GRAPH_RULES
 from tests.simulation.kept_away import KEPT_AWAY
+from tests.simulation.notices import NOTICE_RULES, is_ahead, is_needless
 from tests.simulation.operation_rules import OPERATION_RULES
 from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
@@ -54,7 +55,7 @@ def _each_due_instant_has_one_row(story: Story) -> Iterator[str]:
     for key, job in story.store.jobs.items():
         ledger = _ledger(story, key)
         reigns = list(story.store.history.reigns(key, story.ends_at))
-        if any(write.after.waits for write in story.store.history.of_job(key)):
+        if is_needless(job) or any(write.after.waits for write in story.store.history.of_job(key)):
             continue  # its schedule is what is known of its parents' by then: see graphs.py
         for reign in reigns:
             if reign.schedule.max_runs is not None:
@@ -114,7 +115,8 @@ def _nothing_is_stuck(story: Story) -> Iterator[str]:
         if job.intent is not None:
             yield f"{key.job_id} keeps its intent {job.intent}"
         due_at = None if job.next_fire_at is None else max(job.next_fire_at, story.clock.now())
-        is_late = due_at is not None and not job.waits and (job.due_at is None or job.due_at > due_at)
+        looked_at = (due_at or 0) + (story.rules.lookahead_ms if is_ahead(job) else 0)
+        is_late = due_at is not None and not job.waits and (job.due_at is None or job.due_at > looked_at)
         if job.status is JobStatus.PENDING and is_late:
             yield f"{key.job_id} is not looked at when it is due: {job}"
     for job in story.unplanned():
@@ -174,6 +176,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *KEPT_AWAY,
     *OPERATION_RULES,
     *GRAPH_RULES,
+    *NOTICE_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

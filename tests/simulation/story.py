@@ -42,6 +42,7 @@ _TASKS_EACH = 10
 
 _OPERATIONS_EACH = 10
 _GRAPHS_EACH = 5
+_NOTICES_EACH = 10
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -159,6 +160,11 @@ class Story:
     def has_graphs(self) -> bool:
         """Whether this is one of the stories in which jobs depend on jobs."""
         return self.seed % _GRAPHS_EACH == 1
+
+    @property
+    def has_notices(self) -> bool:
+        """Whether this is one of the stories in which users want to be told how their jobs fare."""
+        return self.seed % _NOTICES_EACH == 3
 
     @property
     def slowness(self) -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tests.simulation.client import Client
 from tests.simulation.kept_away import change_calendar, freeze
+from tests.simulation.notices import telling
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
 from tests.simulation.tasks import of_task
@@ -112,7 +113,7 @@ class _User(Client):
 
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
-        spec = of_task(self.story, self._spec(key))
+        spec = telling(self.story, of_task(self.story, self._spec(key)))
         if await self.ask("submit", key, submit, [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
@@ -158,6 +159,7 @@ class _User(Client):
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
         wanted = replace(of_task(story, self._spec(key)), tags={"n": str(next(story.names))})
+        wanted = telling(story, wanted)
         change = story.random.choice(("all", "all", "tags", "instant"))
         for _ in range(10):
             job = await self._read(key)

@@ -12,6 +12,7 @@ from tests.simulation.faults import (
     recording,
     settling,
     sharing,
+    telling,
     trying,
     versions,
     watching,
@@ -32,4 +33,5 @@ FAULTS = (
     | sharing.FAULTS
     | versions.FAULTS
     | depending.FAULTS
+    | telling.FAULTS
 )

@@ -62,7 +62,7 @@ def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
     most = job.spec.pause_after_failures
     if most is None or job.status is not JobStatus.PENDING or job.intent is not None:
         return False
-    return streak_length([run for run in newest if (run.finished_at or 0) > job.change.at]) >= most
+    return streak_length([run for run in newest if (run.finished_at or 0) >= job.change.at]) >= most
 
 
 def notice_of_end(job: Job, news: News, run: Run, since: RunId | None = None) -> JobSpec | None:

@@ -1,0 +1,94 @@
+"""Whoever ends a run, or plans one, may be stopped anywhere: what is news is told all the same, by one notice."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.crash.stage import Stage
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.notify import Notify
+from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.revision import RevisionId
+from timeball.domain.model.work import HttpTarget
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+
+KEY = JobKey("acme", "job")
+TOLD = HttpTarget("https://told.example/hook")
+STREAKS = Notify(on_failure=TOLD, on_recovery=TOLD)
+GIVES_UP = RetryPolicy(max_retries=0)
+TRIES_AGAIN = RetryPolicy(max_retries=2, base_seconds=1)
+
+
+def begin(
+    stage: Stage, retry: RetryPolicy, statuses: list[int], notify: Notify, pause_after: int | None = None
+) -> Play:
+    """Store a job that fires twice, twenty minutes apart, first now."""
+    play = stage.play(NOW)
+    schedule = Schedule(Every(20 * 60, NOW), max_runs=2)
+    play.store_jobs([replace(spec("job", schedule, retry), notify=notify, pause_after_failures=pause_after)])
+    play.caller.statuses = statuses
+    return play
+
+
+def work_on(play: Play, seconds: int) -> None:
+    for _ in range(seconds):
+        play.scan_all()
+        while play.execute_next():
+            pass
+        play.clock.advance(SECOND_MS)
+
+
+def recovered(stage: Stage, crashes: Iterator[Play]) -> Iterator[Play]:
+    """Let each system that a crash leaves work until the message of an executor that died has come again."""
+    for left in crashes:
+        left.clock.advance(stage.later_ms)
+        work_on(left, 2)
+        left.clock.advance(16 * MINUTE_MS - stage.later_ms)
+        work_on(left, 20)
+        yield left
+
+
+def told(play: Play) -> Counter[str]:
+    """Return the types of what was told, by notice: the call of one may come again, as any call may."""
+    calls = {call.run: call.work.payload or "" for _, call in play.caller.calls if call.run.job != KEY}
+    return Counter(payload.split('"')[3] for payload in calls.values())
+
+
+def test_an_end_that_begins_a_streak_is_told_once(stage: Stage) -> None:
+    play = begin(stage, GIVES_UP, [500], STREAKS)
+    play.scan_all()
+    for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
+        assert told(left) == {"failure": 1}
+        assert left.job(KEY).failing == left.runs(KEY)[0].id
+
+
+def test_an_end_that_ends_a_streak_is_told_once(stage: Stage) -> None:
+    play = begin(stage, TRIES_AGAIN, [400], STREAKS)
+    work_on(play, 3)
+    assert told(play) == {"failure": 1}
+    play.clock.advance(20 * MINUTE_MS - 4 * SECOND_MS)
+    play.scan_all()
+    for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
+        assert told(left) == {"failure": 1, "recovery": 1}
+        assert left.job(KEY).failing is None
+
+
+def test_a_failure_that_pauses_a_job_does_so_whoever_finishes_it(stage: Stage) -> None:
+    play = begin(stage, GIVES_UP, [500], STREAKS, pause_after=1)
+    play.scan_all()
+    for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
+        job = left.job(KEY)
+        assert (job.status, job.paused_by_failures, job.intent) == (JobStatus.PAUSED, True, None)
+        assert [
+            one.version for one in left.store.changes.of_job(RevisionId(KEY, job.created_at, job.version - 1), 5)
+        ] == [1]
+        assert told(left) == {"failure": 1}
+
+
+def test_a_run_that_is_planned_is_told_of_if_it_is_late(stage: Stage) -> None:
+    play = begin(stage, TRIES_AGAIN, [500, 500, 500], Notify(on_late=TOLD, deadline_seconds=1))
+    for left in recovered(stage, stage.crashes(play, Play.scan_all, 8)):
+        assert told(left)["late"] >= 1

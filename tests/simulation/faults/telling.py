@@ -1,0 +1,60 @@
+"""Faults of notices: what is news, who is told of it, and when it is none."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.simulation.faults.hands import Fault, instead, lost
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job, JobSpec, with_spec
+from timeball.domain.model.notify import News
+from timeball.domain.model.run import Run
+from timeball.domain.policy.notices import failing, is_late, is_to_pause, notice_of_end, notices_ahead
+from timeball.ports.rows import Swap
+
+
+def _without(news: News) -> Any:
+    def notice(job: Job, of: News, run: Run, since: Any = None) -> JobSpec | None:
+        return None if of is news else notice_of_end(job, of, run, since)
+
+    return notice
+
+
+def _with_wishes_of_its_own(job: Job, of: News, run: Run, since: Any = None) -> JobSpec | None:
+    notice = notice_of_end(job, of, run, since)
+    return None if notice is None else evolve(notice, notify=job.spec.notify)
+
+
+def _after_its_first_failure(job: Job, newest: Sequence[Run]) -> bool:
+    return is_to_pause(with_spec(job, pause_after_failures=1 if job.spec.pause_after_failures else None), newest)
+
+
+def _ends_a_notice(swap: Swap[Any]) -> bool:
+    return isinstance(swap.after, Job) and swap.after.spec.notice is not None and not swap.after.is_open
+
+
+FAULTS = {
+    "nobody is told of a success": Fault(instead(notice_of_end, _without(News.SUCCESS)), "each success is told", 3),
+    "nobody is told of a failure": Fault(
+        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail is told of", 3
+    ),
+    "nobody is told of a recovery": Fault(
+        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 3
+    ),
+    "nobody notes that a job is failing": Fault(
+        instead(failing, lambda job, *_: job), "a failed run leaves its job failing", 3
+    ),
+    "one failure pauses a job": Fault(
+        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 3
+    ),
+    "a notice has wishes of its own": Fault(
+        instead(notice_of_end, _with_wishes_of_its_own), "nobody is told of a notice", 3
+    ),
+    "no notice is made ahead": Fault(
+        instead(notices_ahead, lambda *_: iter(())), "each run that may be late has its notice ahead", 3
+    ),
+    "every run is late": Fault(instead(is_late, lambda *_: True), "who is late is told of and nobody else", 3),
+    "no run is late": Fault(instead(is_late, lambda *_: False), "who is late is told of and nobody else", 3),
+    "a needless notice is not ended": Fault(
+        lost("jobs.swap", _ends_a_notice), "a notice is called or needless in the end", 3
+    ),
+}

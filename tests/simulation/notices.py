@@ -1,0 +1,176 @@
+"""Whom jobs' users want told, and what must hold of that: each piece of news has its notice, and nothing else has one.
+
+Whom a job's user wants told is drawn from the job's name, so that no change of the job changes it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from tests.simulation.simulated_aws import HOSTS
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.notify import Milestone, News, Notify
+from timeball.domain.model.run import RunState
+from timeball.domain.model.work import HttpTarget
+from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead
+from timeball.domain.time.schedule import Every
+
+_WISHES = 0.7
+
+
+def telling(story: Story, spec: JobSpec) -> JobSpec:
+    """Return what a user asks for, in some stories with somebody who wants to be told."""
+    draw = Random(f"who is told of {spec.key.job_id} of {story.seed}")
+    if not story.has_notices or draw.random() > _WISHES:
+        return spec
+
+    def whom(news: News) -> HttpTarget | None:
+        return HttpTarget(f"https://{HOSTS[0]}/{news}") if draw.random() < _WISHES else None
+
+    notify = Notify(
+        whom(News.FAILURE),
+        whom(News.RECOVERY),
+        whom(News.LATE),
+        whom(News.SUCCESS),
+        draw.choice((1, 1, 2)),
+        draw.choice((2, 10)),
+        draw.choice((None, 5)),
+    )
+    if _is_frequent(spec):
+        notify = replace(notify, on_late=None)
+    return replace(spec, notify=notify, pause_after_failures=draw.choice((None, None, 2)))
+
+
+def _is_frequent(spec: JobSpec) -> bool:
+    """Say whether a job fires so often that nobody could be told of each fire."""
+    return isinstance(spec.schedule.timing, Every) and spec.schedule.timing.seconds < 10
+
+
+def is_needless(job: Job) -> bool:
+    """Say whether a job is a notice of which nothing came: it has no run."""
+    return job.spec.notice is not None and job.status is JobStatus.SKIPPED
+
+
+def is_ahead(job: Job) -> bool:
+    """Say whether a job is a notice that is looked at only when its instant has passed."""
+    return job.spec.notice is not None and job.spec.notice.milestone is not None
+
+
+def _notices_of(story: Story, news: News) -> Iterator[Job]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is not None and job.spec.notice.news is news:
+            yield job
+
+
+def _is_there(story: Story, notice: JobSpec | None) -> bool:
+    return notice is None or notice.key in story.store.jobs
+
+
+def _each_success_is_told(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        job = story.store.jobs[run.id.job]
+        is_over = run.state is RunState.SUCCEEDED and (run.finished_at or 0) <= story.ends_at  # and its effects too
+        if is_over and counts(run) and not _is_there(story, notice_of_end(job, News.SUCCESS, run)):
+            yield f"{run} of {job}"
+
+
+def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or after.failing is None or after.failing == before.failing:
+            continue
+        run = story.store.runs[after.failing]
+        if not _is_there(story, notice_of_end(after, News.FAILURE, run)):
+            yield str(write)
+
+
+def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or before.failing is None or after.failing is not None:
+            continue
+        run = story.store.runs[before.failing]
+        if not _is_there(story, notice_of_end(after, News.RECOVERY, run, since=before.failing)):
+            yield str(write)
+
+
+def _a_failed_run_leaves_its_job_failing(story: Story) -> Iterator[str]:
+    """If it is news at once, and nothing has succeeded since."""
+    for run in story.store.runs.values():
+        job = story.store.jobs[run.id.job]
+        notify = job.spec.notify
+        if run.state is not RunState.FAILED or not counts(run) or notify is None or not notify.watches_streaks:
+            continue
+        ends = [one for one in story.store.runs.values() if one.id.job == job.key and counts(one)]
+        if notify.after_failures == 1 and all(one.state is RunState.FAILED for one in ends) and job.failing is None:
+            yield f"{run} of {job}"
+
+
+def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or not after.paused_by_failures or before.paused_by_failures:
+            continue
+        failed = [
+            one.after.id
+            for one in story.store.history.runs
+            if one.after.id.job == after.key and one.at <= write.at and one.after.state is RunState.FAILED
+        ]
+        if len(set(failed)) < (after.spec.pause_after_failures or 0):
+            yield f"{write} after {failed}"
+
+
+def _nobody_is_told_of_a_notice(story: Story) -> Iterator[str]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is None:
+            continue
+        of = JobKey(job.key.tenant, job.spec.notice.job_id)
+        if story.store.jobs[of].spec.notice is not None or job.spec.notify is not None:
+            yield str(job)
+
+
+def _each_run_that_may_be_late_has_its_notice_ahead(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        job = story.store.jobs[run.id.job]
+        always = all(write.after.spec.notify == job.spec.notify for write in story.store.history.of_job(job.key))
+        was_sent = run.attempt > 0 and run.id.origin is Origin.SCHEDULE
+        for notice in notices_ahead(job, run) if was_sent and always else ():
+            if not _is_there(story, notice):
+                yield f"{run} has no {notice.notice}"
+
+
+def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
+    """Of runs that succeeded in the end, and that nobody kept from that: their rows tell when they came how far."""
+    for job in _notices_of(story, News.LATE):
+        notice, by = job.spec.notice, job.final_fire_at or 0
+        run = story.store.runs.get(notice.run) if notice is not None and notice.run is not None else None
+        if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
+            continue
+        came_at = (run.finished_at if notice.milestone is Milestone.SUCCEEDED else run.first_started_at) or 0
+        stood = [write.after for write in story.store.history.of_run(run.id) if write.at <= job.updated_at]
+        was_free = any(one.state is RunState.QUEUED and one.reason is None for one in stood[-1:])
+        if is_needless(job) and was_free:
+            yield f"came at {came_at} and by {by} it was needless at {job.updated_at}: {job}, {run}"
+        if job.status in (JobStatus.COMPLETED, JobStatus.FAILED) and came_at < by - MOST_SKEW_MS:
+            yield f"came at {came_at} and by {by} it was called: {job}, {run}"
+
+
+def _a_notice_is_called_or_needless_in_the_end(story: Story) -> Iterator[str]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is not None and job.is_open and job.due_at is not None and job.due_at < story.ends_at:
+            yield str(job)
+
+
+NOTICE_RULES = (
+    _each_success_is_told,
+    _a_job_that_begins_to_fail_is_told_of,
+    _a_job_that_recovers_is_told_of,
+    _a_failed_run_leaves_its_job_failing,
+    _only_a_streak_of_failures_pauses_a_job,
+    _nobody_is_told_of_a_notice,
+    _each_run_that_may_be_late_has_its_notice_ahead,
+    _who_is_late_is_told_of_and_nobody_else,
+    _a_notice_is_called_or_needless_in_the_end,
+)
