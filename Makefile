@@ -23,6 +23,8 @@ export JSII_NODE := $(CURDIR)/$(NODE)
 export CDK_DISABLE_CLI_TELEMETRY := true
 export CDK_DISABLE_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
+# What is imported again and again, by hundreds of processes in one run of the tests, is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 export UV_PYTHON_DOWNLOADS := never
 
 SOURCES := $(wildcard layers/core/python/timeball functions infra local docs tests bench)
@@ -63,14 +65,19 @@ format: $(VENV)/packages.stamp ## Format the code and mend what the linter can m
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: test
-test: setup check ## Run every tier of the tests
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone and not more'
-	@$(BIN)/pytest -m 'alone and not more' tests/end_to_end
+test: setup ## Run every tier of the tests
+	@$(MAKE) -j 2 check compiled
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not more'
 
 .PHONY: test-all
-test-all: setup check ## Run every test, for a release: also what shows again elsewhere what another test shows
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not alone'
-	@$(BIN)/pytest -m alone tests/end_to_end
+test-all: setup ## Run every test, for a release: also what shows again elsewhere what another test shows
+	@$(MAKE) -j 2 check compiled
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+# Each process of pytest would compile all that it imports for itself, at the same time as the others.
+.PHONY: compiled
+compiled: $(VENV)/packages.stamp
+	@$(BIN)/pytest --collect-only --quiet >/dev/null || true
 
 .PHONY: contract
 contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB and SQS endpoint: make contract ENDPOINT=<url>

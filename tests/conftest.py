@@ -1,17 +1,43 @@
 """What holds for the whole suite: the figures that tests have measured are shown at its end, and it makes haste.
 
 Each tier's processor time is shown too, and not the time by the clock, which on a machine that is shared says little.
+What measures time by the clock runs last, when all other processes of the run are through.
 """
 
+import fcntl
 import gc
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
+from typing import TextIO
 
 import pytest
 
 _STARTED_AT = pytest.StashKey[float]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put off what is to be alone."""
+    items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
+
+
+@pytest.fixture(scope="session")
+def at_work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TextIO | None]:
+    """Show the other processes of a run that this one has tests left."""
+    if not hasattr(request.config, "workerinput"):
+        yield None
+        return
+    with (tmp_path_factory.getbasetemp().parent / "at-work").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield lock
+
+
+@pytest.fixture(autouse=True)
+def alone(request: pytest.FixtureRequest, at_work: TextIO | None) -> None:
+    """Let a test that is to be alone wait until the other processes have no tests left."""
+    if at_work is not None and request.node.get_closest_marker("alone") is not None:
+        fcntl.flock(at_work, fcntl.LOCK_EX)
 
 
 def pytest_collection_finish() -> None:

@@ -1,5 +1,6 @@
 """The stores and queues that the contract is asked of: memory, moto, and an endpoint that speaks DynamoDB and SQS."""
 
+import copy
 import itertools
 import os
 import threading
@@ -13,6 +14,7 @@ import boto3
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.serialize import JSONSerializer
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.responses import DynamoHandler
 
 from timeball.aws.dynamodb.store import dynamo_store
@@ -94,6 +96,26 @@ def _serialize_plainly(serializer: JSONSerializer, into: Any, value: Any, shape:
         into[key] = value
     else:
         _SERIALIZE(serializer, into, value, shape, key)
+
+
+class MotoTable:
+    """A table of DynamoDB's, mocked by moto: to make one with its client is slow, and to empty it is not."""
+
+    def __init__(self) -> None:
+        self.client = client("dynamodb")
+        self.name = new_table(self.client)
+        (self._table,) = (
+            backend.tables[self.name] for regions in dynamodb_backends.values() for backend in [regions[REGION]]
+        )
+
+    def items(self) -> Any:
+        """Copy all that is in it."""
+        return copy.deepcopy({key: items for key, items in self._table.items.items() if items})
+
+    def replace(self, items: Any) -> None:
+        """Let it have these items, and no others."""
+        self._table.items.clear()
+        self._table.items.update(copy.deepcopy(items))
 
 
 @contextmanager

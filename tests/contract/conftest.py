@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from tests.contract.backends import client, moto, new_table
+from tests.contract.backends import MotoTable, client, moto, new_table
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.ports.store import Store
@@ -31,6 +32,13 @@ class Subject:
     requests: Callable[[], int]
 
 
+@pytest.fixture(scope="module")
+def moto_table() -> Iterator[MotoTable]:
+    """Make a table for the tests of a module, one after the other."""
+    with moto():
+        yield MotoTable()
+
+
 @pytest.fixture(params=STORES)
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """Make an empty store."""
@@ -39,12 +47,16 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
         memory = MemoryStore()
         yield Subject(memory, lambda: memory.lose_answers(1), lambda: True, lambda: 0)
     elif place == "moto":
-        with moto():
-            yield _dynamo(client("dynamodb"), writes)
+        table: MotoTable = request.getfixturevalue("moto_table")
+        table.replace({})
+        with _dynamo(table.client, table.name, writes) as found:
+            yield found
     else:
         dynamodb = client("dynamodb", ENDPOINT)
-        found = _dynamo(dynamodb, writes)
-        yield found
+        table_name = new_table(dynamodb)
+        _made.add(table_name)
+        with _dynamo(dynamodb, table_name, writes) as found:
+            yield found
         for name in dynamodb.list_tables()["TableNames"]:
             if name in _made:
                 dynamodb.delete_table(TableName=name)
@@ -59,12 +71,12 @@ def store(subject: Subject) -> Store:
     return subject.store
 
 
-def _dynamo(dynamodb: Any, writes: str) -> Subject:
-    table = new_table(dynamodb)
-    _made.add(table)
+@contextmanager
+def _dynamo(dynamodb: Any, table: str, writes: str) -> Iterator[Subject]:
     losing = LostAnswers(dynamodb)
     store = dynamo_store(dynamodb, table, writes=writes, asker=Waits().asker())
-    return Subject(store, losing.lose_next, lambda: losing.repeated, lambda: losing.requests)
+    yield Subject(store, losing.lose_next, lambda: losing.repeated, lambda: losing.requests)
+    losing.stop()
 
 
 class LostAnswers:
@@ -80,6 +92,10 @@ class LostAnswers:
         self.repeated = False
         dynamodb.meta.events.register_first("before-send.dynamodb", self._before_send)
         self._events = dynamodb.meta.events
+
+    def stop(self) -> None:
+        """See no more requests."""
+        self._events.unregister("before-send.dynamodb", self._before_send)
 
     def lose_next(self) -> None:
         """Lose the answer to the next write."""

@@ -7,6 +7,7 @@ import pytest
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import NOW, job
+from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.job import JobStatus
 from timeball.engine.context import Context, Rules
@@ -30,7 +31,7 @@ _SPARE = 4
 def test_a_page_reads_its_rows_and_little_more_than_their_names(limit: int) -> None:
     with moto():
         dynamodb = client("dynamodb")
-        store = dynamo_store(dynamodb, new_table(dynamodb))
+        store = dynamo_store(dynamodb, new_table(dynamodb), asker=Waits().asker())
         statuses = [JobStatus.PENDING, JobStatus.COMPLETED]
         store.jobs.insert(
             [replace(job(f"job-{n}"), created_at=NOW + n, status=statuses[n % 2], due_at=None) for n in range(JOBS)],

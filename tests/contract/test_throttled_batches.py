@@ -168,7 +168,7 @@ def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() ->
     table = Table(waits, lambda place, asked: None if asked == 1 else refused(rows.of_run(swaps[place].written, NOW)))
     table.lost = 1
     swapped = _store(waits, table).runs.swap(swaps, NOW)
-    assert swapped == [Swapped(done=True, row=swap.written) for swap in swaps]
+    assert swapped == [Swapped(done=True, row=swap.written, found=True) for swap in swaps]
     assert table.sizes == [25, 25]
 
 

@@ -5,16 +5,14 @@ played once, and at each point a picture is taken of all that; a system that sta
 Where one point leaves what the point before it left (after a write, and before the next one), once is enough for both.
 """
 
-import copy
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pytest
-from moto.dynamodb.models import dynamodb_backends
 
-from tests.contract.backends import REGION, client, new_table
+from tests.contract.backends import MotoTable
 from tests.engine.play import NotingCaller, Play
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.engine.context import Rules
@@ -68,26 +66,21 @@ class Moto:
     name = "moto"
 
     def __init__(self) -> None:
-        dynamodb = client("dynamodb")
-        name = new_table(dynamodb)
-        (self._table,) = (
-            backend.tables[name] for regions in dynamodb_backends.values() for backend in [regions[REGION]]
-        )
-        self._store = dynamo_store(dynamodb, name, threads=2)
+        self._table = MotoTable()
+        self._store = dynamo_store(self._table.client, self._table.name, threads=2)
 
     def empty(self) -> Store:
         """Drop all rows."""
-        self._table.items.clear()
+        self._table.replace({})
         return self._store
 
     def rows(self) -> object:
         """Copy the table's items."""
-        return copy.deepcopy({key: items for key, items in self._table.items.items() if items})
+        return self._table.items()
 
     def put_back(self, rows: Any) -> Store:
         """Replace the table's items."""
-        self._table.items.clear()
-        self._table.items.update(copy.deepcopy(rows))
+        self._table.replace(rows)
         return self._store
 
 

@@ -1,10 +1,15 @@
-"""Bodies that are as dear to read as one of 1 MB can be, each with the route that it costs most."""
+"""Bodies that are as dear to read as one of 1 MB can be, each with the route that it costs most.
+
+They are dear to make, too: so each is made by its own test, and not by whoever imports this.
+"""
 
 import json
 from collections.abc import Callable
 from string import ascii_letters, digits
 
 from functions.api.http.body import MAX_BYTES
+
+Body = Callable[[], bytes]
 
 HEAD = '"handler":"https://example.com"'
 JOBS = ("POST", "/v1/jobs")
@@ -17,13 +22,17 @@ REPLAY = ("POST", "/v1/dead-letters:replay")
 PREVIEW = ("POST", "/v1/schedules:preview")
 
 
-def filled(begin: str, piece: Callable[[int], str], end: str) -> bytes:
-    """Return a body of just under 1 MB: a beginning, as many pieces as fit, with commas between, and an end."""
-    pieces: list[str] = []
-    left = MAX_BYTES - len(begin) - len(end)
-    while (left := left - len(text := piece(len(pieces))) - 1) >= 0:
-        pieces.append(text)
-    return (begin + ",".join(pieces) + end).encode()
+def filled(begin: str, piece: Callable[[int], str], end: str) -> Body:
+    """Return what makes a body of just under 1 MB: a beginning, as many pieces as fit, commas between, and an end."""
+
+    def make() -> bytes:
+        pieces: list[str] = []
+        left = MAX_BYTES - len(begin) - len(end)
+        while (left := left - len(text := piece(len(pieces))) - 1) >= 0:
+            pieces.append(text)
+        return (begin + ",".join(pieces) + end).encode()
+
+    return make
 
 
 def name(number: int) -> str:
@@ -46,7 +55,7 @@ def each(text: str) -> Callable[[int], str]:
 
 
 # (what is in it, the route, the body, how many fields are named)
-NAMED: list[tuple[str, tuple[str, str], bytes, int]] = [
+NAMED: list[tuple[str, tuple[str, str], Body, int]] = [
     *(
         (f"unknown keys, {path}", (method, path), filled("{", member("1"), "}"), 100)
         for method, path in (JOBS, PATCH, PAUSE, TRIGGER, BACKFILL, COMPLETE, REPLAY, PREVIEW)
@@ -77,19 +86,19 @@ NAMED: list[tuple[str, tuple[str, str], bytes, int]] = [
     ("long numbers", TRIGGER, filled('{"payload":[', each("9" * 100), "]}"), 1),
     ("hard fractions", TRIGGER, filled('{"payload":[', each("2.2250738585072011e-308"), "]}"), 1),
     ("a result", COMPLETE, filled('{"attempt":1,"result":[', each("[]"), "]}"), 1),
-    ("a long cron", PREVIEW, b'{"cronExpression":"' + b"1," * (MAX_BYTES // 2 - 20) + b'0 * * * *"}', 1),
-    ("a long time", PREVIEW, b'{"scheduleAt":"' + b"2" * (MAX_BYTES - 20) + b'"}', 1),
+    ("a long cron", PREVIEW, lambda: b'{"cronExpression":"' + b"1," * (MAX_BYTES // 2 - 20) + b'0 * * * *"}', 1),
+    ("a long time", PREVIEW, lambda: b'{"scheduleAt":"' + b"2" * (MAX_BYTES - 20) + b'"}', 1),
 ]
 
 # (what is in it, the body)
-MALFORMED: list[tuple[str, bytes]] = [
-    ("arrays that never close", b"[" * MAX_BYTES),
-    ("objects that never close", b'{"a":' * (MAX_BYTES // 5)),
-    ("a string that never closes, below all levels", b"[" * 101 + b'"\\' * (MAX_BYTES // 2 - 51)),
+MALFORMED: list[tuple[str, Body]] = [
+    ("arrays that never close", lambda: b"[" * MAX_BYTES),
+    ("objects that never close", lambda: b'{"a":' * (MAX_BYTES // 5)),
+    ("a string that never closes, below all levels", lambda: b"[" * 101 + b'"\\' * (MAX_BYTES // 2 - 51)),
     ("quotes in quotes", filled("[" * 101, each(json.dumps('"')), "]" * 101)),
     ("a key given twice, after all others", filled("{", member("1"), ',"a":1}')),
-    ("a number of a million digits", b'{"payload":' + b"1" * (MAX_BYTES - 20) + b"}"),
-    ("blanks", b" " * MAX_BYTES),
+    ("a number of a million digits", lambda: b'{"payload":' + b"1" * (MAX_BYTES - 20) + b"}"),
+    ("blanks", lambda: b" " * MAX_BYTES),
     ("a mistake at the end", filled('{"payload":[', each("1"), "x]}")),
     ("a great array", filled("[", each("[]"), "]")),
 ]
