@@ -3,7 +3,7 @@
 So it costs no write of its own: the write that ends an attempt carries it.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,10 @@ class Spent:
     read_units: int = 0
     batches: int = 0
     executor_ms: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether there is anything: a row leaves out what is nothing."""
+        return any(astuple(self))
 
     def plus(self, other: "Spent") -> "Spent":
         """Return both together."""

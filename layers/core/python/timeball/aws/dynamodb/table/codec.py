@@ -7,7 +7,7 @@ changes. A nested value is compact JSON text, so that every attribute is text, a
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, astuple, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.job import RuleSet
+from timeball.domain.model.spent import Spent
 from timeball.domain.time.schedule import At, Cron, Every
 
 Item = dict[str, str | int | bool]
@@ -35,6 +36,7 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
         lambda rules: f"{rules.version} {rules.tzdata}",
         lambda text: RuleSet(int(text.split()[0]), text.split()[1]),
     ),
+    Spent: (lambda spent: " ".join(map(str, astuple(spent))), lambda text: Spent(*map(int, text.split()))),
 }
 """What is text of its own: how it is written, and read."""
 
