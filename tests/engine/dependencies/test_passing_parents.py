@@ -1,10 +1,12 @@
 """Calls that are handed what came of the jobs that theirs depends on."""
 
 import json
+from itertools import count
 from typing import Any
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_cycles import PERIOD, recurring
+from tests.engine.play import Play
 from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobSpec
@@ -13,6 +15,9 @@ from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.manual import succeed_runs
 from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.scheduling.submit import submit
+from timeball.ports.errors import UnavailableError
+from timeball.testing.faults import Points
 
 
 def passing(spec: JobSpec, **fields: Any) -> JobSpec:
@@ -96,3 +101,24 @@ def test_answers_that_are_too_much_together_let_the_run_fail_for_good_with_the_r
         run = graph.run("c")
         assert (run.state, run.reason, run.attempt) == (RunState.FAILED, Reason.PARENTS_TOO_LARGE, 0)
         assert (graph.statuses()["c"], handed(graph, "c")) == ("failed", [])
+
+
+def test_whichever_answer_is_lost_a_call_is_handed_its_payload_once() -> None:
+    """Whoever does not know whether a claim is done asks again, and finds it done."""
+
+    def lose_the_answer() -> None:
+        raise UnavailableError("the answer was lost")
+
+    for at in count():
+        play = Play(at=BEGIN)
+        submit(play.context(), [node("a")], BEGIN)
+        play.run_on(key("a"))
+        submit(play.context(), [passing(node("b", "a"))], BEGIN)
+        play.scan_all()
+        points = Points(at, lose_the_answer)
+        play.execute(play.queue.receive("normal"), points)
+        for _, call in play.caller.calls[1:]:
+            assert json.loads(call.work.payload or "")["payload"] == {"n": 1}
+        if points.reached <= at:
+            break
+    assert at > 5

@@ -96,7 +96,7 @@ def claim(
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
-    _pass_parents(context, [(one, one.run, one.job) for one in claims if one.is_mine and one.run and one.job])
+    _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
@@ -156,9 +156,10 @@ def _give_back_what_does_not_fit(context: Context, starting: _Starting, now: int
             one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
 
 
-def _pass_parents(context: Context, mine: _Starting) -> None:
+def _pass_parents(context: Context, starting: _Starting) -> None:
     """Give each run the payload that it is handed; it fails for good if its parents answered too much."""
-    for (one, _, _), job in zip(mine, pass_parents(context, [(run, job) for _, run, job in mine]), strict=True):
+    passed = pass_parents(context, [(run, job) for _, run, job in starting])
+    for (one, _, _), job in zip(starting, passed, strict=True):
         if job is None:
             one.decision = Decision(Action.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
         else:
