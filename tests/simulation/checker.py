@@ -23,8 +23,8 @@ from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import Schedule, fires
 from timeball.targets.http.verdict import ACCEPTED
 
-_FURTHEST_AHEAD_MS = 2 * DAY_MS
-"""How far ahead a skip may write: the calendar of a story has two dates, which it passes over."""
+_FURTHEST_AHEAD_MS = 8 * DAY_MS
+"""How far ahead a skip may write: to the next fire of a job that has one each week."""
 
 
 def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:

@@ -4,14 +4,18 @@ Each is a generator of complaints. Users do what there is to do about both here,
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tests.simulation.client import Client
 from tests.simulation.story import MARQUESAS, MOST_SKEW_MS, THE_DAY, THE_DAY_BEFORE, Story
-from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.freeze import BEGINS_AFTER_MS, KNOWN_MS, Freeze, Match
 from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule, fires
 from timeball.engine.context import Context
 from timeball.engine.exclusions.calendars import replace_calendar
 from timeball.engine.exclusions.freezes import create_freeze, lift_freeze, start_tenant, stop_tenant
@@ -62,6 +66,16 @@ async def change_calendar(user: Client, key: JobKey) -> None:
     await user.ask("calendar", key, replace_calendar, wanted, None, now)
 
 
+def with_moved_fires(story: Story, spec: JobSpec) -> JobSpec:
+    """Let the calendar of a job move its fires, in some stories; every third fires once, and again in a week."""
+    if not story.moves_fires:
+        return spec
+    number = int(spec.key.job_id.rpartition("-")[2])
+    soon = story.clock.now() // SECOND_MS * SECOND_MS + number % 5 * 15 * SECOND_MS
+    schedule = spec.schedule if number % 3 else Schedule(Every(7 * DAY_MS // SECOND_MS, soon))
+    return replace(spec, schedule=schedule, calendar=CalendarUse("closed", CalendarPolicy.NEXT))
+
+
 def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
     """No first attempt of the schedule, from the beginning that its user was told until it is over or lifted.
 
@@ -91,8 +105,35 @@ def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
             continue
         from_at = (write.after.claimed_at or 0) - MOST_SKEW_MS - KNOWN_MS
         jobs = history.jobs_between(before.id.job, from_at, write.at)
-        if all(history.is_closed(job, before.id.fire_at, from_at, write.at) == {True} for job in jobs):
+        if all(history.is_closed(job, before.regular_at, from_at, write.at) == {True} for job in jobs):
             yield f"{write}, of {jobs[-1].spec.calendar}"
+
+
+def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
+    """And is due then. Any version of its job and of its calendar may have decided that."""
+    history = story.store.history
+    for write in history.runs:
+        row = write.after
+        if row.moved_to is None or (write.before is not None and write.before.moved_to == row.moved_to):
+            continue
+        jobs = [one.after for one in history.of_job(row.id.job) if one.at <= write.at]
+        calendars = [row for at, row in history.calendars[CalendarKey(row.id.job.tenant, "closed")] if at <= write.at]
+        if not any(_moved_to(job, one, row.id.fire_at) == row.moved_to for job in jobs for one in calendars):
+            yield f"{write}, of {jobs[-1]}"
+    for row in story.store.runs.values():
+        waits = row.moved_to is not None and row.is_unstarted and row.state is RunState.QUEUED
+        if waits and (row.due_at is None or row.due_at < row.not_before or row.not_before < row.regular_at):
+            yield f"{row} is not due on its day"
+
+
+def _moved_to(job: Job, calendar: Calendar, fire_at: int) -> int | None:
+    """Go through the days after a fire: where the Marquesas are, clocks never change."""
+    if job.spec.calendar is None or job.spec.calendar.policy is not CalendarPolicy.NEXT:
+        return None
+    days = (fire_at + number * DAY_MS for number in range(32))
+    open_at = next((at for at in days if calendar.spans.end_of(at) is None), None)
+    is_last = open_at is not None and next(fires(job.spec.schedule, fire_at + 1, open_at), None) is None
+    return open_at if is_last else None
 
 
 def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[str]:
@@ -124,5 +165,6 @@ def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
 KEPT_AWAY = (
     _nothing_starts_in_a_freeze,
     _nothing_starts_on_a_date_of_its_calendar,
+    _what_is_moved_starts_on_the_next_open_day,
     _what_was_kept_away_says_so_and_nothing_else_does,
 )

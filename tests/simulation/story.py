@@ -41,6 +41,7 @@ _LOSSY_EACH = 4
 _TASKS_EACH = 10
 
 _OPERATIONS_EACH = 10
+_MOVES_EACH = 10
 _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
 
@@ -152,6 +153,11 @@ class Story:
         return self.seed % _TASKS_EACH == _TASKS_EACH - 2
 
     @property
+    def moves_fires(self) -> bool:
+        """Whether this is one of the stories in which calendars move fires, to a day behind the story's end."""
+        return self.seed % _MOVES_EACH == 3
+
+    @property
     def has_operations(self) -> bool:
         """Whether this is one of the stories in which somebody asks for bulk operations beside all that users do."""
         return self.seed % _OPERATIONS_EACH == 1
@@ -216,11 +222,11 @@ class Story:
         )
 
     def unfinished(self) -> list[Run]:
-        """Return the runs that should be over: all but those that wait for their paused job."""
+        """Return the runs that should be over: all but those that wait for their paused job, or for another day."""
         return [
             run
             for run in self.store.past.live.values()
-            if run.id.fire_at <= self.ends_at and not self._is_paused(run) and not run.waits
+            if run.regular_at <= self.ends_at and not self._is_paused(run) and not run.waits
         ]
 
     def unjoined(self) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.simulation.client import Client
-from tests.simulation.kept_away import change_calendar, freeze
+from tests.simulation.kept_away import change_calendar, freeze, with_moved_fires
 from tests.simulation.notices import telling
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
@@ -53,6 +53,8 @@ async def act(story: Story, number: int) -> None:
     """Do one thing after another while the storm lasts."""
     user = _User(story, story.new_process(f"user-{number}"))
     story.users.append(user.process)
+    if story.moves_fires:
+        await change_calendar(user, JobKey(user.process.name, "none"))
     while story.clock.now() < story.storm_ends_at:
         await user.act()
         await user.process.sleep_until(user.process.now() + story.slowness * story.random.randrange(500, 30_000))
@@ -113,7 +115,7 @@ class _User(Client):
 
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
-        spec = telling(self.story, of_task(self.story, self._spec(key)))
+        spec = telling(self.story, with_moved_fires(self.story, of_task(self.story, self._spec(key))))
         if await self.ask("submit", key, submit, [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
@@ -158,7 +160,7 @@ class _User(Client):
     async def revise(self, key: JobKey) -> None:
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
-        wanted = replace(of_task(story, self._spec(key)), tags={"n": str(next(story.names))})
+        wanted = replace(with_moved_fires(story, of_task(story, self._spec(key))), tags={"n": str(next(story.names))})
         wanted = telling(story, wanted)
         change = story.random.choice(("all", "all", "tags", "instant"))
         for _ in range(10):

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import timeball.engine.execution.claim as claiming
-from tests.simulation.faults.hands import Fault, given, instead
+from tests.simulation.faults.hands import Fault, given, inserted, instead
 from timeball.domain.model.job import Job
 from timeball.domain.model.job_delays import held_back
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
+from timeball.domain.time.instants import DAY_MS
+from timeball.domain.time.schedule import Schedule
 from timeball.engine import known
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_exclusions
@@ -20,6 +23,16 @@ def _nothing(_: Context, jobs: Sequence[Job]) -> list[Exclusions]:
 
 def _out_of_the_index(job: Job, _: int) -> Job:
     return replace(job, due_at=None)
+
+
+def _by_a_day(excluded: Exclusions, _: Schedule, fire_at: int) -> int | None:
+    if excluded.dates.end_of(fire_at) is None:
+        return fire_at
+    return None if excluded.moves_in is None else fire_at + DAY_MS
+
+
+def _without_a_due_key(run: Run) -> Run:
+    return run if run.moved_to is None else replace(run, due_at=None)
 
 
 FAULTS = {
@@ -39,6 +52,12 @@ FAULTS = {
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",
         1,
+    ),
+    "a fire is moved by a day, whatever that day is": Fault(
+        given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
+    ),
+    "what is moved is not due on its day": Fault(
+        inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3
     ),
     "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 1),
 }
