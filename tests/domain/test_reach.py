@@ -8,7 +8,7 @@ from timeball.domain.model.job import Intent, Job, JobSpec, RuleSet, Verb, with_
 from timeball.domain.model.policies import CatchUp, RetryPolicy
 from timeball.domain.policy.reach import earliest_live, needs_note, noted, revised_from
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
-from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.domain.time.schedule import At, Cron, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 JOB = Job(
@@ -109,3 +109,8 @@ def test_what_waits_for_another_day_is_found_until_then_whatever_the_job_becomes
         after = revised_from(WEEKLY, with_spec(WEEKLY, **changes), now, 60 * SECOND_MS)
         assert [_earliest(after, NOW + days * DAY_MS) <= NOW for days in (3, 20, 31)] == [True] * 3
         assert _earliest(after, NOW + 40 * DAY_MS) > NOW
+
+
+def test_a_job_whose_time_zone_is_no_more_is_looked_through_as_far_as_any_fire_is_moved() -> None:
+    nowhere = with_spec(WEEKLY, schedule=Schedule(Cron("0 9 * * 1", "Mars/Olympus")))
+    assert _earliest(nowhere) == BY_POLICY - 32 * DAY_MS

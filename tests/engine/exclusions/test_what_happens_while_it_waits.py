@@ -28,14 +28,16 @@ from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.dependency import Parent
 from timeball.domain.model.freeze import Freeze, Match
 from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import JobStatus
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import Cron, Schedule
+from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
+from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 
 # What a change of the calendar makes of the fire of the 23rd, which was planned for the 24th: when, and its end.
@@ -217,6 +219,26 @@ def test_skipping_the_next_fire_skips_the_one_that_waits(service: Service) -> No
     assert another.row.id.fire_at == at("30 08:00")
     service.until(at("30 09:00"))
     assert calls(service) == []
+
+
+def test_a_one_off_whose_fire_is_skipped_while_it_waits_has_ended(service: Service) -> None:
+    begin(service, "22", timing=At(at("22 06:30")))
+    service.until(at("22 12:00"))
+    (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
+    assert skipped.row is not None
+    assert skipped.row.reason is Reason.SKIPPED_BY_HAND
+    service.until(at("23 12:00"))
+    assert calls(service) == []
+    assert service.play.job(KEY).status is JobStatus.SKIPPED
+
+
+def test_a_run_that_is_cancelled_while_it_waits_starts_no_more(service: Service) -> None:
+    begin(service, "23")
+    service.until(at("23 12:00"))
+    cancel_runs(service.play.context(), [waiting(service).id])
+    service.until(at("25 12:00"))
+    assert calls(service) == []
+    assert service.play.runs(KEY)[0].due_at is None
 
 
 def test_a_fire_that_is_to_be_moved_may_be_skipped_beforehand(service: Service) -> None:

@@ -10,6 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
 from timeball.domain.policy.exclusions import MOST_MOVED_MS
 from timeball.domain.policy.retry import longest_life_ms
+from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import previous_fire
 
@@ -65,7 +66,10 @@ def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
 
 def _starting_from(job: Job, at: int) -> int:
     """Return the earliest fire of which a run may start at an instant or later, however late it may start else."""
-    moved_at = previous_fire(job.spec.schedule, at, at - MOST_MOVED_MS) if _moves(job) else None
+    try:
+        moved_at = previous_fire(job.spec.schedule, at, at - MOST_MOVED_MS) if _moves(job) else None
+    except InvalidSchedule:  # such as a time zone that is no more: whoever cancels the job must be let
+        return at - MOST_MOVED_MS
     return at if moved_at is None else moved_at
 
 
