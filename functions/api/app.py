@@ -197,6 +197,13 @@ def _actor(app: APIGatewayHttpResolver) -> Actor:
     return Actor(_authorized(app, "keyId"), _authorized(app, "role"), address)
 
 
+def _quotas(app: APIGatewayHttpResolver) -> Quotas | None:
+    """Return the quotas of the caller's tenant as the authorizer told them; a signature tells nothing of them."""
+    if _authorized(app, "principal"):
+        return None
+    return Quotas(**json.loads(_authorized(app, "quotas") or "{}"))
+
+
 def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
     """Return what the authorizer found out about the caller's key, under a name."""
     authorizer = app.current_event.raw_event["requestContext"].get("authorizer") or {}
@@ -219,7 +226,7 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             body=body,
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
             attempt=int(_authorized(resolver, "attempt") or 0) or None,
-            quotas=Quotas(**json.loads(_authorized(resolver, "quotas") or "{}")),
+            quotas=_quotas(resolver),
         )
         check_reach(edge, route, request)
         return _response(route.operation(edge, request))

@@ -26,6 +26,7 @@ from timeball.domain.model.ids import BackfillKey, JobKey, Origin
 from timeball.domain.model.job import Job, JobStatus, advanced, locked, looked_at, with_spec
 from timeball.domain.model.job_delays import pushed_back, replanned
 from timeball.domain.model.job_ends import concluded, settled
+from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.task import Task
@@ -56,6 +57,7 @@ from timeball.domain.operations.operation import (
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.pace import Begun, Line, Pace
 from timeball.domain.policy.reach import noted
 from timeball.domain.policy.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.time.schedule import At, Schedule
@@ -172,7 +174,7 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return what a row is read by."""
-    if isinstance(row, Slots | Freezes | Run):
+    if isinstance(row, Slots | Freezes | Pace | Run):
         return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
@@ -199,8 +201,11 @@ FREEZE = Freeze(
 FROZEN = Freezes("acme", (FREEZE,))
 FREEZES_MOVES = {
     "another one": replace(FROZEN, items=(FREEZE, Freeze("frz_2", NOW, NOW + 9, Match(everything=True), NOW))),
+    "quotas": replace(FROZEN, quotas=Quotas(runs_at_once=3, active_jobs=0)),
     "lifted": without_freeze(FROZEN, "frz_1", NOW + 5),
 }
+
+PACE = Pace("acme", Line(NOW, 2), Line(NOW + 1, 1), (Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9)), NOW)
 
 MOVES = {
     **{f"jobs: {name}": Move("jobs", job(), move(_bare(job())), job("another")) for name, move in JOB_MOVES.items()},
@@ -227,6 +232,8 @@ MOVES = {
     },
     **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
+    "paces: full": Move("paces", Pace("acme"), PACE, Pace("other")),
+    "paces: free again": Move("paces", PACE, replace(PACE, begun=()), Pace("other")),
 }
 """Every move of every kind of row."""
 

@@ -12,6 +12,7 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
+from timeball.domain.policy.pace import Pace
 from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 
@@ -27,7 +28,8 @@ def _other(row: Any) -> Any:
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    return replace(row, **{"failures" if isinstance(row, Host) else "created_at": 99})
+    other = {Host: "failures", Pace: "looked_at"}.get(type(row), "created_at")
+    return replace(row, **{other: 99})
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

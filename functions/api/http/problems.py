@@ -66,10 +66,11 @@ class Problem(Enum):
 
 @dataclass(frozen=True)
 class FieldError:
-    """One bad field: its path as the caller wrote it (`target.headers.Host`), and what to do about it."""
+    """One bad field: its path as the caller wrote it (`target.headers.Host`), what to do about it, over which quota."""
 
     field: str
     message: str
+    quota: str | None = None
 
 
 class ProblemError(Exception):
@@ -99,7 +100,8 @@ def invalid(errors: Iterable[FieldError]) -> ProblemError:
     shown = ""
     if len(found) > len(named):
         subject, shown = f"More than {MAX_ERRORS} fields need", f", which names the first {MAX_ERRORS}"
-    return ProblemError(Problem.INVALID_REQUEST, f"{subject} a change; nothing was done. See `errors`{shown}.", named)
+    detail, quotas = f"{subject} a change; nothing was done. See `errors`{shown}.", [bad.quota for bad in found]
+    return ProblemError(Problem.INVALID_REQUEST, detail, named, quota=next(filter(None, quotas), None))
 
 
 def shortened(name: str) -> str:

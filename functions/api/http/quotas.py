@@ -6,24 +6,65 @@ nothing is counted. A fire is never counted.
 
 from typing import Final
 
+from functions.api.http.body import compact
 from functions.api.http.edge import Edge
-from functions.api.http.problems import over_quota
+from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
-from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.windows import Window
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.policy.intake import Taking
+from timeball.engine.exclusions.read import read_quotas
+from timeball.engine.quotas import intake
+from timeball.engine.quotas.intake import Refused, take_in
 
-SUBMITS: Final = "submitsPerSecond"
+PAYLOAD: Final = "payloadBytes"
+PERIOD: Final = "leastPeriodSeconds"
+
+_ENDS_SECONDS: Final = 10
+"""After how long it makes sense to ask whether jobs have ended."""
 
 
-def count_submits(edge: Edge, request: Request, amount: int) -> None:
-    """Count jobs that a tenant is about to submit. Raises ProblemError if they are too many for this second."""
-    own = request.quotas.submits_per_second
-    most = edge.context.rules.submits_per_second if own is None else own
-    if not most or not amount:
-        return
-    now = edge.context.clock.now()
-    window = Window(request.tenant, SUBMITS, now - now % SECOND_MS, 1)
-    if amount > most:
-        raise over_quota(SUBMITS, f"You may submit {most} jobs a second; send fewer at once.", 1)
-    if not edge.context.store.windows.take(window, amount, most):
-        raise over_quota(SUBMITS, f"You may submit {most} jobs a second; send this again a second later.", 1)
+def quotas_of(edge: Edge, request: Request) -> Quotas:
+    """Return the quotas of a caller's tenant: as the authorizer told them, or as they stand for the engine."""
+    if request.quotas is None:
+        return read_quotas(edge.context, [request.tenant])[request.tenant]
+    return request.quotas.over(edge.context.rules.quotas)
+
+
+def count_submits(edge: Edge, request: Request, amount: int, at: int) -> None:
+    """Count jobs that a tenant is about to create at an instant (ms). Raises ProblemError if they are too many."""
+    taking = _taking(edge, request, amount, at)
+    match take_in(edge.context, taking):
+        case Refused.SUBMITS:
+            when = "fewer at once" if amount > taking.per_second else "this again a second later"
+            raise over_quota("submitsPerSecond", f"You may submit {taking.per_second} jobs a second; send {when}.", 1)
+        case Refused.ACTIVE:
+            raise over_quota(
+                "activeJobs",
+                f"You may have {taking.active} jobs that have not ended; cancel some, or wait until some have ended.",
+                _ENDS_SECONDS,
+            )
+
+
+def uncount_submits(edge: Edge, request: Request, amount: int, at: int) -> None:
+    """Take back what was counted: so many jobs stood already."""
+    intake.give_back(edge.context, _taking(edge, request, amount, at), amount)
+
+
+def check_payload(edge: Edge, request: Request, payload: object) -> None:
+    """Raise ProblemError if a payload is larger than the tenant's may be."""
+    errors = large_payload(quotas_of(edge, request), compact(payload))
+    if errors:
+        raise invalid(errors)
+
+
+def large_payload(quotas: Quotas, payload: str | None) -> list[FieldError]:
+    """Say what is wrong with a payload, as it is stored, that is larger than the tenant's may be."""
+    size, most = len((payload or "").encode()), quotas.payload_bytes or 0
+    if not most or size <= most:
+        return []
+    return [FieldError("payload", f"The payload has {size} bytes; your quota {PAYLOAD} allows {most}.", PAYLOAD)]
+
+
+def _taking(edge: Edge, request: Request, amount: int, at: int) -> Taking:
+    quotas = quotas_of(edge, request)
+    return Taking(request.tenant, amount, at, quotas.submits_per_second or 0, quotas.active_jobs or 0)

@@ -28,7 +28,7 @@ class Request:
     """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name.
 
     `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them. `attempt` is that of
-    the token by which the caller is known, if it is no key.
+    the token by which the caller is known, if it is no key. `quotas` are the tenant's own; None: not told.
     """
 
     tenant: str
@@ -39,7 +39,7 @@ class Request:
     body: bytes = b""
     bounds: Mapping[str, str] = field(default_factory=dict)
     attempt: int | None = None
-    quotas: Quotas = NO_QUOTAS
+    quotas: Quotas | None = NO_QUOTAS
 
 
 def expected_version(request: Request) -> int | None:

@@ -8,13 +8,14 @@ from functions.api.dependencies.examining import field_errors, misnamed
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
+from functions.api.http.quotas import quotas_of
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
 from functions.api.jobs.answers import shown_job
 from functions.api.jobs.of_tasks import tasks_of, unfit_for_task
 from functions.api.jobs.patch import read_patch
 from functions.api.jobs.request import JobRequest
-from functions.api.jobs.spec import form_of, spec_of, unfit
+from functions.api.jobs.spec import form_of, over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action, Actor
@@ -62,7 +63,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
             raise stale("job", job.version, "change")
         if not job.is_open:
             raise ended(job, "change")
-        spec = _spec(edge, job, patch)
+        spec = _spec(edge, request, job, patch)
         check_job(request, spec.tags)
         spec = with_parents(edge, request, job, spec)
         done = revise_job(edge.context, job, spec, Action.PATCH, request.by)
@@ -77,25 +78,26 @@ def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     return changed_answer(edge, changed_job(done, name), done)
 
 
-def _spec(edge: Edge, job: Job, patch: Mapping[str, Any]) -> JobSpec:
+def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     """Return what a patch makes of a job. Raises ProblemError that names all that is wrong with it."""
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
     if errors:
         raise invalid(errors)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
-    misfits = misfits_of(edge, wanted, spec, job.spec, now)
+    misfits = misfits_of(edge, request, wanted, spec, job.spec)
     if misfits:
         raise invalid(misfits)
     return spec
 
 
-def misfits_of(edge: Edge, wanted: JobRequest, spec: JobSpec, before: JobSpec, now: int) -> list[FieldError]:
-    """Say what is wrong at an instant (ms) with what a faultless request makes of a job.
+def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec) -> list[FieldError]:
+    """Say what is wrong now with what a faultless request makes of a job.
 
     A task is read if the request changes anything between the job and that.
     """
-    misfits = unfit(wanted, spec, before, edge.addresses, now)
+    misfits = unfit(wanted, spec, before, edge.addresses, edge.context.clock.now())
+    misfits += over_quotas(spec, before, quotas_of(edge, request))
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
         return misfits
     return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]

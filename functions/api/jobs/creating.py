@@ -11,13 +11,13 @@ from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
-from functions.api.http.quotas import count_submits
+from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Actor
@@ -119,6 +119,7 @@ def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | Pro
     named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
     errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
+    errors_now = [*errors_now, *over_quotas(spec, None, quotas_of(edge, request))]
     return _Wanted(wanted, spec, asked.key is not None, errors_now, asked.ref)
 
 
@@ -139,10 +140,20 @@ def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int
 
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
-    count_submits(edge, request, len(wanted))
+    made: dict[JobKey, Made | ProblemError] = {}
+    try:
+        count_submits(edge, request, len(wanted), now)
+    except ProblemError:
+        jobs = _repeats(edge, wanted)
+        if not jobs:
+            raise
+        made = {one.spec.key: _repeated(one, jobs[one.spec.key]) for one in wanted if one.spec.key in jobs}
+        wanted = [one for one in wanted if one.spec.key not in jobs]
+        count_submits(edge, request, len(wanted), now)
     ancestors = {one.spec.key: one.ancestors for one in wanted}
     submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth, ancestors)
-    return {
+    uncount_submits(edge, request, sum(done.outcome is not Submission.CREATED for done in submitted), now)
+    return made | {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
         for one, done in zip(wanted, submitted, strict=True)
     }
@@ -150,12 +161,18 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
 
 def _standing(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Made | ProblemError]:
     """Refuse what may not be created now. What was right when its key was first used may be wrong by now: it stands."""
-    repeats = [one.spec.key for one in wanted if one.is_idempotent]
-    jobs = dict(zip(repeats, edge.context.store.jobs.read(repeats), strict=True)) if repeats else {}
+    jobs = _repeats(edge, wanted)
     return {
         one.spec.key: invalid(one.errors_now) if (job := jobs.get(one.spec.key)) is None else _repeated(one, job)
         for one in wanted
     }
+
+
+def _repeats(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Job]:
+    """Read the jobs that earlier requests under the same keys have created."""
+    keys = [one.spec.key for one in wanted if one.is_idempotent]
+    jobs = edge.context.store.jobs.read(keys) if keys else []
+    return {job.key: job for job in jobs if job is not None}
 
 
 def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:

@@ -11,7 +11,7 @@ from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import Problem, ProblemError, invalid
-from functions.api.http.quotas import count_submits
+from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from functions.api.jobs.answers import job_answer, shown_job
@@ -27,7 +27,7 @@ from functions.api.jobs.changing import (
 from functions.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
-from functions.api.jobs.spec import spec_of, unfit
+from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action
@@ -63,31 +63,33 @@ def put_job(edge: Edge, request: Request) -> Reply:
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
-    misfits = [*unfit(wanted, spec, None, edge.addresses, now), *unfit_for_task(wanted, spec, tasks, Allowance())]
+    misfits = unfit(wanted, spec, None, edge.addresses, now) + over_quotas(spec, None, quotas_of(edge, request))
+    misfits += unfit_for_task(wanted, spec, tasks, Allowance())
     if not misfits and note_uses(edge.context, [spec], now):
         misfits = [no_calendar()]
     (item,) = examine_together(edge.context, [Item(spec, is_refused=bool(misfits))], request.bounds)
     if misfits or item.errors:
         raise invalid([*misfits, *item.errors])
     depth = generation_of(edge, request)
-    count_submits(edge, request, 1)
+    count_submits(edge, request, 1, now)
     done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, calendars=outlooks(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
+    uncount_submits(edge, request, 1, now)
     raise stale("job", done.job.version, "replace")
 
 
 def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
     """Make a job what is wanted. Whoever loses a race against another writer is told, and nothing of it is done."""
-    now, verb = edge.context.clock.now(), "restore" if action is Action.RESTORE else "replace"
+    verb = "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     spec = timed_as(standing.spec, spec)
     if spec == standing.spec and standing.intent is None:
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:
         raise ended(standing, verb)
-    misfits = misfits_of(edge, wanted, spec, standing.spec, now)
+    misfits = misfits_of(edge, request, wanted, spec, standing.spec)
     if misfits:
         raise invalid(misfits)
     spec = with_parents(edge, request, standing, spec)

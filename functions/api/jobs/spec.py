@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from functions.api.dependencies.fields import dependency_fields
 from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
+from functions.api.http.quotas import PERIOD, large_payload
 from functions.api.jobs.notify import notify_of, targets_of
 from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
@@ -16,9 +17,11 @@ from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Guarantee, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.period import least_period_seconds
 from timeball.domain.time.schedule import At, Every, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules
 
@@ -69,6 +72,19 @@ def unfit(
         for name, target in targets_of(spec.notify):
             misfits += closed_target(f"notify.{name}", target.url, addresses)
     return misfits
+
+
+def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
+    """Say what of a job is over a quota; what it has `before` is held against nobody."""
+    errors: list[FieldError] = []
+    least, period = quotas.least_period_seconds or 0, least_period_seconds(spec.schedule)
+    if (before is None or before.schedule != spec.schedule) and period is not None and period < least:
+        message = f"This job would fire every {period} s at times; your quota {PERIOD} asks for {least} s at least."
+        errors.append(FieldError(form_of(spec.schedule), message, PERIOD))
+    payload = None if spec.work is None else spec.work.payload
+    if before is None or before.work is None or before.work.payload != payload:
+        errors += large_payload(quotas, payload)
+    return errors
 
 
 def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:

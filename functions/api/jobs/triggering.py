@@ -8,6 +8,7 @@ from functions.api.http.fields import Payload
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import invalid
+from functions.api.http.quotas import check_payload
 from functions.api.http.reply import Reply, created
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from functions.api.http.request_model import Strict, read_fields
@@ -34,6 +35,7 @@ def trigger_job(edge: Edge, request: Request) -> Reply:
     has_payload = "payload" in wanted.model_fields_set
     key = job_key(request)
     if has_payload:
+        check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, key, wanted.payload)
     asked = Trigger(
         key,

@@ -8,6 +8,7 @@ from functions.api.http.body import compact
 from functions.api.http.edge import Edge, no_run, note, run_id_in
 from functions.api.http.fields import Payload
 from functions.api.http.problems import Problem, ProblemError, invalid
+from functions.api.http.quotas import check_payload
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_optional_body, refuse_fields
 from functions.api.http.request_model import Strict, read_fields
@@ -62,6 +63,7 @@ def retry_run(edge: Edge, request: Request) -> Reply:
         raise invalid(errors)
     run_id, edit = run_id_in(request), None
     if "payload" in wanted.model_fields_set:
+        check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, run_id.job, wanted.payload)
         edit = Edit(compact(wanted.payload))
     note(edge, request, Action.RETRY, Resource(Kind.RUN, str(run_id), run_id.job.job_id))

@@ -19,14 +19,19 @@ OF_ALL = {"runningBackfills": 10}
 """What the settings say."""
 
 
-def _event(quota: int | None, path: str = "/v1/jobs", body: object = None, method: str = "POST") -> dict[str, Any]:
+def _event(
+    quota: int | Quotas | None, path: str = "/v1/jobs", body: object = None, method: str = "POST"
+) -> dict[str, Any]:
     event = event_of(method, path, "acme", {}, {}) | {"body": json.dumps(body or JOB)}
-    told = json.dumps(asdict(Quotas(submits_per_second=quota)))
+    quotas = quota if isinstance(quota, Quotas) else Quotas(submits_per_second=quota)
+    told = json.dumps(asdict(quotas))
     event["requestContext"]["authorizer"]["lambda"]["quotas"] = told
     return event
 
 
-def _submit(api: Api, quota: int | None, path: str = "/v1/jobs", body: object = None, method: str = "POST") -> Answer:
+def _submit(
+    api: Api, quota: int | Quotas | None, path: str = "/v1/jobs", body: object = None, method: str = "POST"
+) -> Answer:
     return api.answer(_event(quota, path, body, method))
 
 
@@ -66,18 +71,83 @@ def test_a_job_under_an_id_counts_when_it_is_created_and_not_when_it_is_as_it_wa
     assert _submit(api, 1, "/v1/jobs/two", JOB, "PUT").status == 429
 
 
+def test_a_repeated_request_counts_for_nothing_and_is_answered_at_a_full_quota(api: Api) -> None:
+    keyed = {**_event(1), "headers": {**_event(1)["headers"], "idempotency-key": "once"}}
+    assert api.answer(keyed).status == 201
+    assert [api.answer(keyed).status for _ in range(3)] == [201] * 3
+    assert _submit(api, 1).status == 429
+    api.clock.advance(SECOND_MS)
+    assert [api.answer(keyed).headers["Idempotency-Replayed"] for _ in range(3)] == ["true"] * 3
+    assert _submit(api, 1).status == 201
+
+
+def test_of_a_batch_at_a_full_quota_those_that_stand_are_answered_and_the_others_count(api: Api) -> None:
+    def batch(*delays: int) -> int:
+        event = _event(2, "/v1/jobs:batch", {"jobs": [{**JOB, "delaySeconds": delay} for delay in delays]})
+        return api.answer({**event, "headers": {**event["headers"], "idempotency-key": "once"}}).status
+
+    assert batch(1) == 200
+    assert batch(1, 2) == 200
+    assert len(api.store.jobs) == 2
+    assert _submit(api, 2).status == 429
+
+
+def test_the_jobs_that_a_tenant_has_are_bounded_and_one_that_ends_makes_room(api: Api) -> None:
+    quotas = Quotas(active_jobs=1)
+    first = _submit(api, quotas)
+    refused = _submit(api, quotas)
+    assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "activeJobs", "10")
+    assert refused.body["detail"].startswith("You may have 1 jobs that have not ended; ")
+    assert api.call("DELETE", f"/v1/jobs/{first.body['jobId']}").status == 200
+    api.clock.advance(5 * SECOND_MS)
+    assert _submit(api, quotas).status == 201
+
+
+@pytest.mark.parametrize(
+    ("schedule", "field"),
+    [({"everySeconds": 59}, "everySeconds"), ({"cronExpression": "0,1 9 * * *"}, "cronExpression")],
+)
+def test_a_job_that_would_fire_more_often_than_it_may_is_refused(
+    api: Api, schedule: dict[str, object], field: str
+) -> None:
+    quotas = Quotas(least_period_seconds=61)
+    refused = _submit(api, quotas, body={"handler": "https://example.com", **schedule})
+    assert (refused.status, refused.bad_fields(), refused.body["quota"]) == (400, [field], "leastPeriodSeconds")
+    assert "your quota leastPeriodSeconds asks for 61 s" in refused.body["errors"][0]["message"]
+    assert _submit(api, quotas, body={"handler": "https://example.com", "everySeconds": 61}).status == 201
+
+
+def test_a_quota_is_held_against_no_job_that_is_as_it_was(api: Api) -> None:
+    quotas, path = Quotas(least_period_seconds=61, payload_bytes=10), "/v1/jobs/often"
+    job = {"handler": "https://example.com", "everySeconds": 60, "payload": "x" * 10}
+    assert _submit(api, None, path, job, "PUT").status == 201
+    assert _submit(api, quotas, path, {"name": "renamed"}, "PATCH").status == 200
+    refused = _submit(api, quotas, path, {"everySeconds": 59, "payload": "y" * 10}, "PATCH")
+    assert (refused.status, refused.bad_fields()) == (400, ["everySeconds", "payload"])
+
+
+def test_a_payload_is_bounded_wherever_one_is_given(api: Api) -> None:
+    quotas = Quotas(payload_bytes=10)
+    job = _submit(api, quotas, body={**JOB, "payload": "x" * 8}).body["jobId"]
+    for path, body in [("/v1/jobs", JOB), (f"/v1/jobs/{job}/trigger", {})]:
+        refused = _submit(api, quotas, path, {**body, "payload": "x" * 9})
+        assert (refused.status, refused.bad_fields(), refused.body["quota"]) == (400, ["payload"], "payloadBytes")
+        message = refused.body["errors"][0]["message"]
+        assert message == "The payload has 11 bytes; your quota payloadBytes allows 10."
+
+
 @pytest.mark.parametrize("quota", [None, 0])
 def test_without_a_quota_nothing_is_counted(api: Api, quota: int | None) -> None:
     assert _submit(api, quota).status == 201
-    assert dict(api.store.windows) == {}
+    assert dict(api.store.intakes) == {}
 
 
 def test_a_fire_is_not_counted(api: Api) -> None:
     _submit(api, 1, body={"handler": "https://example.com/hook"})
-    counted = dict(api.store.windows)
+    counted = dict(api.store.intakes)
     api.dispatch()
     assert api.queue.sent
-    assert dict(api.store.windows) == counted
+    assert dict(api.store.intakes) == counted
 
 
 def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) -> None:

@@ -38,6 +38,12 @@ def test_a_signed_request_is_that_of_the_tenant_and_the_role_that_its_caller_is_
     assert ask(signed, "GET", path, "arn:aws:iam::123456789012:user/team/ann").status == 404
 
 
+def test_the_quotas_of_its_tenant_bind_a_signed_request(signed: Api) -> None:
+    signed.call("PATCH", "/v1/admin/tenants/acme", {"quotas": {"submitsPerSecond": 1}})
+    body = '{"handler": "https://example.com", "everySeconds": 60}'
+    assert [ask(signed, "POST", "/v1/jobs", body=body).status for _ in range(2)] == [201, 429]
+
+
 @pytest.mark.parametrize(
     "arn",
     [

@@ -22,8 +22,9 @@ from timeball.domain.model.task import Task
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host
+from timeball.domain.policy.pace import Pace
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation)
+Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

@@ -6,12 +6,14 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.pace import Pace
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
 from timeball.ports.calendars import Calendars
 from timeball.ports.changes import Changes
 from timeball.ports.due_index import DueIndex
 from timeball.ports.edges import Edges
+from timeball.ports.intakes import Intakes
 from timeball.ports.jobs import Jobs
 from timeball.ports.operations import Operations
 from timeball.ports.partitions import Partitions
@@ -38,6 +40,7 @@ class Store:
     backfills: Backfills
     hosts: Rows[HostKey, Host]
     slots: Rows[str, Slots]
+    paces: Rows[str, Pace]
     operations: Operations
     tasks: Tasks
     task_versions: Rows[TaskRef, Task]
@@ -48,6 +51,7 @@ class Store:
     requests: Requests
     changes: Changes
     windows: Windows
+    intakes: Intakes
     edges: Edges
     due: DueIndex
     partitions: Partitions

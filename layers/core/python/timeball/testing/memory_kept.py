@@ -11,6 +11,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
 from timeball.domain.model.work import Work
+from timeball.domain.policy.intake import Intake, Taking, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.changes import ChangesQuery
 from timeball.ports.due_index import DuePage, DueQuery
@@ -89,6 +90,48 @@ class MemoryWindows(dict[Window, int]):
                 return False
             self[window] = counted
             return True
+
+
+class MemoryIntakes(dict[str, Intake]):
+    """The intake of each tenant."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def take(self, taking: Taking) -> Intake | None:
+        """Count, if there is room."""
+        with self._memory.lock:
+            standing = self.read(taking.tenant)
+            lacks = taking.active and (standing.most != taking.active or standing.left < taking.amount)
+            if lacks or is_refused(standing, taking):
+                return standing
+            self[taking.tenant] = _counted(standing, taking, 1)
+            return None
+
+    def give_back(self, taking: Taking) -> None:
+        """Count backwards."""
+        with self._memory.lock:
+            self[taking.tenant] = _counted(self.read(taking.tenant), taking, -1)
+
+    def reckon(self, before: Intake, after: Intake) -> bool:
+        """Keep what is left, unless that has changed."""
+        with self._memory.lock:
+            standing = self.read(before.tenant)
+            if (standing.left, standing.counted_at) != (before.left, before.counted_at):
+                return False
+            self[before.tenant] = evolve(after, taken=standing.taken)
+            return True
+
+    def read(self, tenant: str) -> Intake:
+        """Return the intake."""
+        return self.get(tenant, Intake(tenant))
+
+
+def _counted(intake: Intake, taking: Taking, sign: int) -> Intake:
+    amount = sign * taking.amount
+    taken = {**intake.taken, taking.second: intake.taken.get(taking.second, 0) + amount}
+    return evolve(intake, taken=taken, left=intake.left - amount if taking.active else intake.left)
 
 
 class MemoryEdges:

@@ -10,13 +10,14 @@ from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
-from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.estimate import Estimate
+from timeball.domain.policy.pace import Pace
 from timeball.ports.due_index import Owned
 from timeball.ports.listing import Id, ListQuery
 from timeball.ports.rows import Swap, Swapped
@@ -27,6 +28,7 @@ from timeball.testing.memory_kept import (
     MemoryChanges,
     MemoryDueIndex,
     MemoryEdges,
+    MemoryIntakes,
     MemoryPartitions,
     MemoryRequests,
     MemorySigning,
@@ -83,6 +85,12 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         with self._memory.lock:
             found = Counter(job.listed_status for job in self._of_users() if job.key.tenant == tenant)
         return [Estimate(found[status]) for status in statuses]
+
+    def count_open(self, tenant: str, before_at: int) -> int:
+        """Count a tenant's jobs that have not ended."""
+        with self._memory.lock:
+            own = [job for job in self.values() if job.key.tenant == tenant and job.created_at < before_at]
+            return sum(job.listed_status in OPEN for job in own)
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
         """Return a tenant's jobs in a status, those first whose hashes are the least."""
@@ -214,6 +222,13 @@ class MemorySlots(MemoryRows[str, Slots]):
         super().__init__(memory, attrgetter("tenant"))
 
 
+class MemoryPaces(MemoryRows[str, Pace]):
+    """Which runs are under way, by their tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("tenant"))
+
+
 class MemoryFreezes(MemoryRows[str, Freezes]):
     """The freezes, by their tenants."""
 
@@ -257,6 +272,7 @@ class MemoryStore(Store):
     backfills: MemoryBackfills
     hosts: MemoryHosts
     slots: MemorySlots
+    paces: MemoryPaces
     freezes: MemoryFreezes
     calendars: MemoryCalendars
     attempts: MemoryAttempts
@@ -264,6 +280,7 @@ class MemoryStore(Store):
     requests: MemoryRequests
     changes: MemoryChanges
     windows: MemoryWindows
+    intakes: MemoryIntakes
     edges: MemoryEdges
     due: MemoryDueIndex
     partitions: MemoryPartitions
@@ -288,6 +305,7 @@ class MemoryStore(Store):
             backfills=MemoryBackfills(memory),
             hosts=hosts(memory),
             slots=MemorySlots(memory),
+            paces=MemoryPaces(memory),
             operations=MemoryOperations(memory),
             tasks=tasks,
             task_versions=tasks.replaced,
@@ -298,6 +316,7 @@ class MemoryStore(Store):
             requests=MemoryRequests(),
             changes=MemoryChanges(memory),
             windows=MemoryWindows(memory),
+            intakes=MemoryIntakes(memory),
             edges=MemoryEdges(memory),
             due=due(memory),
             partitions=partitions(memory),

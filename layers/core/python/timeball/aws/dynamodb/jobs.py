@@ -10,7 +10,7 @@ from timeball.aws.dynamodb.table.mapper import to_job, to_task
 from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
@@ -77,6 +77,13 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
         """Count a tenant's jobs in each status, all of them at once."""
         return list(self._table.threads.map(lambda status: self._listing.count(tenant, status), statuses))
+
+    def count_open(self, tenant: str, before_at: int) -> int:
+        """Count a tenant's jobs in each status that is not the last, all of them at once."""
+        counted = self._table.threads.map(
+            lambda status: self._listing.count_older(tenant, status, before_at), sorted(OPEN)
+        )
+        return sum(counted)
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
         """Return a fair sample of what the listing index names as jobs in a status."""

@@ -47,6 +47,11 @@ class Listing:
             share = stratum.end
         return estimated(counted, share)
 
+    def count_older(self, tenant: str, state: str, before_at: int) -> int:
+        """Count all that a tenant has in a state since before an instant (ms)."""
+        partitions = [list_partition(tenant, state, stratum.name) for stratum in strata(self._list_shards)]
+        return sum(self._reader.count(LISTING, partition, before_at - 1) for partition in partitions)
+
     def sample(self, tenant: str, state: str, most: int) -> list[JobKey]:
         """Return a fair sample of a tenant's jobs in a state: those whose places are the least; all, if they are few.
 

@@ -9,6 +9,7 @@ from timeball.aws.dynamodb.calendars import DynamoCalendars
 from timeball.aws.dynamodb.changes import DynamoChanges
 from timeball.aws.dynamodb.due_index import DynamoDueIndex
 from timeball.aws.dynamodb.edges import DynamoEdges
+from timeball.aws.dynamodb.intakes import DynamoIntakes
 from timeball.aws.dynamodb.jobs import DynamoJobs
 from timeball.aws.dynamodb.operations import DynamoOperations
 from timeball.aws.dynamodb.partitions import DynamoPartitions
@@ -16,8 +17,8 @@ from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
 from timeball.aws.dynamodb.signing import DynamoSigning
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import freezes_key, host_key, slots_key, task_version_key
-from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_slots, to_task
+from timeball.aws.dynamodb.table.keys import freezes_key, host_key, pace_key, slots_key, task_version_key
+from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_pace, to_slots, to_task
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tasks import DynamoTasks
@@ -53,6 +54,7 @@ def dynamo_store(
         backfills=DynamoBackfills(rows),
         hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
         slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
+        paces=DynamoRows(rows, Kind(pace_key, mapper.of_pace, to_pace)),
         operations=DynamoOperations(rows),
         tasks=DynamoTasks(rows),
         task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
@@ -63,6 +65,7 @@ def dynamo_store(
         requests=DynamoRequests(rows),
         changes=DynamoChanges(rows, works),
         windows=DynamoWindows(rows),
+        intakes=DynamoIntakes(rows),
         edges=DynamoEdges(rows),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),

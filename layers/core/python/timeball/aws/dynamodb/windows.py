@@ -4,6 +4,7 @@ from typing import Final
 
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import window_key
+from timeball.aws.dynamodb.table.writes import Add, Take
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.ports.windows import Window
 
@@ -19,4 +20,5 @@ class DynamoWindows:
     def take(self, window: Window, amount: int, most: int) -> bool:
         """Count, on the condition that there is room."""
         expires_at = (window.ends_at + _KEPT_MS) // SECOND_MS
-        return amount <= most and self._table.writer.count(window_key(window), amount, most, expires_at)
+        add = Add(window_key(window), {"count": amount}, {"expires_at": expires_at})
+        return amount <= most and self._table.writer.take(Take(add, most={"count": most})).done

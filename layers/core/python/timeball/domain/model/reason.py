@@ -49,6 +49,14 @@ class Reason(StrEnum):
         "host_paced",
         "Its host has failed lately, so those that wait for it take turns; this one has its turn.",
     )
+    QUOTA_TURN = (
+        "quota_turn",
+        "Its tenant's quota runsPerSecond was used up, so runs take turns; this one has its turn.",
+    )
+    QUOTA_WAIT = (
+        "quota_wait",
+        "A quota of its tenant is used up (runsAtOnce, or runsPerSecond for a while to come); it waits and asks again.",
+    )
     NOT_RETRIABLE = "not_retriable", "The target's answer says that another try would fare no better."
     RETRIES_EXHAUSTED = "retries_exhausted", "Every attempt that the retry policy allows has failed."
     TOO_OLD = "too_old", "The next try would have come after the retry policy's maximum age."

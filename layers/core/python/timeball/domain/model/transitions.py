@@ -119,6 +119,7 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
+        reason=None if run.reason is Reason.QUOTA_TURN else run.reason,
         not_before=not_before,
         due_at=due_at,
         stamp=run.stamp if stamp is None else stamp,

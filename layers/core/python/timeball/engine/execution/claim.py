@@ -40,6 +40,7 @@ from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.execution.passing import pass_parents
 from timeball.engine.metrics import moved
+from timeball.engine.quotas.pace import UNKNOWN, pass_quotas
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
@@ -99,6 +100,7 @@ def claim(
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
+    _pass_quotas(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
     _write(context, claims, owner, now)
@@ -199,6 +201,17 @@ def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
         one.is_watched = admission is not None
         if admission is not None and admission.until is not None:
             one.decision = deferred_or_given_up(run, job, now, admission)
+
+
+def _pass_quotas(context: Context, starting: _Starting, now: int) -> None:
+    """Defer each run that its tenant's quotas hold back; nothing is lost by waiting for them, however long."""
+    admissions = pass_quotas(context, [run for _, run, _ in starting], now)
+    for one, run, _ in starting:
+        admission = admissions.get(run.id)
+        if admission is UNKNOWN:
+            one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
+        elif admission is not None and admission.until is not None:
+            one.decision = Decision(Action.DEFER, reason=admission.reason, wait_until=admission.until)
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:

@@ -1,15 +1,30 @@
 """How much of its quotas a tenant uses now, from the rows that keep them. Nothing is counted for this alone."""
 
 from timeball.domain.backfills.backfill import BackfillStatus
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.job import OPEN
 from timeball.domain.model.quotas import Quotas
+from timeball.domain.policy.pace import Pace, under_way
+from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 
 
-def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:  # noqa: ARG001
+def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
     """Return how much of each quota is used, by the name of its field. Raises UnavailableError."""
-    active = context.store.jobs.count(tenant, [JobStatus.PENDING, JobStatus.PAUSED])
+    active = context.store.jobs.count(tenant, sorted(OPEN))
     slots = context.store.slots.read([tenant])[0]
     named = context.store.backfills.read([] if slots is None else slots.held)
     running = [one for one in named if one is not None and one.status is BackfillStatus.RUNNING]
-    return {"active_jobs": sum(one.count for one in active), "running_backfills": len(running)}
+    used = {"active_jobs": sum(one.count for one in active), "running_backfills": len(running)}
+    if quotas.submits_per_second or quotas.active_jobs:
+        second = context.clock.now() // SECOND_MS * SECOND_MS
+        used["submits_per_second"] = context.store.intakes.read(tenant).taken.get(second, 0)
+    if quotas.runs_per_second or quotas.runs_at_once:
+        used |= _of_runs(context, tenant)
+    return used
+
+
+def _of_runs(context: Context, tenant: str) -> dict[str, int]:
+    now, pace = context.clock.now(), context.store.paces.read([tenant])[0] or Pace(tenant)
+    rows = context.store.runs.read([one.run for one in pace.begun]) if pace.begun else []
+    begins = pace.begins.given if pace.begins.second == now // SECOND_MS * SECOND_MS else 0
+    return {"runs_per_second": begins, "runs_at_once": under_way(pace, rows, now)}

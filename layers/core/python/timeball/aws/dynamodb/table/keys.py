@@ -27,6 +27,8 @@ ANNOUNCED = "CHANGE#"
 TASK = "TASK"
 FREEZES = "FREEZES"
 CALENDAR = "CALENDAR#"
+INTAKE = "INTAKE"
+PACE = "PACE"
 USE = "USE#"
 OPERATION = "OPERATION"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
@@ -90,6 +92,11 @@ def host_key(key: HostKey) -> Key:
 def slots_key(tenant: str) -> Key:
     """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
     return {"pk": tenant_key(tenant), "sk": SLOTS}
+
+
+def pace_key(tenant: str) -> Key:
+    """Return where it stands which of a tenant's runs are under way, where quotas bound that."""
+    return {"pk": tenant_key(tenant), "sk": PACE}
 
 
 def freezes_key(tenant: str) -> Key:
@@ -179,6 +186,11 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
     """Return the hour that a sort key names."""
     _, began_at, subject = sk.split("#", 2)
     return HourKey(tenant, int(began_at), subject)
+
+
+def intake_key(tenant: str) -> Key:
+    """Return where it stands what a tenant took lately and may still take."""
+    return {"pk": tenant_key(tenant), "sk": INTAKE}
 
 
 def window_key(window: Window) -> Key:

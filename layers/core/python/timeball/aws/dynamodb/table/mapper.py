@@ -28,6 +28,7 @@ from timeball.aws.dynamodb.table.keys import (
     list_key,
     operation_key,
     owner_of_row,
+    pace_key,
     revision_key,
     run_key,
     slots_key,
@@ -48,6 +49,7 @@ from timeball.domain.model.task import Task
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.pace import Pace
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 
@@ -146,6 +148,10 @@ class Mapper:
         """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
+    def of_pace(self, pace: Pace, _: int) -> Item:
+        """Return which of a tenant's runs are under way as a row."""
+        return _row(pace_key(pace.tenant), pace, "tenant")
+
     def of_freezes(self, freezes: Freezes, _: int) -> Item:
         """Return a tenant's freezes as a row."""
         return _row(freezes_key(freezes.tenant), freezes, "tenant")
@@ -217,6 +223,11 @@ def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
     """Return the announcement that a row is."""
     announced = announcement_in(tenant, row["sk"])
     return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
+
+
+def to_pace(row: dict[str, Any]) -> Pace:
+    """Return which runs are under way, as a row says."""
+    return from_item(Pace, row, tenant=row["pk"].removesuffix("#!"))
 
 
 def to_freezes(row: dict[str, Any]) -> Freezes:

@@ -7,6 +7,7 @@ from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.schema import Index
 from timeball.aws.dynamodb.table.writes import from_values, to_values
 from timeball.aws.patience import Asker
+from timeball.domain.time.instants import LATEST
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -92,13 +93,13 @@ class Reader:
                 return rows, from_values(answer["LastEvaluatedKey"])
         return rows, None
 
-    def count(self, index: Index, partition: str) -> int:
-        """Count what stands in a partition of an index: a request for about each 8,000 keys."""
+    def count(self, index: Index, partition: str, through_at: int = LATEST) -> int:
+        """Count what stands in a partition of an index, up to an instant: a request for about each 8,000 keys."""
         request = {
             "TableName": self._table,
             "IndexName": index.name,
-            "KeyConditionExpression": f"{index.partition.name} = :partition",
-            "ExpressionAttributeValues": to_values({":partition": partition}),
+            "KeyConditionExpression": f"{index.partition.name} = :partition AND {index.sort.name} <= :through",
+            "ExpressionAttributeValues": to_values({":partition": partition, ":through": through_at}),
             "Select": "COUNT",
         }
         return sum(answer["Count"] for answer in self._answers(request))

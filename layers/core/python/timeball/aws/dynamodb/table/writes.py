@@ -7,7 +7,7 @@ asked for again together, as a smaller batch (`patience` says for how long).
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.codec import Item
@@ -48,8 +48,25 @@ class Add:
 
 
 @dataclass(frozen=True)
+class Take:
+    """Add amounts, less than nothing too, if that leaves each at `most` or at `least` so much.
+
+    And if the attributes of `where` are as given there; None: absent.
+    """
+
+    add: Add
+    most: Mapping[str, int] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
+    where: Mapping[str, int | None] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Written:
-    """Whether the write was done; if not, the row that stood in its way (None: there is no such row)."""
+    """Whether the write was done; if not, the row that stood in its way (None: there is no such row).
+
+    Of a `Take` that was done it is the row as that left it.
+    """
 
     done: bool
     row: dict[str, Any] | None = None
@@ -97,24 +114,17 @@ class Writer:
             return False
         return True
 
-    def count(self, key: Key, amount: int, most: int, expires_at: int) -> bool:
-        """Add to a row's count, a new row's too, unless that would then be more than `most`. False: it would."""
-        return self._asker.ask(lambda: self._counted(key, amount, most, expires_at))
+    def take(self, take: Take) -> Written:
+        """Do it if all that it asks of the row holds, a row that is new too; else return the row that stands."""
+        return self._asker.ask(lambda: self._taken(take))
 
-    def _counted(self, key: Key, amount: int, most: int, expires_at: int) -> bool:
-        values = {":none": 0, ":amount": amount, ":room": most - amount, ":expires": expires_at}
+    def _taken(self, take: Take) -> Written:
         try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=to_values(key),
-                UpdateExpression="SET #count = if_not_exists(#count, :none) + :amount, expires_at = :expires",
-                ConditionExpression="attribute_not_exists(#count) OR #count <= :room",
-                ExpressionAttributeNames={"#count": "count"},
-                ExpressionAttributeValues=to_values(values),
-            )
-        except self._client.exceptions.ConditionalCheckFailedException:
-            return False
-        return True
+            answer: Any = self._client.update_item(**_take_request(self._table, take))
+        except self._client.exceptions.ConditionalCheckFailedException as refusal:
+            standing: Any = refusal.response.get("Item")
+            return Written(done=False, row=from_values(standing) if standing else None)
+        return Written(done=True, row=from_values(answer["Attributes"]))
 
     def _single(self, write: Write, until: float) -> Written:
         return self._asker.ask(lambda: self._written(write), until)
@@ -194,10 +204,32 @@ def _add_request(table: str, add: Add) -> dict[str, Any]:
     return {
         "TableName": table,
         "Key": to_values(add.key),
-        "UpdateExpression": f"SET {setting} ADD {adding}",
+        "UpdateExpression": f"SET {setting}" + (f" ADD {adding}" if amounts else ""),
         "ExpressionAttributeNames": {**names, **{f"#{name}": name for name in add.set}},
         "ExpressionAttributeValues": to_values({**values, **{f":{name}": value for name, value in add.set.items()}}),
     }
+
+
+def _take_request(table: str, take: Take) -> dict[str, Any]:
+    request, amounts = _add_request(table, take.add), take.add.amounts
+    rooms = {name: most - amounts[name] for name, most in take.most.items()}
+    needs = {name: least - amounts[name] for name, least in take.least.items()}
+    there = {name: value for name, value in take.where.items() if value is not None}
+    conditions = [f"(attribute_not_exists(#{name}) OR #{name} <= :room_{name})" for name in rooms]
+    conditions += [f"#{name} >= :needs_{name}" for name in needs]
+    conditions += [f"#{name} = :was_{name}" for name in there]
+    conditions += [f"attribute_not_exists(#{name})" for name in take.where.keys() - there.keys()]
+    values = {f":room_{name}": room for name, room in rooms.items()}
+    values |= {f":needs_{name}": need for name, need in needs.items()}
+    values |= {f":was_{name}": was for name, was in there.items()}
+    names = (*rooms, *needs, *take.where, *take.remove)
+    request["ExpressionAttributeNames"] |= {f"#{name}": name for name in names}
+    request["ExpressionAttributeValues"] |= to_values(values)
+    if take.remove:
+        request["UpdateExpression"] += f" REMOVE {', '.join(f'#{name}' for name in take.remove)}"
+    if conditions:
+        request["ConditionExpression"] = " AND ".join(conditions)
+    return {**request, "ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
 
 def _statement(table: str, write: Write) -> dict[str, Any]:
