@@ -11,6 +11,7 @@ from tests.simulation.graphs import GRAPH_RULES
 from tests.simulation.kept_away import KEPT_AWAY
 from tests.simulation.notices import NOTICE_RULES, is_ahead, is_needless
 from tests.simulation.operation_rules import OPERATION_RULES
+from tests.simulation.quotas import QUOTA_RULES
 from tests.simulation.records import RECORDS
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
@@ -174,6 +175,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RULES,
     *TASK_RULES,
     *KEPT_AWAY,
+    *QUOTA_RULES,
     *OPERATION_RULES,
     *GRAPH_RULES,
     *NOTICE_RULES,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from tests.simulation.graphs import weave
 from tests.simulation.operations import operate
+from tests.simulation.quotas import bind, relax
 from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
@@ -32,6 +33,8 @@ def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
 
 
 async def _play(story: Story) -> None:
+    if story.has_quotas:
+        bind(story)
     actors = [scan_each_second(story, 1), scan_each_second(story, 2)]
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
@@ -43,6 +46,8 @@ async def _play(story: Story) -> None:
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
     story.calm_down()
+    if story.has_quotas:
+        relax(story)
     if story.is_long:
         await give_up(story)
     await _until_over(story, tasks)

@@ -182,12 +182,17 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
 
 
 def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
-    """Neither by their number nor by its age; any version of the job may have decided."""
+    """Neither by their number nor by its age; any version of the job may have decided.
+
+    What waits for a quota is not lost, however old it becomes.
+    """
     history = story.store.history
     for write, before in history.claims():
         start_at = (write.after.claimed_at or 0) if before.state is RunState.RUNNING else before.not_before
         written = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
         jobs = [seen for job in written for seen in history.seen_until(job, write.at)]
+        if before.reason in (Reason.QUOTA_TURN, Reason.QUOTA_WAIT):
+            continue
         if before.attempts_spent > 0 and not any(_allows(job.spec.retry, before, start_at) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
 
@@ -302,15 +307,18 @@ def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
             yield str(write)
 
 
+_WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, Reason.QUOTA_TURN, Reason.QUOTA_WAIT})
+
+
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
     """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
 
-    Asked of jobs without a guard and a calendar, and of runs that waited for no host and no parents. Any version of the
-    job may have decided.
+    Asked of jobs without a guard and a calendar, and of runs that waited for no host, quota or parents. Any version
+    of the job may have decided.
     """
     history = story.store.history
     for write, before in history.claims():
-        waited = any(one.after.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED) for one in history.of_run(before.id))
+        waited = any(one.after.reason in _WAITS for one in history.of_run(before.id))
         if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited or before.joined:
             continue
         jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]

@@ -44,6 +44,7 @@ _OPERATIONS_EACH = 10
 _MOVES_EACH = 10
 _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
+_QUOTAS_EACH = 5
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -171,6 +172,11 @@ class Story:
     def has_notices(self) -> bool:
         """Whether this is one of the stories in which users want to be told how their jobs fare."""
         return self.seed % _NOTICES_EACH == 3
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether this is one of the stories in which quotas bound the runs of users' tenants."""
+        return self.seed % _QUOTAS_EACH == _QUOTAS_EACH - 1 and not self.is_long
 
     @property
     def slowness(self) -> int:

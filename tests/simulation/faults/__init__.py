@@ -7,6 +7,7 @@ from tests.simulation.faults import (
     dispatching,
     finishing,
     guarding,
+    holding,
     keeping,
     operating,
     recording,
@@ -24,6 +25,7 @@ FAULTS = (
     | trying.FAULTS
     | finishing.FAULTS
     | guarding.FAULTS
+    | holding.FAULTS
     | keeping.FAULTS
     | operating.FAULTS
     | recording.FAULTS

@@ -43,7 +43,8 @@ class Begun:
 class Pace:
     """The attempts of a tenant that may be under way, the turns to begin, and those to look for a place.
 
-    `looked_at` is when those under way were read last, for nobody does that twice in a second.
+    `looked_at` is when those under way were read last, for nobody does that twice in a second. `asked` names those who
+    asked last: two writes that give a turn each look alike otherwise, and a store would take one for the other.
     """
 
     tenant: str
@@ -51,7 +52,13 @@ class Pace:
     looks: Line = Line()
     begun: tuple[Begun, ...] = ()
     looked_at: int = 0
+    asked: str = ""
     revision: int = 1
+
+
+def asked_by(runs: Sequence[Run]) -> str:
+    """Return what no others would be called that ask at once."""
+    return f"{fraction_of('asked', *sorted((str(run.id), run.attempt) for run in runs)):.15f}"
 
 
 def is_bound(quotas: Quotas) -> bool:

@@ -40,7 +40,7 @@ from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.execution.passing import pass_parents
 from timeball.engine.metrics import moved
-from timeball.engine.quotas.pace import UNKNOWN, pass_quotas
+from timeball.engine.quotas.pace import pass_quotas
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
@@ -208,10 +208,10 @@ def _pass_quotas(context: Context, starting: _Starting, now: int) -> None:
     admissions = pass_quotas(context, [run for _, run, _ in starting], now)
     for one, run, _ in starting:
         admission = admissions.get(run.id)
-        if admission is UNKNOWN:
-            one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
-        elif admission is not None and admission.until is not None:
-            one.decision = Decision(Action.DEFER, reason=admission.reason, wait_until=admission.until)
+        if admission is None or admission.until is None:
+            continue
+        action = Action.WAIT if admission.reason is None else Action.DEFER
+        one.decision = Decision(action, reason=admission.reason, wait_until=admission.until)
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:

@@ -7,10 +7,11 @@ named there before its claim is written. A process that dies behind ③ keeps a 
 import logging
 from collections.abc import Sequence
 
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import RunId, fraction_of
 from timeball.domain.model.run import Run
 from timeball.domain.policy.circuit_breaker import Admission
-from timeball.domain.policy.pace import Pace, admit, is_bound, is_to_be_looked_at, looked_at
+from timeball.domain.policy.pace import Pace, admit, asked_by, is_bound, is_to_be_looked_at, looked_at
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
@@ -18,18 +19,19 @@ from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
-UNKNOWN = Admission(until=0)
-"""Nobody knows whether it may: it waits a moment, as it is."""
+_CONTENDED_MS = 800
+"""How long, at most, who was never the first to write waits before it asks again."""
 
 
 def pass_quotas(context: Context, starting: Sequence[Run], now: int) -> dict[RunId, Admission]:
     """Say of each run whose tenant's quotas bound what begins whether it may; it is then named as one that does.
 
+    One for which nobody can tell waits as it is, for no reason.
     Raises UnavailableError only if the quotas cannot be read.
     """
     quotas = read_quotas(context, list(dict.fromkeys(run.id.job.tenant for run in starting)))
     runs = [run for run in starting if is_bound(quotas[run.id.job.tenant])]
-    admissions = {run.id: UNKNOWN for run in runs}
+    admissions: dict[RunId, Admission] = {}
     if not runs:
         return admissions
 
@@ -40,16 +42,18 @@ def pass_quotas(context: Context, starting: Sequence[Run], now: int) -> dict[Run
             pace = looked_at(pace, dict(zip(named, context.store.runs.read(named), strict=True)), now)
         for run in own:
             pace, admissions[run.id] = admit(pace, run, of_tenant, now, context.rules.lease_ms)
-        return pace
+        return evolve(pace, asked=asked_by(own))
 
     try:
         rows = _rows(context, list(dict.fromkeys(run.id.job.tenant for run in runs)), now)
         swapped = compare_and_swap(context.store.paces.swap, rows, with_those, now)
     except UnavailableError as unavailable:
         log.warning("quotas not asked for: %s", unavailable)
-        return {run.id: UNKNOWN for run in runs}
+        return {run.id: Admission(until=now + context.rules.margin_ms) for run in runs}
     passed = {row.tenant for row, one in zip(rows, swapped, strict=True) if one.done}
-    return {one: admission if one.job.tenant in passed else UNKNOWN for one, admission in admissions.items()}
+    again_ms = 1 + int(fraction_of("contended", asked_by(runs), now) * _CONTENDED_MS)
+    contended = Admission(until=now + again_ms)
+    return {one: admission if one.job.tenant in passed else contended for one, admission in admissions.items()}
 
 
 def _rows(context: Context, tenants: Sequence[str], now: int) -> list[Pace]:
