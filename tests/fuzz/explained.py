@@ -88,6 +88,12 @@ REFUSALS: Sequence[Refusal] = (
     Refusal("PATCH .*", "name", "A tenant keeps its name", "The name is that of the path."),
     Refusal("POST /v1/dead-letters:.*", "limit", "Leave out limit or", "OpenAPI has no rule for a body and a header."),
     Refusal(
+        JOBS,
+        ANY,
+        "This goes with .*dependsOn only",
+        "With rules for these, too, generators of requests find none that the document allows.",
+    ),
+    Refusal(
         "PATCH .*",
         ANY,
         "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key|This field is needed",

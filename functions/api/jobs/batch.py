@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from functions.api.http.body import kind_of
 from functions.api.http.edge import Edge
@@ -15,20 +17,33 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
+from functions.api.jobs.request import JobRequest
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.engine.exclusions.outlook import Outlook, outlooks
 
 MAX_JOBS: Final = 100
 
-_Job = Annotated[
-    Any,
-    WithJsonSchema(
-        {
-            "allOf": [{"$ref": "#/components/schemas/JobRequest"}],
-            "properties": {"ref": {"type": "string", "description": "What `dependsOn` of other items calls this one."}},
-        }
-    ),
-]
+
+class BatchJob(JobRequest):
+    """A job of a batch: what `POST /v1/jobs` takes, and a name for the other items. Only described by this."""
+
+    model_config = ConfigDict(defer_build=True)  # no request needs it
+
+    ref: str | None = Field(
+        None, pattern=f"^{JOB_ID.pattern}$", description="What `dependsOn` of other items calls this one."
+    )
+
+
+class _Described:
+    """An item is read by itself, so that a bad one spoils no other."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        BatchJob.model_rebuild()
+        return handler(BatchJob.__pydantic_core_schema__)
+
+
+_Job = Annotated[Any, _Described]
 
 
 class BatchRequest(Strict):

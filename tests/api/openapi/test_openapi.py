@@ -11,6 +11,7 @@ from typing import Any, get_args
 from urllib.parse import parse_qsl
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from functions.api.backfills.request import BackfillRequest
@@ -123,6 +124,14 @@ def _but_items(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {name: _but_items(part) for name, part in schema.items() if name != "items"}
     return [_but_items(part) for part in schema] if isinstance(schema, list) else schema
+
+
+@pytest.mark.parametrize(("ref", "is_allowed"), [("a", True), (None, True), ("a b", False), (1, False)])
+def test_an_item_of_a_batch_may_have_a_ref_beside_what_a_job_has(api: Api, ref: object, *, is_allowed: bool) -> None:
+    schema = Draft202012Validator({**DOCUMENT, "$ref": "#/components/schemas/BatchRequest"})
+    body = {"jobs": [{"handler": "https://example.com", "ref": ref}]}
+    assert schema.is_valid(body) is is_allowed
+    assert api.call("POST", "/v1/jobs:batch", body).body["items"][0]["status"] == (201 if is_allowed else 400)
 
 
 def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
