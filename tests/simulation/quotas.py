@@ -32,12 +32,15 @@ def relax(story: Story) -> None:
 
 
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
-    """Asked at each claim that may still call. One whose lease is out calls no more, by the fastest clock."""
+    """Asked at each claim that may still call. One whose lease is out calls no more, by the fastest clock.
+
+    But an executor that stood still for longer than its lease, and takes up its call again, is one too many.
+    """
     live: dict[RunId, Run] = {}
     for write in story.store.history.runs if story.has_quotas else ():
         after, tenant = write.after, write.after.id.job.tenant
         live.pop(after.id, None)
-        if after.state is not RunState.RUNNING:
+        if after.state is not RunState.RUNNING or _is_revived(write):
             continue
         if _is_bound(story, write) and write.at + MOST_SKEW_MS < (after.lease_until or 0):
             same = [one for one in live.values() if one.id.job.tenant == tenant]
@@ -46,6 +49,12 @@ def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
             if most is not None and len(others) >= most:
                 yield f"{write} beside {others}"
         live[after.id] = after
+
+
+def _is_revived(write: Write[Run]) -> bool:
+    before, after = write.before, write.after
+    is_renewed = before is not None and before.state is RunState.RUNNING and before.attempt == after.attempt
+    return is_renewed and before is not None and (before.lease_until or 0) <= write.at + MOST_SKEW_MS
 
 
 def _no_more_runs_begin_in_a_second_than_may(story: Story) -> Iterator[str]:
