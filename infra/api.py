@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.bus import MAKE_RULES, Bus
 from infra.functions import Bounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
@@ -40,11 +41,12 @@ class Api(Construct):
         storage: Storage,
         queues: Queues,
         admin: lambda_.IFunction,
+        bus: Bus,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = maker.settings
 
-        self.function = maker.make(
+        self.function = replace(maker, environment={**maker.environment, **bus.environment}).make(
             self,
             "api",
             "api.app",
@@ -59,6 +61,10 @@ class Api(Construct):
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_TASK))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
+        # It puts events onto the bus, and keeps the rules that match the patterns of jobs.
+        allow(self.function, ["events:PutEvents"], [bus.arn])
+        bus.let_change_rules(self.function, MAKE_RULES)
+        allow(self.function, ["events:ListRules"], [bus.arn, bus.rules_arn])
         # It tells how much waits, when it is asked for statistics.
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
 

@@ -2,9 +2,11 @@
 
 A batch is authorized in AWS as what it is made of: a send is a send, a PartiQL insert an insert on its table.
 The emulator asks for the name of the operation, of which AWS knows nothing, and sees no table in a batch of
-statements.
+statements. Nor does it see which rule gets a target.
 """
 
+import json
+import re
 from typing import Any
 
 from aws_cdk import Stack
@@ -15,6 +17,8 @@ _SINGLE_TO_BATCH = {
     "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
     "sqs:SendMessage": "sqs:SendMessageBatch",
 }
+_TARGETS = {"events:PutTargets", "events:RemoveTargets"}
+"""What it authorizes on the bus, and AWS on the rule."""
 _STATEMENTS = {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}
 
 
@@ -31,6 +35,10 @@ def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:
     actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
     batches = [_SINGLE_TO_BATCH[action] for action in actions if action in _SINGLE_TO_BATCH]
     found = [{"Effect": "Allow", "Action": batches, "Resource": statement["Resource"]}] if batches else []
+    targets = [action for action in actions if action in _TARGETS]
+    if targets:
+        bus = json.loads(re.sub(r":rule/([^/]+)/\*", r":event-bus/\1", json.dumps(statement["Resource"])))
+        found.append({"Effect": "Allow", "Action": targets, "Resource": bus})
     if _STATEMENTS.intersection(actions):
         found.append({"Effect": "Allow", "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
     return found

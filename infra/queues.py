@@ -25,6 +25,8 @@ KEPT = Duration.days(14)
 DELIVERIES = 10
 """Receives until a queue gives up on a message; paused jobs and leases held elsewhere return some, too."""
 
+EVENTS_TIMEOUT = Duration.minutes(1)
+
 EXECUTE_TIMEOUT = Duration.minutes(15)
 """The longest that a Lambda may run; a run may take 840 seconds of it."""
 
@@ -97,6 +99,12 @@ class Queues(Construct):
         self.unreadable = self._feed(
             "Unreadable", WATCH_TIMEOUT, why="Nothing receives from it: what stands there is for people to see"
         ).queue
+        self.events = self._feed(
+            "Events",
+            EVENTS_TIMEOUT,
+            why="What the rules of the bus have matched; what its function cannot deal with is kept for people",
+            redrive=sqs.DeadLetterQueue(queue=self.unreadable, max_receive_count=DELIVERIES),
+        )
         acknowledge(self.unreadable, "SQS3", "It is the last stop itself: nothing receives from it")
 
     @property

@@ -54,6 +54,9 @@ _NORMAL, _LOW = 35, 5
 FEWEST_AT_ONCE = 2
 """What AWS takes as the least bound of a queue's mapping."""
 
+EVENTS_AT_ONCE = 10
+"""How many functions make runs of events at a time."""
+
 
 def _stack_name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,39}", text):

@@ -6,8 +6,10 @@ from constructs import Construct
 from infra import emulated
 from infra.admin import Admin
 from infra.api import Api
+from infra.bus import Bus
 from infra.code import code
 from infra.dependencies import Dependencies
+from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
 from infra.queues import Queues
@@ -35,10 +37,12 @@ class TimeballStack(Stack):
         maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
 
         admin = Admin(self, "Admin", maker, storage)
-        api = Api(self, "Api", maker, storage, queues, admin.function)
+        bus = Bus(self, "Bus", settings, queues)
+        api = Api(self, "Api", maker, storage, queues, admin.function, bus)
         scan = Scan(self, "Scan", maker, storage, queues)
         Executors(self, "Executors", maker, storage, queues)
         Watch(self, "Look", maker, storage, queues)
+        Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)
 
         outputs = {
@@ -49,6 +53,8 @@ class TimeballStack(Stack):
             "TickerArn": ticker.machine.state_machine_arn,
         }
         outputs["WatchQueue"] = queues.watch.queue.queue_url
+        outputs["EventBus"] = bus.name
+        outputs["EventsQueue"] = queues.events.queue.queue_url
         outputs["UnreadableQueue"] = queues.unreadable.queue_url
         for priority, feed in queues.by_priority.items():
             outputs[f"{priority.title()}Queue"] = feed.queue.queue_url

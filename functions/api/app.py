@@ -64,6 +64,7 @@ def _api() -> Handler:
     from timeball.runtime.wiring import (  # noqa: PLC0415 - AWS only where it is needed
         engine_context,
         environment,
+        event_bus,
         signing_secret,
         tenants,
     )
@@ -88,6 +89,7 @@ def _api() -> Handler:
             parse_callers(settings.iam_callers),
             parse_prices(settings.prices),
             settings.execute_memory_mb / 1024,
+            bus=event_bus(),
         )
     )
 

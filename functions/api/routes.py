@@ -7,6 +7,7 @@ from functions.api.calendars import routes as calendars
 from functions.api.cycles import routes as cycles
 from functions.api.dead_letters import routes as dead_letters
 from functions.api.dependencies import routes as dependencies
+from functions.api.events import routes as events
 from functions.api.freezes import routes as freezes
 from functions.api.history import routes as history
 from functions.api.http.route import Route
@@ -21,6 +22,7 @@ ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *dependencies.ROUTES,
     *cycles.ROUTES,
+    *events.ROUTES,
     *history.ROUTES,
     *backfills.ROUTES,
     *runs.ROUTES,

@@ -14,6 +14,7 @@ from functions.api.http.edge import Edge
 from functions.api.openapi.document import document, document_text
 from functions.api.openapi.page import page_text
 from functions.api.routes import ROUTES
+from tests.patterns import matches
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.key import Key
@@ -23,10 +24,12 @@ from timeball.domain.model.tenant import new_tenant
 from timeball.domain.model.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
+from timeball.engine.events.receive import Matched, receive
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.stats.tally import Tally
 from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.memory_bus import MemoryBus
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.memory_tenants import MemoryTenants
@@ -66,6 +69,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
+        self.bus = MemoryBus(matches)
         self.tally = Tally(self.clock, KeptTelemetry())
         telemetry = self.tally if self.counts else KeptTelemetry()
         self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry, host_of)
@@ -81,6 +85,7 @@ class Api:
             operating_tenant=OPERATING,
             tenants=self.tenants,
             signing_secret=lambda: self.store.signing.secret(SECRET),
+            bus=self.bus,
         )
         self.handle = build_api(self.edge)
 
@@ -130,6 +135,11 @@ class Api:
         work = self.store.jobs[JobKey("acme", job_id)].spec.work
         assert work is not None
         return work
+
+    def receive(self) -> None:
+        """Make the runs of what the bus has matched, as the events function would."""
+        messages, self.bus.queue = self.bus.queue, []
+        receive(self.context, self.bus, [Matched(one.rule, one.event) for one in messages])
 
     def only_run(self) -> Run:
         (run,) = self.store.runs.values()

@@ -20,6 +20,7 @@ from timeball.domain.backfills.backfill import (
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
+from timeball.domain.model.event import Subscriber, Subscription, SubscriptionKey
 from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
@@ -191,6 +192,14 @@ CALENDAR = Calendar(
     ("2026-12-25",),
     (DateRange("2027-01-01", "2027-01-06"),),
 )
+SUBSCRIPTION = Subscription(
+    SubscriptionKey("acme", "a" * 16), '{"source":["città"]}', NOW, (Subscriber("A_job-2", NOW), Subscriber("b", NOW))
+)
+SUBSCRIPTION_MOVES = {
+    "one less": replace(SUBSCRIPTION, jobs=(Subscriber("b", NOW + 1),)),
+    "gone": replace(SUBSCRIPTION, jobs=(), is_gone=True),
+    "there again": replace(SUBSCRIPTION, jobs=(Subscriber("c", NOW),), generation=2),
+}
 CALENDAR_MOVES = {
     "other dates": replace(CALENDAR, dates=(), ranges=(), updated_at=NOW + 1, version=2),
     "deleted": replace(CALENDAR, is_deleted=True),
@@ -229,6 +238,12 @@ MOVES = {
     **{
         f"calendars: {name}": Move("calendars", CALENDAR, after, replace(CALENDAR, key=CalendarKey("acme", "other")))
         for name, after in CALENDAR_MOVES.items()
+    },
+    **{
+        f"subscriptions: {name}": Move(
+            "subscriptions", SUBSCRIPTION, after, replace(SUBSCRIPTION, key=SubscriptionKey("acme", "b" * 16))
+        )
+        for name, after in SUBSCRIPTION_MOVES.items()
     },
     **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},

@@ -101,6 +101,13 @@ CASES = {
         Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {"status": JobStatus.PAUSED}
     ),
     "a run by hand of a paused job": Case(CLAIM, fire(0, Origin.MANUAL), {"status": JobStatus.PAUSED}),
+    "a run on an event of a paused job": Case(
+        Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED), fire(0, Origin.EVENT), {"status": JobStatus.PAUSED}
+    ),
+    "a run on an event is never missed": Case(CLAIM, fire(-3, Origin.EVENT), {}),
+    "one that has started goes on in a paused job": Case(
+        CLAIM, {**STARTED, **fire(0, Origin.EVENT)}, {"status": JobStatus.PAUSED}
+    ),
     "early, and in the due index: that brings it back": Case(
         DROP, {"not_before": NOW + 10_001, "due_at": NOW + 10_001}, {}
     ),

@@ -11,7 +11,7 @@ from timeball.domain.time.instants import EARLIEST, LATEST, format_instant, pars
 @pytest.mark.parametrize("origin", Origin)
 @pytest.mark.parametrize("fire_at", [0, 1, 1_795_253_400_250, 10**15 - 1])
 def test_the_text_of_a_run_names_that_run(origin: Origin, fire_at: int) -> None:
-    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, "x7" if origin is Origin.BACKFILL else "")
+    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, "x7" if origin in (Origin.BACKFILL, Origin.EVENT) else "")
     assert RunId.parse("acme", str(run)) == run
 
 

@@ -29,6 +29,7 @@ PATIENCE = {
     "execute-low": BRISK,
     "execute-normal": BRISK,
     "scan": PATIENT,
+    "events": PATIENT,
 }
 """What each function asks AWS with; tests/contract/test_patience.py holds the wiring to it."""
 

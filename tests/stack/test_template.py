@@ -44,7 +44,7 @@ def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> 
 
 def test_what_a_priority_gives_up_on_goes_to_the_watch_queue_which_takes_nobody_elses(stack: Synthesized) -> None:
     queues = [queue["Properties"] for queue in stack.resources("AWS::SQS::Queue").values()]
-    sources = [queue for queue in queues if "RedrivePolicy" in queue]
+    sources = [queue for queue in queues if "RedrivePolicy" in queue and "QueueName" in queue]
     assert [queue["RedrivePolicy"]["maxReceiveCount"] for queue in sources] == [10, 10, 10]
     (dead,) = {json.dumps(queue["RedrivePolicy"]["deadLetterTargetArn"]) for queue in sources}
     allowed = stack.resolve(json.loads(dead))["RedriveAllowPolicy"]
@@ -60,7 +60,7 @@ def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
 
 def test_a_message_stays_invisible_for_as_long_as_it_is_gathered_and_its_function_may_run(stack: Synthesized) -> None:
     mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
-    assert len(mappings) == 4
+    assert len(mappings) == 5
     for mapping in mappings:
         queue = stack.resolve(mapping["Properties"]["EventSourceArn"])
         function = stack.resolve(mapping["Properties"]["FunctionName"])
@@ -91,6 +91,7 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
         "execute-normal": ("functions.execute.handler", 900),
         "execute-low": ("functions.execute.handler", 900),
         "watch": ("functions.watch.handler", 60),
+        "events": ("functions.events.handler", 60),
     }
 
 
@@ -166,6 +167,8 @@ KEEPER = {**SENDER, "Unreadable": SEND}
                 "Jobs/index/by_task": FIND,
                 **dict.fromkeys(SENDER, SEND | LOOK),
                 "Watch": SEND,
+                "BusEvents": {"ListRules", "PutEvents"},
+                "rules": {"DeleteRule", "ListRules", "PutRule", "PutTargets", "RemoveTargets"},
             },
         ),
         (
@@ -183,6 +186,10 @@ KEEPER = {**SENDER, "Unreadable": SEND}
         ("execute-normal", {"Jobs": ROWS, **KEEPER, "Normal": CONSUME | SEND}),
         ("execute-low", {"Jobs": ROWS, **KEEPER, "Low": CONSUME | SEND}),
         ("watch", {"Jobs": ROWS, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND}),
+        (
+            "events",
+            {"Jobs": ROWS, **KEEPER, "Events": CONSUME, "rules": {"DeleteRule", "RemoveTargets"}},
+        ),
         ("authorize", {"Tenants": {"BatchGetItem"}}),
         ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),
         ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
@@ -214,10 +221,30 @@ def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
     assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
 
 
-def test_no_policy_has_a_wildcard(stack: Synthesized) -> None:
+def test_no_policy_has_a_wildcard_but_for_the_rules_of_the_bus(stack: Synthesized) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            assert "*" not in json.dumps([statement["Action"], statement["Resource"]])
+            resources = json.dumps([statement["Action"], statement["Resource"]])
+            assert "*" not in resources.replace(":rule/Timeball/*", "")
+
+
+def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
+    sending = [
+        (_short_name(statement["Resource"]), statement)
+        for policy in stack.resources("AWS::SQS::QueuePolicy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    assert {name for name, _ in sending} == {"Events", "Unreadable"}
+    for _, statement in sending:
+        assert (statement["Action"], statement["Principal"]) == ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
+        assert _short_name(statement["Condition"]["ArnLike"]["aws:SourceArn"]) == "rules"
+
+
+def test_what_the_events_function_gives_up_on_is_kept_for_people(stack: Synthesized) -> None:
+    (queue,) = [body for name, body in stack.resources("AWS::SQS::Queue").items() if name.startswith("QueuesEvents")]
+    kept = queue["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
+    assert _short_name(kept) == "Unreadable"
 
 
 def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
@@ -226,6 +253,9 @@ def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
     assert "SendMessageBatch" in json.dumps(local_stack.template)
     assert "SendMessageBatch" not in json.dumps(stack.template)
     assert "BatchExecuteStatement" not in json.dumps(stack.template)
+
+
+BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_UNDELIVERED_ARN"}
 
 
 class _Environment(dict[str, str]):
@@ -246,13 +276,15 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
     for name, function in stack.functions().items():
         told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
         keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker", "scan"} else set()
+        keys |= BUS if name in {"api", "events"} else set()
         assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
-    queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "UnreadableQueue"}
+    queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "EventsQueue", "UnreadableQueue"}
     assert stack.template["Outputs"].keys() == {
         "ApiUrl",
+        "EventBus",
         "FirstKeySecret",
         "JobsTable",
         "TenantsTable",
@@ -268,9 +300,11 @@ def _listed(value: Any) -> list[Any]:
 def _short_name(resource: Any) -> str:
     """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
     if "Fn::Join" in resource:
+        if resource["Fn::Join"][1][-1] == ":rule/Timeball/*":
+            return "rules"
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look"):
+    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look", "Received"):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

@@ -47,6 +47,26 @@ def decoded(body: str, *, is_base64: bool) -> bytes:
 
 def read_object(raw: bytes) -> dict[str, Any]:
     """Read a request's body. Raises ProblemError: malformed, or invalid where a field can be named."""
+    value = _read(raw)
+    if not isinstance(value, dict):
+        raise _malformed(f"The body is {kind_of(value)}; send a JSON object.")
+    return _without_halves(raw, value)
+
+
+def read_objects(raw: bytes, most: int) -> dict[str, Any] | list[Any]:
+    """Read a body that may be an object, or an array of `most` values at most. Raises ProblemError."""
+    value = _read(raw)
+    if isinstance(value, list) and 1 <= len(value) <= most:
+        _without_halves(raw, {f"[{place}]": one for place, one in enumerate(value)})
+        return value
+    if isinstance(value, list):
+        raise _malformed(f"The body is an array of {len(value)}; send 1 to {most}, or a JSON object.")
+    if not isinstance(value, dict):
+        raise _malformed(f"The body is {kind_of(value)}; send a JSON object, or an array of such.")
+    return _without_halves(raw, value)
+
+
+def _read(raw: bytes) -> object:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as bad:
@@ -56,9 +76,10 @@ def read_object(raw: bytes) -> dict[str, Any]:
     if _depth(raw) > MAX_DEPTH:
         raise _malformed(f"The body nests more than {MAX_DEPTH} levels deep; flatten it.")
     with _no_collection():
-        value = _parse(text)
-    if not isinstance(value, dict):
-        raise _malformed(f"The body is {kind_of(value)}; send a JSON object.")
+        return _parse(text)
+
+
+def _without_halves(raw: bytes, value: dict[str, Any]) -> dict[str, Any]:
     # No half can come but as an escape: UTF-8 has none.
     halves = [*islice(_halves(value), ENOUGH_ERRORS)] if _ESCAPED_SURROGATE.search(raw) else []
     if halves:

@@ -12,6 +12,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.usage.prices import PRICES, Prices
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
+from timeball.ports.event_bus import EventBus
 from timeball.ports.tenants import Tenants
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
@@ -27,7 +28,7 @@ class Edge:
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
-    executors of so many GB.
+    executors of so many GB. Events travel on the `bus`.
     """
 
     context: Context
@@ -42,6 +43,7 @@ class Edge:
     iam_callers: Mapping[str, IamCaller] = field(default_factory=dict)
     prices: Prices = PRICES
     executor_gb: float = 0.75
+    bus: EventBus | None = None
 
     @property
     def admin(self) -> Tenants:
@@ -49,6 +51,13 @@ class Edge:
         if self.tenants is None:
             raise LookupError("this function was given no tenants table")
         return self.tenants
+
+    @property
+    def events(self) -> EventBus:
+        """The bus of events. Raises LookupError in a function that has none to do with it."""
+        if self.bus is None:
+            raise LookupError("this function was given no bus of events")
+        return self.bus
 
 
 def job_key(request: Request) -> JobKey:

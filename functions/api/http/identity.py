@@ -27,6 +27,18 @@ def task_id_of_key(tenant: str, idempotency_key: str) -> str:
     return task_id(digest.digest())
 
 
+def event_id(bits: bytes) -> str:
+    """Return the id of 16 bytes, as a job's."""
+    return f"evt_{_letters(bits)}"
+
+
+def event_id_of_key(tenant: str, idempotency_key: str) -> str:
+    """Return the id of the event that a tenant sends under an Idempotency-Key."""
+    parts = f"{tenant}\x1f{idempotency_key}"
+    digest = hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-eventid")
+    return event_id(digest.digest())
+
+
 def operation_id(bits: bytes) -> str:
     """Return the id of 16 bytes, as a job's."""
     return f"op_{_letters(bits)}"

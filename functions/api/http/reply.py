@@ -35,6 +35,11 @@ def ok(answer: BaseModel, *, version: int | None = None, is_repeated: bool = Fal
     return Reply(200, _text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
 
 
+def accepted(answer: BaseModel) -> Reply:
+    """Return a 202: what is asked for will be done, and there is nothing yet that could be read."""
+    return Reply(202, _text_of(answer))
+
+
 def created(answer: BaseModel, location: str, *, version: int | None = None, is_repeated: bool = False) -> Reply:
     """Return a 201, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
     replayed = _replayed(is_repeated=is_repeated)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from functions.api.http.body import read_object
+from functions.api.http.body import read_object, read_objects
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from functions.api.http.reply import etag
 from timeball.domain.model.actor import NOBODY, Actor
@@ -16,6 +16,7 @@ NO_VERSION: Final = 0
 """What no resource ever has: the version of an ETag that Timeball did not give."""
 
 JSON: Final = ("application/json",)
+EVENTS: Final = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")
 MERGE_PATCH: Final = ("application/merge-patch+json", "application/json")
 
 _IDEMPOTENCY_KEY: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
@@ -94,6 +95,12 @@ def read_body(request: Request, accepted: Sequence[str] = JSON) -> dict[str, Any
     """Return the JSON object that was sent, as a type that is accepted. Raises ProblemError."""
     _check_content_type(request, accepted)
     return read_object(request.body)
+
+
+def read_one_or_many(request: Request, accepted: Sequence[str], most: int) -> dict[str, Any] | list[Any]:
+    """Return the JSON object that was sent, or the array of as many values as may be. Raises ProblemError."""
+    _check_content_type(request, accepted)
+    return read_objects(request.body, most)
 
 
 def read_optional_body(request: Request) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from timeball.domain.model.work import TASKS_TARGET
 from timeball.domain.policy.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
-from timeball.domain.time.schedule import At, Cron, Every, fires
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires
 from timeball.domain.time.stepper import Gap, Overlap, clock_policies
 from timeball.engine.exclusions.outlook import NO_CALENDAR, Outlook, outlooks
 
@@ -71,7 +71,7 @@ class JobSummaryAnswer(Answer):
     status: JobStatus | Literal["running"]
     next_run_at: Time | None
     next_runs: list[Time] = Field(description="The next five fire times; of one that its calendar moves, its start.")
-    schedule_type: Literal["once", "cron", "interval"]
+    schedule_type: Literal["once", "cron", "interval", "event"]
     schedule_at: Time | None
     cron_expression: str | None
     timezone: str | None
@@ -81,6 +81,7 @@ class JobSummaryAnswer(Answer):
     start_at: Time | None
     end_at: Time | None
     max_runs: int | None
+    event: Mapping[str, Any] | None = Field(description="The pattern of the events that let it run.")
     depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids, or objects.")
     trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
     dependency_timeout_seconds: int | None = Field(description="The same.")
@@ -165,6 +166,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, O
         "next_run_at": following[0] if following else None,
         "next_runs": following,
         **_schedule_fields(job),
+        "event": None if job.spec.event is None else json.loads(job.spec.event),
         **_dependency_fields(job),
         "priority": job.spec.priority,
         "max_retries": job.spec.retry.max_retries,
@@ -219,7 +221,7 @@ def _dependency_fields(job: Job) -> dict[str, Any]:
 
 def _recurring_fields(job: Job) -> dict[str, Any]:
     """Return what only a recurring job has."""
-    if job.spec.schedule.is_one_off:
+    if not job.spec.schedule.is_recurring:
         return {"catch_up": None, "jitter_seconds": None}
     counted = job.spec.catch_up.policy is CatchUpPolicy.ALL
     catch_up = CatchUpAnswer(
@@ -244,6 +246,8 @@ def _schedule_fields(job: Job) -> dict[str, Any]:
     schedule = job.spec.schedule
     fields: dict[str, Any] = dict.fromkeys(_WHEN)
     match schedule.timing:
+        case OnEvents():
+            fields |= {"schedule_type": "event"}
         case At(at):
             fields |= {"schedule_type": "once", "schedule_at": format_instant(at)}
         case Cron(expression, timezone, gap, overlap):

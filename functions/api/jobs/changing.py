@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from functions.api.dependencies.examining import field_errors, misnamed
+from functions.api.events.subscribing import let_go, unheard
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
@@ -66,7 +67,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         spec = _spec(edge, request, job, patch)
         check_job(request, spec.tags)
         spec = with_parents(edge, request, job, spec)
-        done = revise_job(edge.context, job, spec, Action.PATCH, request.by)
+        done = revise_job(edge, job, spec, Action.PATCH, request.by)
         if done.outcome is not Outcome.STALE or version is not None:
             return changed_answer(edge, changed_job(done, "change"), done)
     raise ContendedError(f"job {key.job_id} kept changing")
@@ -75,7 +76,10 @@ def patch_job(edge: Edge, request: Request) -> Reply:
 def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.context, [(key, version)], request.by)[0]
-    return changed_answer(edge, changed_job(done, name), done)
+    job = changed_job(done, name)
+    if not job.is_open:
+        let_go(edge, job.spec)
+    return changed_answer(edge, job, done)
 
 
 def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
@@ -142,11 +146,18 @@ def _policies(spec: JobSpec, before: JobSpec) -> bool:
     )
 
 
-def revise_job(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
-    """Make a job, as it was read, what a spec says. Raises ProblemError if that leaves it no fire, or no calendar."""
+def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
+    """Make a job, as it was read, what a spec says.
+
+    Raises ProblemError if that leaves it no fire or no calendar, or if the bus cannot match its events.
+    """
+    context = edge.context
     is_new_use = calendar_of(spec) != calendar_of(job.spec)
     if is_new_use and note_uses(context, [spec], context.clock.now()):
         raise invalid([no_calendar()])
+    is_new_pattern = spec.event != job.spec.event
+    if is_new_pattern and (refused := unheard(edge, [spec], context.clock.now())):
+        raise invalid(refused.values())
     try:
         (done,) = revise(context, [(job, spec)], action, by)
     except InvalidSchedule as bad:
@@ -154,6 +165,8 @@ def revise_job(context: Context, job: Job, spec: JobSpec, action: Action, by: Ac
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
     if done.outcome is Outcome.DONE:
         note_end_of_use(context, job.spec, spec)
+        if is_new_pattern:
+            let_go(edge, job.spec)
     return done
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from functions.api.dependencies.examining import Item, examine_together
+from functions.api.events.subscribing import unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge
@@ -85,6 +86,7 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     read = _with_calendars(edge, read, now)
     lost = {one.ref for one, wanted in zip(asked, read, strict=True) if one.ref and isinstance(wanted, ProblemError)}
     wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost)
+    wanted = _with_events(edge, wanted, now)
     made = _submitted(edge, request, [one for one in wanted if not one.errors_now], now)
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
@@ -136,6 +138,12 @@ def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int
         replace(one, errors_now=[no_calendar()]) if isinstance(one, _Wanted) and one.spec.key in lacking else one
         for one in read
     ]
+
+
+def _with_events(edge: Edge, wanted: Sequence[_Wanted], now: int) -> list[_Wanted]:
+    """Let the bus match the patterns that jobs are about to have; one whose pattern it cannot may not be created."""
+    refused = unheard(edge, [one.spec for one in wanted if not one.errors_now], now)
+    return [replace(one, errors_now=[refused[one.spec.key]]) if one.spec.key in refused else one for one in wanted]
 
 
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:

@@ -24,7 +24,7 @@ from timeball.domain.model.job import Completion, Job, JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
 from timeball.domain.time.instants import format_instant
-from timeball.domain.time.schedule import At, Cron, Every, Schedule
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
 from timeball.targets.http.request import parse_url
 
 
@@ -37,6 +37,7 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         **({"target": target_document(spec.work.target)} if spec.task is None else {"taskId": spec.task.task_id}),
         **({} if spec.inherits else _schedule(spec.schedule)),
         **_dependencies(spec),
+        "event": None if spec.event is None else json.loads(spec.event),
         **_policies(spec, Override if spec.task is None else spec.task.own),
         "overlapPolicy": spec.overlap.value,
         "delivery": spec.delivery.value,
@@ -45,7 +46,7 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         "notify": notify_document(spec.notify),
         "pauseAfterFailures": spec.pause_after_failures,
     }
-    if not spec.schedule.is_one_off:
+    if spec.schedule.is_recurring:
         document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
     said = _said(document)
     return said if spec.work.payload is None else {**said, "payload": json.loads(spec.work.payload)}
@@ -125,8 +126,8 @@ def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
 
 def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
     """Name the schedule that a patch takes away without another: a request without any means now."""
-    if not merged.keys() & set(SCHEDULE_FORMS):
-        for form in SCHEDULE_FORMS:
+    if not merged.keys() & {*SCHEDULE_FORMS, "event"}:
+        for form in (*SCHEDULE_FORMS, "event"):
             if form in document:
                 yield FieldError(
                     form, "Give another schedule instead, such as delaySeconds 0 for now, or pause the job."
@@ -212,6 +213,8 @@ def _schedule(schedule: Schedule) -> dict[str, Any]:
         case Cron(expression, timezone, gap, overlap):
             asked = {"gap": gap and gap.value, "overlap": overlap and overlap.value}
             return {"cronExpression": expression, "timezone": timezone, "dstPolicy": asked, **window}
+        case OnEvents():
+            return {}
         case Every(seconds, anchor_at):
             return {"everySeconds": seconds, "anchorAt": format_instant(anchor_at), **window}
 

@@ -5,6 +5,7 @@ no time at all) counts from the job's creation, and a job that is as it says get
 """
 
 from functions.api.dependencies.examining import Item, examine_together
+from functions.api.events.subscribing import unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
@@ -70,6 +71,8 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     (item,) = examine_together(edge.context, [Item(spec, is_refused=bool(misfits))], request.bounds)
     if misfits or item.errors:
         raise invalid([*misfits, *item.errors])
+    if refused := unheard(edge, [item.spec], now):
+        raise invalid(refused.values())
     depth = generation_of(edge, request)
     count_submits(edge, request, 1, now)
     done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
@@ -93,5 +96,5 @@ def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, r
     if misfits:
         raise invalid(misfits)
     spec = with_parents(edge, request, standing, spec)
-    done = revise_job(edge.context, standing, spec, action, request.by)
+    done = revise_job(edge, standing, spec, action, request.by)
     return changed_answer(edge, changed_job(done, verb), done)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import ConfigDict, Field
 
 from functions.api.dependencies.fields import NEEDS_PARENTS, DependencyFields
+from functions.api.events.fields import EventFields
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
@@ -24,7 +25,7 @@ from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
-"""Of these a job has at most one; with none it runs now, or when the jobs that it depends on let it."""
+"""Of these a job has at most one; with none it runs now, or when events or the jobs that it depends on let it."""
 
 JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     **NEEDS,
@@ -47,6 +48,19 @@ _NAMES_A_TASK: Final = {
     "required": ["handler"],
     "properties": {"handler": {"type": "string", "pattern": f"^{JOB_ID.pattern}$"}},
 }
+_NULL: Final = {"type": "null"}
+_EVENTS_OR_ONCE: Final = {
+    "anyOf": [
+        {"properties": {"event": _NULL}},
+        {
+            "properties": {
+                "scheduleAt": _NULL,
+                "delaySeconds": _NULL,
+                "dependsOn": {"anyOf": [_NULL, {"type": "array", "maxItems": 0}]},
+            }
+        },
+    ]
+}
 _NO_NUMBER: Final = {"properties": {"maxRuns": {"type": "null"}}}
 _OF_ALL: Final = {"required": ["policy"], "properties": {"policy": {"const": "all"}}}
 
@@ -63,7 +77,7 @@ class CatchUp(Strict):
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
 
 
-class JobRequest(ScheduleFields, PolicyFields, DependencyFields):
+class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
@@ -71,7 +85,7 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields):
             one_of=TO_CALL,
             exclusive=[TO_CALL, SCHEDULE_FORMS],
             beside=JOB_NEEDS,
-            also=[only_of_reports(given("taskId"), _NAMES_A_TASK)],
+            also=[only_of_reports(given("taskId"), _NAMES_A_TASK), _EVENTS_OR_ONCE],
         )
     )
 
@@ -142,12 +156,24 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
         for form in forms:
             yield FieldError(form, f"Give only one of {', '.join(forms)}: a job has one schedule.")
     yield from misplaced(given, JOB_NEEDS)
+    yield from _beside_events(request, given)
     if request.catch_up is not None and request.catch_up.max_runs is not None and request.catch_up.policy != "all":
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
     yield from bad_notify(request.notify)
     if named_task(request) is None:  # with a task that depends on what that says
         yield from beyond_an_answer(request, given)
+
+
+def _beside_events(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
+    """Validate what a job that runs on events cannot have: a time at which it is over, or parents to wait for."""
+    if "event" not in given:
+        return
+    for form in ("scheduleAt", "delaySeconds"):
+        if form in given:
+            yield FieldError(form, "A job that runs on events has a recurring schedule, or none; leave this out.")
+    if request.depends_on:
+        yield FieldError("dependsOn", "A job runs on events or waits for others; leave out this or event.")
 
 
 def _in_time(request: JobRequest, now: int) -> Iterator[FieldError]:

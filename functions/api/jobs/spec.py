@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from functions.api.dependencies.fields import dependency_fields
+from functions.api.events.fields import event_of
 from functions.api.http.body import compact
 from functions.api.http.problems import FieldError
 from functions.api.http.quotas import PERIOD, large_payload
@@ -22,13 +23,14 @@ from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.period import least_period_seconds
-from timeball.domain.time.schedule import At, Every, Schedule, first_fire
+from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire
 from timeball.targets.http.addresses import AddressRules
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
     """Return the schedule that a faultless request asks for at an instant (ms)."""
-    timing = timing_of(request, now) or At(now + (request.delay_seconds or 0) * SECOND_MS)
+    unscheduled = At(now + (request.delay_seconds or 0) * SECOND_MS) if request.event is None else OnEvents()
+    timing = timing_of(request, now) or unscheduled
     return Schedule(timing, request.start_at, request.end_at, request.max_runs)
 
 
@@ -56,6 +58,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         inherits=bool(request.depends_on) and not has_schedule(request),
         notify=notify_of(request.notify),
         pause_after_failures=request.pause_after_failures,
+        event=event_of(request),
     )
 
 
@@ -89,7 +92,7 @@ def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[F
 
 def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
     """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
-    if first_fire(schedule, now) is not None:
+    if first_fire(schedule, now) is not None or isinstance(schedule.timing, OnEvents):
         return []
     form = form_of(schedule)
     if request.end_at is None:
@@ -98,7 +101,9 @@ def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[Fiel
 
 
 def form_of(schedule: Schedule) -> str:
-    """Return the field that says when a job fires that is recurring."""
+    """Return the field that says when a job runs that does so more than once."""
+    if isinstance(schedule.timing, OnEvents):
+        return "event"
     return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 

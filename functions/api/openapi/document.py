@@ -39,6 +39,10 @@ _EXCLUSIVE: Final[dict[type[BaseModel], Sequence[Sequence[str]]]] = {JobRequest:
 """What none can be given together, no patch of it can either; what goes beside what depends on what is patched."""
 
 
+_DONE: Final = {200: "Done.", 201: "Created.", 202: "Accepted."}
+"""What is said of an answer where nothing is wrong."""
+
+
 def document() -> dict[str, Any]:
     """Return the document."""
     paths: dict[str, dict[str, Any]] = {}
@@ -98,7 +102,7 @@ def _responses(route: Route) -> dict[str, Any]:
         by_status.setdefault(problem.status, []).append(problem)
     responses = {
         str(status): {
-            "description": "Done." if status == 200 else "Created.",
+            "description": _DONE[status],
             "headers": _headers(status, answer),
             "content": _json_content(answer) if answer else {route.media_type: {"schema": {}}},
         }

@@ -179,7 +179,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "last_fire_time": time_of(run.last_fire_at) if run.count > 1 else None,
         "count": run.count,
         "origin": run.shown_origin,
-        "backfill_id": run.id.series or None,
+        "backfill_id": run.id.series if run.id.origin is Origin.BACKFILL else None,
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else run.reason.sentence,

@@ -14,6 +14,7 @@ from functions.api.app import build_api
 from functions.api.backfills.request import BackfillRequest
 from functions.api.calendars.request import CalendarBody, CalendarRequest
 from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
+from functions.api.events.request import EventsRequest
 from functions.api.freezes.request import FreezeRequest
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
@@ -172,6 +173,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     KeyRequest: {"role": "viewer"},
     RotateRequest: {"overlapSeconds": 60},
     SucceedRequest: {},
+    EventsRequest: {"source": "shop", "type": "order.placed"},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 

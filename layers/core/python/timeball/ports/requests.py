@@ -1,5 +1,6 @@
-"""When clients' requests took effect, so that the repeat of one does nothing more."""
+"""When clients' requests took effect, and when events were taken in, so that the repeat of one does nothing more."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey
@@ -10,3 +11,9 @@ class Requests(Protocol):
 
     def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
         """Note at which instant a request of a client took effect, unless it is noted; return what stands noted."""
+
+    def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
+        """Note that events of a tenant are taken in, each unless that is noted; return since when.
+
+        A note is kept for a day at least.
+        """

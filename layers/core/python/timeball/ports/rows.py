@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar
+from timeball.domain.model.event import Subscription
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job
@@ -24,7 +25,9 @@ from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host
 from timeball.domain.policy.pace import Pace
 
-Row = TypeVar("Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace)
+Row = TypeVar(
+    "Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace, Subscription
+)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
@@ -46,6 +47,7 @@ class Store:
     task_versions: Rows[TaskRef, Task]
     freezes: Rows[str, Freezes]
     calendars: Calendars
+    subscriptions: Rows[SubscriptionKey, Subscription]
     attempts: Attempts
     works: Works
     requests: Requests

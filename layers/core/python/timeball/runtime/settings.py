@@ -94,5 +94,23 @@ class Environment:
         return written(self, _variable)
 
 
+@dataclass(frozen=True)
+class BusEnvironment:
+    """What a function is told of the bus of events: its name, its queue, and where goes what that does not take."""
+
+    event_bus: str
+    events_arn: str
+    undelivered_arn: str
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "BusEnvironment":
+        """Return what variables say. Raises SettingsError."""
+        return read(cls, variables, _variable)
+
+    def written(self) -> dict[str, str]:
+        """Return the variables that say this."""
+        return written(self, _variable)
+
+
 def _variable(name: str) -> str:
     return f"TIMEBALL_{name.upper()}"

@@ -14,6 +14,7 @@ from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
+from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.domain.model.ids import JobKey
@@ -21,7 +22,7 @@ from timeball.engine.context import Context
 from timeball.engine.stats.tally import Tally
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
-from timeball.runtime.settings import Environment
+from timeball.runtime.settings import BusEnvironment, Environment
 from timeball.targets.http.resource import host_of
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,16 @@ def tenants() -> Tenants | None:
     """Return tenants and keys, in the one function that is told their table."""
     table = os.environ.get("TIMEBALL_TENANTS_TABLE")
     return dynamo_tenants(_client("dynamodb", PATIENTLY.patience), table) if table else None
+
+
+@cache
+def event_bus() -> EventBridgeBus | None:
+    """Return the bus of events, in the functions that are told which it is."""
+    if "TIMEBALL_EVENT_BUS" not in os.environ:
+        return None
+    told = BusEnvironment.read(os.environ)
+    names = BusNames(told.event_bus, told.events_arn, told.undelivered_arn)
+    return EventBridgeBus(lambda: _client("events", PATIENTLY.patience), names)
 
 
 @cache
@@ -131,7 +142,7 @@ def _context(asker: Asker) -> Context:
 
 
 @cache
-def _client(service: Literal["dynamodb", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
+def _client(service: Literal["dynamodb", "events", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
     import boto3  # noqa: PLC0415 - slow, and the API's health page needs none of it
 
     return boto3.client(service, config=patience.config())

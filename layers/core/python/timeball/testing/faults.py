@@ -17,10 +17,11 @@ LIST_WRITES = frozenset(
     {"insert", "swap", "replace", "save", "note", "note_uses", "add"}  # a collection's
     | {"send", "watch"}  # a queue's
     | {"hide", "delete"}  # an inbox's
+    | {"put", "remove"}  # a bus's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""
 
-SINGLE_WRITES = frozenset({"take", "move_oldest_day", "remember", "secret"})
+SINGLE_WRITES = frozenset({"take", "take_events", "move_oldest_day", "remember", "secret", "ensure"})
 """Methods that are one write."""
 
 

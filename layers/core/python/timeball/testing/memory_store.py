@@ -7,6 +7,7 @@ from operator import attrgetter
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
@@ -275,6 +276,7 @@ class MemoryStore(Store):
     paces: MemoryPaces
     freezes: MemoryFreezes
     calendars: MemoryCalendars
+    subscriptions: MemoryRows[SubscriptionKey, Subscription]
     attempts: MemoryAttempts
     works: MemoryWorks
     requests: MemoryRequests
@@ -311,6 +313,7 @@ class MemoryStore(Store):
             task_versions=tasks.replaced,
             freezes=MemoryFreezes(memory),
             calendars=MemoryCalendars(memory),
+            subscriptions=MemoryRows(memory, attrgetter("key")),
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
             requests=MemoryRequests(),

@@ -17,8 +17,23 @@ from timeball.aws.dynamodb.requests import DynamoRequests
 from timeball.aws.dynamodb.runs import DynamoRuns
 from timeball.aws.dynamodb.signing import DynamoSigning
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import freezes_key, host_key, pace_key, slots_key, task_version_key
-from timeball.aws.dynamodb.table.mapper import Mapper, to_freezes, to_host, to_pace, to_slots, to_task
+from timeball.aws.dynamodb.table.keys import (
+    freezes_key,
+    host_key,
+    pace_key,
+    slots_key,
+    subscription_row_key,
+    task_version_key,
+)
+from timeball.aws.dynamodb.table.mapper import (
+    Mapper,
+    to_freezes,
+    to_host,
+    to_pace,
+    to_slots,
+    to_subscription,
+    to_task,
+)
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tasks import DynamoTasks
@@ -60,6 +75,7 @@ def dynamo_store(
         task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
         freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),
         calendars=DynamoCalendars(rows),
+        subscriptions=DynamoRows(rows, Kind(subscription_row_key, mapper.of_subscription, to_subscription)),
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),

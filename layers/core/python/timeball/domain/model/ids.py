@@ -14,7 +14,7 @@ JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 SERIES = re.compile(r"[a-z0-9]{1,26}")
-"""What the name of a backfill looks like."""
+"""What the name of a backfill looks like, and what stands for an event in the name of a run."""
 
 
 class Origin(StrEnum):
@@ -29,6 +29,8 @@ class Origin(StrEnum):
 
 _LETTERS = {origin: origin.value[0] for origin in Origin}
 _ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
+_IN_SERIES = frozenset({Origin.BACKFILL, Origin.EVENT})
+"""Of whose runs an instant may have more than one."""
 
 
 @dataclass(frozen=True, order=True)
@@ -67,7 +69,8 @@ class OperationKey:
 class RunId:
     """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
 
-    `series` is empty but for a backfill's runs: the backfill's name, so that a range may be run again.
+    `series` is empty but for a backfill's runs: the backfill's name, so that a range may be run again; and for a run on
+    an event: what stands for that.
     """
 
     job: JobKey
@@ -82,7 +85,7 @@ class RunId:
     def parse(cls, tenant: str, text: str) -> Self | None:
         """Return the run that a text names within a tenant, or None if no run can have that name."""
         match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?", text)
-        if match is None or match[3] not in _ORIGINS or bool(match[4]) != (match[3] == _LETTERS[Origin.BACKFILL]):
+        if match is None or match[3] not in _ORIGINS or bool(match[4]) != (_ORIGINS[match[3]] in _IN_SERIES):
             return None
         return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]], match[4] or "")
 

@@ -123,6 +123,7 @@ class JobSpec:
     heard of. With a `task` the target is the task's, and so is what the job does not say itself. With parents it may
     have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
     `notify` says who is told of how its runs fare; `notice` what it tells of another job, if it is made for that.
+    `event` is the pattern of the events that let it run (event.py).
     """
 
     key: JobKey
@@ -150,6 +151,7 @@ class JobSpec:
     notify: Notify | None = None
     pause_after_failures: int | None = None
     notice: Notice | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True)

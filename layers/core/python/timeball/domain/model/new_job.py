@@ -4,7 +4,7 @@ from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.ids import shard_of
 from timeball.domain.model.job import Job, JobSpec, changed_by
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.schedule import first_fire
+from timeball.domain.time.schedule import OnEvents, first_fire
 
 
 def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int = 0) -> Job:
@@ -13,7 +13,7 @@ def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int
     A one-off with parents is due at once, to be looked at: they may be done already.
     """
     first_at = first_fire(spec.schedule, now)
-    if first_at is None:
+    if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     waits = spec.schedule.is_one_off and bool(spec.depends_on)
     job = Job(

@@ -24,6 +24,7 @@ class Reason(StrEnum):
     CALENDAR = "calendar", "The job's calendar excludes its date."
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
     SKIPPED_BY_HAND = "skipped_by_hand", "Somebody skipped it."
+    JOB_PAUSED = "job_paused", "The job was paused when the event came."
     SUPERSEDED = "superseded", "The job was rescheduled, and this instant is no occurrence of the new schedule."
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
     REPLACED = "replaced", "A later fire took its place, as the overlap policy says."

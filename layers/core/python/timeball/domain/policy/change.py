@@ -7,7 +7,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import Schedule, fires, first_fire
+from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire
 
 LONGEST_REQUEST_SECONDS = 29
 """How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
@@ -110,7 +110,7 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     spec = job.spec
     first_at = first_fire(spec.schedule, now)
     planned = job.runs_planned - _planned_ahead(job, old, now)
-    if first_at is None:
+    if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")

@@ -102,12 +102,20 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
         decision = _kept_away(run, job, now, rules, excluded)
         if decision is not None:
             return decision
-    elif (stopped_until := excluded.stopped_until(run.not_before, now)) is not None:
-        return Decision(Action.HOLD, wait_until=stopped_until)
+    elif run.is_unstarted and run.id.origin is Origin.EVENT and job.status is JobStatus.PAUSED:
+        return Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED)
+    elif (held_until := _held_until(run, excluded, now)) is not None:
+        return Decision(Action.HOLD, wait_until=held_until)
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run that has none waits in its queue.
         return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
     return Decision(Action.CLAIM)
+
+
+def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:
+    """Return until when a run waits that no plan has made: a freeze holds events back, a stop all that there is."""
+    is_of_event = run.is_unstarted and run.id.origin is Origin.EVENT
+    return (excluded.held_until if is_of_event else excluded.stopped_until)(run.not_before, now)
 
 
 def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision | None:

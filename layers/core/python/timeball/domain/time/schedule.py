@@ -1,4 +1,6 @@
-"""When a job is due: one instant, an interval or a cron expression, within a window. Only fire times; no policy.
+"""When a job is due: one instant, an interval or a cron expression, within a window; or on events alone, so at no time.
+
+Only fire times; no policy.
 
 Invariant: fire times depend on the schedule alone, never on when or from where one asks.
 """
@@ -41,7 +43,12 @@ class Cron:
     overlap: Overlap | None = None
 
 
-Timing = At | Every | Cron
+@dataclass(frozen=True)
+class OnEvents:
+    """No time at all: events alone let the job run."""
+
+
+Timing = At | Every | Cron | OnEvents
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,11 @@ class Schedule:
         """Whether the job is due once: it never misfires, however late."""
         return isinstance(self.timing, At)
 
+    @property
+    def is_recurring(self) -> bool:
+        """Whether it has one fire time after the other."""
+        return isinstance(self.timing, Every | Cron)
+
 
 def next_fire(schedule: Schedule, after_at: int) -> int | None:
     """Return the first fire time strictly after an instant (ms), or None if there is none. Ignores `max_runs`."""
@@ -71,6 +83,8 @@ def next_fire(schedule: Schedule, after_at: int) -> int | None:
             fire_at = max(anchor_at, anchor_at + ((after_at - anchor_at) // period + 1) * period)
         case Cron(expression, timezone, gap, overlap):
             fire_at = next_cron_fire(parse_cron(expression), load_zone(timezone), after_at, gap, overlap)
+        case OnEvents():
+            fire_at = None
     end_at = LATEST - 1 if schedule.end_at is None else schedule.end_at
     return fire_at if fire_at is not None and fire_at <= end_at else None
 

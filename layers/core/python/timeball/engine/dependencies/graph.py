@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.time.instants import MINUTE_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, OnEvents
 from timeball.engine.context import Context
 
 ANY: Mapping[str, str] = MappingProxyType({})
@@ -127,6 +127,8 @@ def _unfit_parents(
             faults.append(Fault("A job cannot wait for itself; leave it out.", place))
         elif parent is None:
             faults.append(Fault("You have no job with this id; create it first.", place))
+        elif isinstance(parent.schedule.timing, OnEvents):
+            faults.append(Fault("It runs on events alone, beside any cycle; give it a schedule to wait for.", place))
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
             faults.append(Fault(f"{most} jobs have come to depend on this one, which is as many as may.", place))

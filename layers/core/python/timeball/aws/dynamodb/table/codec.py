@@ -16,10 +16,10 @@ from typing import Any, TypeVar, get_args, get_origin
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.job import RuleSet
 from timeball.domain.model.spent import Spent
-from timeball.domain.time.schedule import At, Cron, Every
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents
 
 Item = dict[str, str | int | bool]
-_TAGGED = frozenset({At, Cron, Every})
+_TAGGED = frozenset({At, Cron, Every, OnEvents})
 """Kinds of a union: each says which it is."""
 _Value = TypeVar("_Value")
 _Plain = Callable[[Any], Any]

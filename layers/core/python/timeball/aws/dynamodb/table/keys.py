@@ -5,6 +5,7 @@ import hashlib
 from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.dependency import Edge
+from timeball.domain.model.event import SubscriptionKey
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
@@ -31,6 +32,7 @@ INTAKE = "INTAKE"
 PACE = "PACE"
 USE = "USE#"
 OPERATION = "OPERATION"
+SUBSCRIPTION = "SUBSCRIPTION"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
 LAST = "~"
@@ -170,6 +172,16 @@ def request_key(key: JobKey, request: str) -> Key:
     """Return where it is noted when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
     return {"pk": job_key(key)["pk"], "sk": f"REQUEST#{digest}"}
+
+
+def event_key(tenant: str, name: str) -> Key:
+    """Return where it is noted when an event was taken in; nothing else has a name with such a mark."""
+    return {"pk": f"{tenant}#!@{name}", "sk": "EVENT"}
+
+
+def subscription_row_key(key: SubscriptionKey) -> Key:
+    """Return where a subscription stands; nothing else has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!~{key.digest}", "sk": SUBSCRIPTION}
 
 
 def hour_key(key: HourKey) -> Key:

@@ -32,6 +32,7 @@ from timeball.aws.dynamodb.table.keys import (
     revision_key,
     run_key,
     slots_key,
+    subscription_row_key,
     task_key,
     task_version_key,
 )
@@ -40,6 +41,7 @@ from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job, with_spec
@@ -160,6 +162,10 @@ class Mapper:
         """Return a calendar's row. One that is deleted stays: a job that is about to name it must see that."""
         return _row(calendar_key(calendar.key), calendar, "key")
 
+    def of_subscription(self, subscription: Subscription, _: int) -> Item:
+        """Return a subscription's row. One that is gone stays: the next one goes on from its generation."""
+        return _row(subscription_row_key(subscription.key), subscription, "key")
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
@@ -239,6 +245,11 @@ def to_calendar(row: dict[str, Any]) -> Calendar:
     """Return the calendar that a row holds."""
     key = CalendarKey(row["pk"].removesuffix("#!"), row["sk"].removeprefix(CALENDAR))
     return from_item(Calendar, row, key=key)
+
+
+def to_subscription(row: dict[str, Any]) -> Subscription:
+    """Return the subscription that a row holds."""
+    return from_item(Subscription, row, key=SubscriptionKey(*row["pk"].split("#!~", 1)))
 
 
 def to_operation(row: dict[str, Any]) -> Operation:

@@ -1,0 +1,101 @@
+"""Events are sent: one, or many with a result for each, onto the bus under the name of the caller's tenant.
+
+Nothing in a request says whose it is: that is the tenant of the caller's key.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from functions.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
+from functions.api.events.request import MAX_EVENTS, read_event
+from functions.api.http.body import kind_of
+from functions.api.http.edge import Edge
+from functions.api.http.generations import generation_of
+from functions.api.http.identity import event_id, event_id_of_key
+from functions.api.http.problem_details import ItemProblem
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from functions.api.http.reply import Reply, accepted, ok
+from functions.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
+from timeball.domain.model.event import MOST_BYTES, Event
+from timeball.domain.time.instants import format_instant
+from timeball.engine.events.publish import publish
+from timeball.ports.event_bus import Refusal
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A faultless event, by its attributes."""
+
+    attributes: Mapping[str, Any]
+
+
+def post_events(edge: Edge, request: Request) -> Reply:
+    """Put one event onto the bus, or many."""
+    body = read_one_or_many(request, EVENTS, MAX_EVENTS)
+    errors: list[FieldError] = []
+    key = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    many = body if isinstance(body, list) else [body]
+    done = _published(edge, request, [_read(edge, request, key, index, one) for index, one in enumerate(many)])
+    if isinstance(body, list):
+        return ok(EventsAnswer(items=[_item(index, one) for index, one in enumerate(done)]))
+    (one,) = done
+    if isinstance(one, ProblemError):
+        raise one
+    return accepted(one)
+
+
+def _read(edge: Edge, request: Request, key: str | None, index: int, body: object) -> _Wanted | ProblemError:
+    if not isinstance(body, dict):
+        return ProblemError(Problem.MALFORMED_BODY, f"This event is {kind_of(body)}; send a JSON object.")
+    made = event_id(edge.random_bytes()) if key is None else event_id_of_key(request.tenant, f"{key} {index}")
+    attributes, errors = read_event(body, made, edge.context.clock.now())
+    if errors:
+        return invalid(errors)
+    size = Event(request.tenant, attributes, 0).size + _ROOM
+    return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _Wanted(attributes)
+
+
+_ROOM = 32
+"""Bytes for the instant at which an event is taken in, and for its generation."""
+
+
+def _too_large(size: int) -> str:
+    return (
+        f"The event has {size} bytes on the bus, and may have {MOST_BYTES} (256 KB); "
+        "keep its data elsewhere, and send where."
+    )
+
+
+def _published(
+    edge: Edge, request: Request, read: Sequence[_Wanted | ProblemError]
+) -> list[EventAnswer | ProblemError]:
+    wanted = [one.attributes for one in read if isinstance(one, _Wanted)]
+    depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])
+    return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]
+
+
+def _outcome(event: Event, refusal: Refusal | None) -> EventAnswer | ProblemError:
+    if refusal is not None and refusal.is_unknown:
+        return ProblemError(
+            Problem.UNAVAILABLE,
+            "EventBridge did not answer, so it is unknown whether the event is on the bus; send it again with the "
+            "same source and id: each job runs once for it.",
+            headers={"Retry-After": "1"},
+        )
+    if refusal is not None:
+        return invalid([FieldError("data", f"EventBridge does not take this event: {refusal.why}")])
+    told = event.attributes
+    return EventAnswer(
+        event_id=told["id"], source=told["source"], type=told["type"], accepted_at=format_instant(event.accepted_at)
+    )
+
+
+def _item(index: int, outcome: EventAnswer | ProblemError) -> EventItemAnswer:
+    if isinstance(outcome, ProblemError):
+        problem = ItemProblem(**problem_fields(outcome))
+        return EventItemAnswer(index=index, status=outcome.problem.status, problem=problem)
+    return EventItemAnswer(index=index, status=202, event=outcome)

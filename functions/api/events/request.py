@@ -1,0 +1,129 @@
+"""What a caller may send: a CloudEvent 1.0, plain JSON with a type and a source, or an array of such events.
+
+What is read of either is a CloudEvent: what plain JSON leaves out is added.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from functions.api.http.fields import INSTANT_SCHEMA
+from functions.api.http.problems import FieldError, shortened
+from timeball.domain.model.event import KEPT_BESIDE
+from timeball.domain.time.instants import format_instant, parse_instant
+
+MAX_EVENTS: Final = 100
+SPECVERSION: Final = "1.0"
+
+_NAME: Final = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
+_RESERVED: Final = ("detail", KEPT_BESIDE)
+"""Names that something else has, where patterns are matched."""
+_TEXTS: Final[Mapping[str, int]] = {
+    "id": 256,
+    "source": 1024,
+    "type": 256,
+    "subject": 1024,
+    "datacontenttype": 256,
+    "dataschema": 1024,
+    "data_base64": 262_144,
+}
+"""The attributes that are text, and how many characters they may have."""
+_FIRST: Final = ("specversion", "id", "source", "type", "time")
+
+
+def _text(most: int, about: str) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": most, "description": about}
+
+
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["source", "type"],
+    "properties": {
+        "specversion": {"const": SPECVERSION, "description": "Of a CloudEvent; such a one has an `id`."},
+        "id": _text(256, "With `source` it names the event, which lets each job run once for it in a day."),
+        "source": _text(1024, "Where it comes from."),
+        "type": _text(256, "What has happened. Patterns find it as `detail-type`."),
+        "time": {**INSTANT_SCHEMA, "description": "When it happened; default: when it came."},
+        "subject": _text(1024, "What it is about, within its source."),
+        "datacontenttype": _text(256, "What `data` is."),
+        "dataschema": _text(1024, "Where the schema of `data` is."),
+        "data": {"description": "Any JSON. Patterns find it as `detail`."},
+        "data_base64": _text(262_144, "What is no JSON, in base 64; patterns do not see into it."),
+    },
+    "not": {"required": ["data", "data_base64"]},
+    "dependentRequired": {"specversion": ["id"]},
+    "patternProperties": {
+        f"^(?!({'|'.join((*_TEXTS, *_RESERVED, 'specversion', 'time', 'data'))})$)[a-z0-9]{{1,20}}$": {
+            "type": ["string", "integer", "boolean"]
+        }
+    },
+    "additionalProperties": False,
+}
+
+
+def _as_sent(schema: dict[str, Any]) -> None:
+    about = schema["description"]
+    schema.clear()
+    many = {"type": "array", "items": {}, "minItems": 1, "maxItems": MAX_EVENTS}
+    schema |= {"description": about, "anyOf": [_EVENT, many]}
+
+
+class EventsRequest(BaseModel):
+    """An event, a CloudEvent 1.0 or plain JSON, or up to a hundred; each of these has a result of its own."""
+
+    model_config = ConfigDict(json_schema_extra=_as_sent)
+
+
+def read_event(body: Mapping[str, Any], name: str, now: int) -> tuple[dict[str, Any], list[FieldError]]:
+    """Validate an event: its attributes, and all that is wrong with it. Where it has no `id`, its name is that."""
+    given = {key: value for key, value in body.items() if value is not None or key == "data"}
+    errors = list(_faults(given))
+    whole = {"specversion": SPECVERSION, "id": name, "time": format_instant(now), **given}
+    first: dict[str, Any] = {key: whole[key] for key in _FIRST if key in whole}
+    return {**first, **{key: value for key, value in whole.items() if key not in _FIRST}}, errors
+
+
+def _faults(given: Mapping[str, Any]) -> Iterator[FieldError]:
+    for needed in ("source", "type"):
+        if needed not in given:
+            yield FieldError(needed, "This field is needed; give it.")
+    if given.get("specversion", SPECVERSION) != SPECVERSION:
+        yield FieldError("specversion", "Use 1.0, or leave it out of plain JSON.")
+    elif "specversion" in given and "id" not in given:
+        yield FieldError("id", "A CloudEvent has an id; give it.")
+    if "data" in given and "data_base64" in given:
+        yield FieldError("data_base64", "Give either data or data_base64, not both.")
+    for name, value in given.items():
+        sentence = _fault(name, value)
+        if sentence is not None:
+            yield FieldError(shortened(name), sentence)
+
+
+def _fault(name: str, value: object) -> str | None:
+    """Say what is wrong with an attribute by itself."""
+    if name in _TEXTS:
+        return _faulty_text(value, _TEXTS[name])
+    if name == "time":
+        return _faulty_time(value)
+    if name in ("data", "specversion"):
+        return None
+    if name in _RESERVED or not _NAME.fullmatch(name):
+        return "No attribute has this name: they have up to 20 small letters and digits. Put what is yours in data."
+    is_plain = isinstance(value, str | int)
+    return None if is_plain else "An attribute is a string, a whole number, true or false; put all else in data."
+
+
+def _faulty_text(value: object, most: int) -> str | None:
+    if not isinstance(value, str):
+        return "This must be a string."
+    return None if 1 <= len(value) <= most else f"This must have 1 to {most} characters."
+
+
+def _faulty_time(value: object) -> str | None:
+    try:
+        parse_instant(value if isinstance(value, str) else "")
+    except ValueError as bad:
+        return str(bad)
+    return None

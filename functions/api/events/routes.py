@@ -1,0 +1,24 @@
+"""The route of events."""
+
+from functions.api.events.answers import EventAnswer, EventsAnswer
+from functions.api.events.publishing import post_events
+from functions.api.events.request import EventsRequest
+from functions.api.http import generations
+from functions.api.http.access import Access
+from functions.api.http.route import Route
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/events",
+        post_events,
+        "Send an event, or up to a hundred, to the jobs whose patterns match; each of many has a result of its own",
+        EventAnswer,
+        status=202,
+        also={200: EventsAnswer},
+        body=EventsRequest,
+        headers=("Idempotency-Key", *generations.HEADERS),
+        problems=generations.PROBLEMS,
+        access=Access.SUBMIT,
+    ),
+)

@@ -1,0 +1,39 @@
+"""The events function: what the rules of the bus have matched becomes runs."""
+
+from dataclasses import replace
+
+from constructs import Construct
+
+from infra.bus import REMOVE_RULES, Bus
+from infra.functions import Bounds, FunctionMaker, allow
+from infra.queues import EVENTS_TIMEOUT, Queues
+from infra.settings import EVENTS_AT_ONCE
+from infra.storage import ROWS, Storage
+
+
+class Events(Construct):
+    """The function that the queue of events feeds."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues, bus: Bus
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.function = replace(maker, environment={**maker.environment, **bus.environment}).make(
+            self,
+            "events",
+            "events",
+            about="Makes the runs of jobs on events",
+            bounds=Bounds(
+                EVENTS_TIMEOUT,
+                memory_mb=512,
+                loops=True,
+                why="Writes a run for each event and job of a batch; a target may send the next event, so it may loop. "
+                "The bound keeps a flood of events from the places of the scan and the API",
+            ),
+        )
+        allow(self.function, ROWS, [storage.jobs.table_arn])
+        # What it makes is sent; what cannot be read is kept.
+        allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
+        # A rule that no job needs is removed when an event tells of it.
+        bus.let_change_rules(self.function, REMOVE_RULES)
+        queues.events.into(self.function, most_at_once=EVENTS_AT_ONCE)

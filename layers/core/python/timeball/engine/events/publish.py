@@ -1,0 +1,26 @@
+"""Events are put onto the bus, each under its tenant's name, and at one instant however often it is sent.
+
+① It is noted when the event is first taken in ② it is put onto the bus, at that instant. A repeat makes the same runs:
+so a sender whose answer was lost sends it again.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from timeball.domain.model.event import Event, name_of_event
+from timeball.engine.context import Context
+from timeball.ports.event_bus import EventBus, Refusal
+
+
+def publish(
+    context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
+) -> list[tuple[Event, Refusal | None]]:
+    """Take in a tenant's events, of a generation, by their attributes; return each, and why it is not there, if so.
+
+    Raises UnavailableError before any is.
+    """
+    now = context.clock.now()
+    names = list(dict.fromkeys(map(name_of_event, events)))
+    taken = dict(zip(names, context.store.requests.take_events(tenant, names, now), strict=True))
+    wanted = [Event(tenant, one, taken[name_of_event(one)], depth) for one in events]
+    return list(zip(wanted, bus.put(wanted), strict=True))

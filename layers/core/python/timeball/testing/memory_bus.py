@@ -1,0 +1,86 @@
+"""A bus in memory. What matches is not decided here: a test brings a library that knows EventBridge's patterns."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from timeball.domain.model.event import (
+    BUS_SOURCE,
+    MOST_BYTES,
+    BusRule,
+    Event,
+    Subscription,
+    bus_pattern,
+    from_the_bus,
+    on_the_bus,
+)
+from timeball.ports.event_bus import PatternRefusedError, Refusal, RulesUsedUpError
+
+Matches = Callable[[str, Mapping[str, Any]], bool]
+"""Says whether a pattern matches an event on the bus. Raises ValueError for what is no pattern."""
+
+MAX_RULES = 300
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a rule has matched, as it lies in the queue of events."""
+
+    rule: BusRule
+    event: Event
+
+
+class MemoryBus:
+    """One bus with its rules, at most `max_rules`, and the messages in the queue that they lead to."""
+
+    def __init__(self, matches: Matches, max_rules: int = MAX_RULES) -> None:
+        self._matches, self.max_rules = matches, max_rules
+        self._lock = threading.RLock()
+        self._patterns: dict[BusRule, str] = {}
+        self.queue: list[Message] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what outlives its process."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
+
+    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
+        """Put events onto the bus."""
+        return [self._put(event) for event in events]
+
+    def _put(self, event: Event) -> Refusal | None:
+        if event.size > MOST_BYTES:
+            return Refusal("The event is too large.")
+        envelope = {"source": BUS_SOURCE, "detail-type": event.tenant, "detail": json.loads(on_the_bus(event))}
+        with self._lock:
+            matching = [rule for rule, pattern in self._patterns.items() if self._matches(pattern, envelope)]
+            for rule in matching:
+                self.queue.append(Message(rule, from_the_bus(rule.key.tenant, envelope["detail"])))
+        return None
+
+    def ensure(self, subscription: Subscription) -> None:
+        """Let the bus have a rule."""
+        pattern = bus_pattern(subscription)
+        try:
+            self._matches(pattern, {})
+        except ValueError as error:
+            raise PatternRefusedError(str(error)) from None
+        with self._lock:
+            if subscription.rule not in self._patterns and len(self._patterns) >= self.max_rules:
+                raise RulesUsedUpError
+            self._patterns[subscription.rule] = pattern
+
+    def remove(self, rules: Sequence[BusRule]) -> None:
+        """Remove rules."""
+        with self._lock:
+            for rule in rules:
+                self._patterns.pop(rule, None)
+
+    def rules(self) -> list[BusRule]:
+        """Return all rules."""
+        with self._lock:
+            return list(self._patterns)

@@ -1,0 +1,215 @@
+"""Jobs with a pattern: what runs them, what they are handed, and what becomes of events when they are not pending."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.api.client import NOW, Api
+from tests.api.events.sending import ORDER, PLACED, runs_of, send
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+
+MINUTE = 60 * SECOND_MS
+
+
+def test_a_job_runs_on_each_event_that_matches_and_is_handed_it_as_a_cloudevent(api: Api) -> None:
+    job = api.create(event=PLACED)
+    assert (job["status"], job["scheduleType"], job["nextRunAt"], job["event"]) == ("pending", "event", None, PLACED)
+    told = send(api).body
+    (run,) = runs_of(api, job)
+    assert (run.id.origin, run.id.fire_at, run.state) == (Origin.EVENT, NOW, RunState.QUEUED)
+    assert (told["eventId"], told["acceptedAt"]) == ("7", "2026-11-21T09:30:00.250Z")
+    assert api.queue.sent == [run] or [one.id for one in api.queue.sent] == [run.id]
+    (work,) = api.store.works.read([(run.id.job, str(run.work_digest))])
+    assert work is not None
+    payload = json.loads(work.payload or "")
+    assert payload == {"specversion": "1.0", "time": "2026-11-21T09:30:00.250Z", **ORDER}
+    assert work.target.url == "https://example.com/hook"
+
+
+def test_an_event_of_another_type_runs_nothing(api: Api) -> None:
+    job = api.create(event=PLACED)
+    send(api, type="order.lost")
+    send(api, source="warehouse")
+    assert runs_of(api, job) == []
+
+
+def test_a_pattern_sees_the_data_as_detail_and_the_attributes_by_their_names(api: Api) -> None:
+    rich = api.create(event={"detail": {"total": [{"numeric": [">", 100]}]}, "subject": [{"prefix": "eu/"}]})
+    send(api, subject="eu/7")
+    send(api, subject="us/8", id="8")
+    send(api, subject="eu/9", id="9", data={"total": 99})
+    assert len(runs_of(api, rich)) == 1
+
+
+@pytest.mark.parametrize("data", [[1, 2], "text", None, 7, True])
+def test_data_may_be_any_json(api: Api, data: object) -> None:
+    job = api.create(event=PLACED)
+    send(api, data=data)
+    (run,) = runs_of(api, job)
+    (work,) = api.store.works.read([(run.id.job, str(run.work_digest))])
+    assert work is not None
+    assert json.loads(work.payload or "")["data"] == data
+
+
+def test_an_event_that_comes_again_within_a_day_runs_a_job_once(api: Api) -> None:
+    job = api.create(event=PLACED)
+    first = send(api)
+    api.clock.advance(DAY_MS - MINUTE)
+    again = send(api)
+    assert again.body["acceptedAt"] == first.body["acceptedAt"]
+    assert len(runs_of(api, job)) == 1
+    send(api, source="shop", id="8")
+    assert len(runs_of(api, job)) == 2
+
+
+def test_the_same_id_of_another_source_is_another_event(api: Api) -> None:
+    job = api.create(event={"detail-type": ["order.placed"]})
+    send(api, source="shop")
+    send(api, source="market")
+    assert len(runs_of(api, job)) == 2
+
+
+def test_what_one_tenant_sends_runs_nothing_of_another_whatever_it_says(api: Api) -> None:
+    job = api.create(event=PLACED)
+    send(api, tenant="globex")
+    send(api, tenant="globex", tenantname="acme", account="acme", id="8")
+    assert runs_of(api, job) == []
+    refused = api.call("POST", "/v1/events", {**ORDER, "timeball": {"at": 1, "depth": 0}}, tenant="globex")
+    assert (refused.status, refused.bad_fields()) == (400, ["timeball"])
+
+
+def test_a_job_with_a_schedule_too_runs_on_either(api: Api) -> None:
+    job = api.create(event=PLACED, everySeconds=60)
+    assert job["nextRunAt"] is not None
+    send(api)
+    api.clock.advance(MINUTE)
+    api.dispatch()
+    assert {run.id.origin for run in runs_of(api, job)} == {Origin.EVENT, Origin.SCHEDULE}
+
+
+def test_jobs_with_one_pattern_share_a_rule_and_each_has_a_run(api: Api) -> None:
+    first, second = api.create(event=PLACED), api.create(event=dict(reversed(list(PLACED.items()))))
+    assert len(api.bus.rules()) == 1
+    send(api)
+    assert [len(runs_of(api, job)) for job in (first, second)] == [1, 1]
+
+
+def test_a_paused_job_has_a_skipped_row_of_each_event_and_runs_on_later_ones(api: Api) -> None:
+    job = api.create(event=PLACED)
+    path = f"/v1/jobs/{job['jobId']}"
+    api.call("POST", f"{path}/pause")
+    send(api)
+    (run,) = runs_of(api, job)
+    assert (run.state, run.reason) == (RunState.SKIPPED, Reason.JOB_PAUSED)
+    api.clock.advance(SECOND_MS)
+    assert api.call("POST", f"{path}/resume").body["status"] == "pending"
+    send(api)
+    send(api, id="8")
+    assert [run.state for run in runs_of(api, job)] == [RunState.SKIPPED, RunState.QUEUED]
+    (shown, _) = api.call("GET", f"{path}/runs").body["items"]
+    assert (shown["origin"], shown["backfillId"]) == ("event", None)
+
+
+def test_a_cancelled_job_runs_no_more_and_its_rule_goes(api: Api) -> None:
+    job = api.create(event=PLACED)
+    api.call("DELETE", f"/v1/jobs/{job['jobId']}")
+    assert api.bus.rules() == []
+    send(api)
+    assert runs_of(api, job) == []
+
+
+def test_a_rule_stays_as_long_as_one_job_needs_it(api: Api) -> None:
+    gone, stays = api.create(event=PLACED), api.create(event=PLACED)
+    api.call("DELETE", f"/v1/jobs/{gone['jobId']}")
+    assert len(api.bus.rules()) == 1
+    send(api)
+    assert (len(runs_of(api, gone)), len(runs_of(api, stays))) == (0, 1)
+
+
+def test_a_pattern_is_changed_and_taken_away_by_a_patch(api: Api) -> None:
+    job = api.create(event=PLACED, everySeconds=60)
+    path = f"/v1/jobs/{job['jobId']}"
+    api.clock.advance(2 * MINUTE)
+    patched = api.call("PATCH", path, {"event": {"detail-type": ["order.lost"]}})
+    assert patched.body["event"] == {"source": ["shop"], "detail-type": ["order.lost"]}
+    send(api)
+    send(api, id="8", type="order.lost")
+    assert len([run for run in runs_of(api, job) if run.id.origin is Origin.EVENT]) == 1
+    assert api.call("PATCH", path, {"event": None}).body["event"] is None
+    api.clock.advance(2 * MINUTE)
+    send(api, id="9", type="order.lost")
+    assert len([run for run in runs_of(api, job) if run.id.origin is Origin.EVENT]) == 1
+    assert api.bus.rules() == []
+
+
+def test_a_job_on_events_alone_keeps_its_pattern_or_gets_a_schedule(api: Api) -> None:
+    job = api.create(event=PLACED)
+    path = f"/v1/jobs/{job['jobId']}"
+    refused = api.call("PATCH", path, {"event": None})
+    assert (refused.status, refused.bad_fields()) == (400, ["event"])
+    assert api.call("PATCH", path, {"everySeconds": 60, "event": None}).body["scheduleType"] == "interval"
+    assert api.call("PATCH", path, {"everySeconds": None, "event": PLACED}).body["scheduleType"] == "event"
+
+
+def test_a_put_makes_a_job_on_events_and_the_same_one_again_changes_nothing(api: Api) -> None:
+    body = {"handler": "https://example.com/hook", "event": PLACED}
+    assert api.call("PUT", "/v1/jobs/on-order", body).status == 201
+    assert api.call("PUT", "/v1/jobs/on-order", body).body["version"] == 1
+    api.clock.advance(2 * MINUTE)
+    changed = api.call("PUT", "/v1/jobs/on-order", {**body, "event": {"source": ["market"]}})
+    assert (changed.status, changed.body["version"]) == (200, 2)
+    assert len(api.bus.rules()) == 1
+    restored = api.call("POST", "/v1/jobs/on-order/revisions/1:restore")
+    assert (restored.status, restored.body["event"]) == (200, PLACED)
+
+
+BESIDE: dict[str, dict[str, Any]] = {
+    "scheduleAt": {"scheduleAt": "2026-11-22T00:00:00Z"},
+    "delaySeconds": {"delaySeconds": 60},
+}
+
+
+@pytest.mark.parametrize("field", BESIDE)
+def test_a_job_that_runs_once_has_no_pattern(api: Api, field: str) -> None:
+    answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": PLACED, **BESIDE[field]})
+    assert (answer.status, answer.bad_fields()) == (400, [field])
+
+
+def test_a_job_waits_for_jobs_or_runs_on_events_and_nobody_waits_for_one_without_a_schedule(api: Api) -> None:
+    parent, on_events = api.create(everySeconds=60), api.create(event=PLACED)
+    both = {"handler": "https://example.com", "event": PLACED, "dependsOn": [parent["jobId"]]}
+    assert api.call("POST", "/v1/jobs", both).bad_fields() == ["dependsOn"]
+    child = {"handler": "https://example.com", "dependsOn": [on_events["jobId"]]}
+    refused = api.call("POST", "/v1/jobs", child)
+    assert (refused.status, refused.bad_fields()) == (400, ["dependsOn.0"])
+    assert "runs on events alone" in refused.text
+
+
+def test_a_bus_that_has_its_quota_of_rules_is_told_in_a_sentence_and_unused_rules_go_first(api: Api) -> None:
+    api.bus.max_rules = 2
+    for source in ("first", "second"):
+        api.create(event={"source": [source]})
+    refused = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": {"source": ["third"]}})
+    assert (refused.status, refused.bad_fields()) == (400, ["event"])
+    assert "quota" in refused.text
+    assert len(api.call("GET", "/v1/jobs").body["items"]) == 2
+    api.create(event={"source": ["first"]})  # a pattern that has its rule
+    api.call("POST", "/v1/operations", {"action": "cancel", "match": {"status": "pending"}})
+    assert len(api.bus.rules()) == 2  # of nobody
+    api.create(event={"source": ["third"]})
+    assert len(api.bus.rules()) == 1
+
+
+def test_as_many_jobs_as_may_run_on_one_pattern(api: Api) -> None:
+    most = api.context.rules.max_subscribers
+    body = {"jobs": [{"handler": "https://example.com", "event": PLACED}] * most}
+    assert {one["status"] for one in api.call("POST", "/v1/jobs:batch", body).body["items"]} == {201}
+    refused = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": PLACED})
+    assert (refused.status, refused.bad_fields()) == (400, ["event"])
+    (last, *_) = api.call("GET", "/v1/jobs").body["items"]
+    api.call("DELETE", f"/v1/jobs/{last['jobId']}")
+    api.create(event=PLACED)

@@ -1,0 +1,169 @@
+"""Events and rules: a job with a pattern is never deaf, and an event makes one run, whoever stops or meddles where.
+
+Each verb is played anew for each of its points, with a process that stops there, or with another one that does its work
+there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tests.engine.play import Play, spec
+from tests.patterns import matches
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.run import RunState
+from timeball.domain.policy.events import subscription_of
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import OnEvents
+from timeball.engine.changes.change import cancel
+from timeball.engine.context import Context
+from timeball.engine.events.publish import publish
+from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.subscribe import retire_unneeded, subscribe
+from timeball.engine.scheduling.submit import submit
+from timeball.ports.event_bus import EventBus
+from timeball.testing.faults import Crash, Points, with_faults
+from timeball.testing.memory_bus import MemoryBus
+
+PATTERN = '{"source":["shop"]}'
+EVENT = {"id": "7", "source": "shop", "type": "order.placed"}
+_MOST_POINTS = 40
+
+
+def on_events(name: str) -> JobKey:
+    return JobKey("acme", name)
+
+
+@dataclass
+class World:
+    """A play with a bus."""
+
+    play: Play = field(default_factory=Play)
+    bus: MemoryBus = field(default_factory=lambda: MemoryBus(matches))
+
+    def at(self, points: Points | None = None) -> tuple[Context, EventBus]:
+        """Return the world as a process sees it that reaches some points."""
+        bus: EventBus = self.bus
+        return self.play.context(points), bus if points is None else with_faults(bus, points)
+
+    def create(self, name: str = "job", points: Points | None = None) -> None:
+        """Do what the API does to create a job on events."""
+        context, bus = self.at(points)
+        wanted = replace(spec(name, OnEvents()), event=PATTERN)
+        now = self.play.clock.now()
+        assert subscribe(context, bus, [wanted], now) == {}
+        submit(context, [wanted], now)
+
+    def cancel(self, name: str = "job", points: Points | None = None) -> None:
+        """Do what the API does to cancel it."""
+        context, bus = self.at(points)
+        cancel(context, [(on_events(name), None)])
+        key = subscription_of(replace(spec(name, OnEvents()), event=PATTERN))
+        assert key is not None
+        retire_unneeded(context, bus, [key])
+
+    def publish(self, points: Points | None = None) -> None:
+        """Send the event."""
+        context, bus = self.at(points)
+        publish(context, bus, "acme", [EVENT])
+
+    def receive(self, points: Points | None = None) -> None:
+        """Deal with what was matched; a message goes only when that is done."""
+        context, bus = self.at(points)
+        messages = list(self.bus.queue)
+        assert all(receive(context, bus, [Matched(one.rule, one.event) for one in messages]))
+        self.bus.queue = []
+
+    def hears(self, name: str = "job") -> bool:
+        """Say whether an event makes a run of a job."""
+        self.publish()
+        self.receive()
+        return len(self.play.runs(on_events(name))) == 1
+
+
+def stopped(make: Callable[[], World], verb: Callable[[World, Points], None]) -> list[World]:
+    """Return what stands after each stop of a verb."""
+    left = []
+    for at in range(_MOST_POINTS):
+        world, points = make(), Points(at)
+        try:
+            verb(world, points)
+        except Crash:
+            left.append(world)
+        else:
+            assert len(left) == points.reached
+            return left
+    raise AssertionError("a verb has more points than were thought")
+
+
+def after_the_first_minute(*names: str) -> World:
+    """Return a world with jobs that nobody has noted just now."""
+    world = World()
+    for name in names:
+        world.create(name)
+    world.play.clock.advance(2 * MINUTE_MS)
+    return world
+
+
+def test_a_create_stopped_anywhere_leaves_a_job_that_hears_or_none_and_may_be_repeated() -> None:
+    for world in stopped(World, lambda world, points: world.create(points=points)):
+        (job,) = world.play.store.jobs.read([on_events("job")])
+        assert job is None or world.hears()
+        world.play.clock.advance(1)
+        if job is None:
+            world.create()
+            assert world.hears()
+
+
+def test_a_removal_stopped_anywhere_leaves_jobs_that_hear_and_the_next_one_does_too() -> None:
+    for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.cancel(points=points)):
+        world.create("next")
+        assert world.hears("next")
+
+
+@pytest.mark.parametrize("is_young", [True, False])
+def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_that_hears(*, is_young: bool) -> None:
+    for at in range(_MOST_POINTS):
+        world = World() if is_young else after_the_first_minute("job")
+        if is_young:
+            world.create()
+        points = Points(at, lambda world=world: world.create("next"))  # type: ignore[misc]
+        world.cancel(points=points)
+        if points.reached <= at:
+            return
+        assert world.hears("next"), at
+    raise AssertionError("a verb has more points than were thought")
+
+
+def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_that_hears() -> None:
+    for at in range(_MOST_POINTS):
+        world = after_the_first_minute("job")
+        points = Points(at, lambda world=world: world.cancel())  # type: ignore[misc]
+        world.create("next", points=points)
+        if points.reached <= at:
+            return
+        assert world.hears("next"), at
+    raise AssertionError("a verb has more points than were thought")
+
+
+def test_an_event_whose_sender_was_stopped_anywhere_and_sent_it_again_later_makes_one_run() -> None:
+    for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.publish(points=points)):
+        world.receive()
+        world.play.clock.advance(MINUTE_MS)
+        assert world.hears()
+
+
+def test_what_was_matched_makes_one_run_that_is_called_whoever_stopped_anywhere() -> None:
+    def published() -> World:
+        world = after_the_first_minute("job", "other")
+        world.publish()
+        return world
+
+    for world in stopped(published, lambda world, points: world.receive(points=points)):
+        world.receive()
+        for name in ("job", "other"):
+            world.play.run_on(on_events(name), 2 * MINUTE_MS)
+            (run,) = world.play.runs(on_events(name))
+            assert run.state is RunState.SUCCEEDED
+        assert len(world.play.caller.calls) == 2
