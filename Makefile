@@ -94,6 +94,7 @@ fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what 
 
 .PHONY: fairness
 fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while they contend, in simulated time
+	@$(BIN)/python -m tests.simulation.hostile
 	@$(BIN)/python -m tests.simulation.contention
 
 .PHONY: bench

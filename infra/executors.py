@@ -23,8 +23,8 @@ class Executors(Construct):
             EXECUTE_TIMEOUT,
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
-            why="A run may take 840 s. Each works on ten runs at once; the bound keeps slow webhooks "
-            "from taking the places of the scan and the API",
+            why="A run may take 840 s. It is handed ten runs and takes more while a call lasts; the bound keeps slow "
+            "webhooks from taking the places of the scan and the API",
         )
         self.by_priority: dict[str, lambda_.Function] = {}
         for priority, feed in queues.by_priority.items():

@@ -219,3 +219,17 @@ def test_the_depth_of_a_queue_tells_what_waits_what_was_received_and_what_comes_
 def test_a_watch_that_names_no_runs_is_an_error_of_its_own(body: str) -> None:
     with pytest.raises(UnreadableMessageError):
         parse_watch({"messageId": "m", "body": body})
+
+
+def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queues) -> None:
+    queues.queue.send([_message(_run(step), "low", NOW) for step in range(4)], NOW)
+    inbox = queues.inbox("low")
+    assert queues.inbox("high").receive(10, 60) == []
+    taken = inbox.receive(3, 60)
+    assert len(taken) == 3
+    assert inbox.send_again(taken[:2]) == [True] * 2
+    again = _receive_all(queues, "low")
+    assert sorted(one.run for one in again) == sorted({_run(step) for step in range(4)} - {taken[2].run})
+    inbox.delete([*taken, *again])
+    inbox.hide([*taken, *again], 0)
+    assert inbox.receive(10, 60) == []

@@ -1,19 +1,21 @@
 """What tenants and priorities get while they contend: real scans and a fair queue, executors of so many places.
 
-`python -m tests.simulation.contention` prints the figures; test_contention.py holds smaller ones. An executor takes up
-to ten messages and is gone for as long as the slowest of them; a scan takes as long as what it sends.
+`python -m tests.simulation.contention` prints the figures; test_contention.py holds smaller ones. What an executor
+takes is in executors.py; a scan takes as long as what it sends.
 """
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import mean
 
 from tests.engine.play import NOW, open_days_only, spec
+from tests.simulation.executors import Calls, Executors
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
+from timeball.domain.policy.places import PLACES
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
@@ -38,13 +40,16 @@ _SCANNED_A_SECOND = 360
 class Contention:
     """A Timeball of which little more is real than who is sent, and who is received, when.
 
-    `takes_ms` is how long a call takes, by tenant (200 ms where nothing is said). `started` is when each run's call
-    began.
+    `started` is when each run's call began. `quotas` are of runs at once, by tenant. Without `takes_more` an executor
+    has what it was handed, and nothing else.
     """
 
     executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
     weights: Mapping[str, int] = field(default_factory=dict)
-    takes_ms: Mapping[str, int] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
+    quotas: dict[str, int] = field(default_factory=dict)
+    takes_more: bool = True
+    places: int = PLACES
     shards: int = 4
     scanned_a_second: int = _SCANNED_A_SECOND
 
@@ -54,13 +59,16 @@ class Contention:
         self.store = MemoryStore()
         self.rules = Rules(shards=self.shards)
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
-        self._context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of)
+        self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of)
         self.started: dict[RunId, int] = {}
         self.priorities: dict[JobKey, Priority] = {}
         self.due: dict[JobKey, int] = {}
         self._scan_at = self.begun_at
         self._sweeps = open_days_only(*range(self.shards))
-        self._busy: dict[str, list[tuple[int, Sequence[Delivery]]]] = defaultdict(list)
+        self._executors = [
+            Executors(self.queue, priority, most, self.calls, self.quotas, self._begun, self.takes_more, self.places)
+            for priority, most in self.executors.items()
+        ]
 
     def store_jobs(
         self, tenant: str, due: Iterable[float], priority: Priority = Priority.NORMAL, name: str = "job"
@@ -72,13 +80,15 @@ class Contention:
         self.priorities |= {one.key: priority for one in specs}
         self.due |= {one.key: one.schedule.timing.at for one in specs if isinstance(one.schedule.timing, At)}
 
-    def play(self, seconds: float) -> None:
-        """Let time pass: scans, and executors."""
+    def play(self, seconds: float, each_second: Callable[[], object] = lambda: None) -> None:
+        """Let time pass: scans, executors, and what somebody does each second."""
         until = self.clock.now() + int(seconds * SECOND_MS)
         while self.clock.now() < until:
+            if self.clock.now() % SECOND_MS == 0:
+                each_second()
             self._scan()
-            for priority, executors in self.executors.items():
-                self._execute(priority, executors)
+            for executors in self._executors:
+                executors.work(self.clock.now())
             self.clock.advance(_STEP_MS)
 
     def lateness(self, tenant: str) -> list[float]:
@@ -112,31 +122,14 @@ class Contention:
         """Scan if the last one is done: each whole second, and at once while there is backlog."""
         if self.clock.now() < self._scan_at:
             return
-        context = replace(self._context, weights_of=lambda _: self.weights)
+        context = replace(self.context, weights_of=lambda _: self.weights)
         done = scan(context, 0, Owner("2026", "a"), self._sweeps)
         takes_ms = done.sent * SECOND_MS // self.scanned_a_second
         wait_ms = 0 if done.backlog else SECOND_MS - self.clock.now() % SECOND_MS
         self._scan_at = self.clock.now() + max(takes_ms, wait_ms, _STEP_MS)
 
-    def _execute(self, priority: str, executors: int) -> None:
-        """Let executors that are done take what is next."""
-        now = self.clock.now()
-        inbox = self.queue.inbox(priority)
-        for _, deliveries in [one for one in self._busy[priority] if one[0] <= now]:
-            inbox.delete(deliveries)
-        self._busy[priority] = [one for one in self._busy[priority] if one[0] > now]
-        while len(self._busy[priority]) < executors:
-            deliveries = self.queue.receive(priority)
-            if not deliveries:
-                return
-            ends = [self._begun(delivery, now) for delivery in deliveries]
-            self._busy[priority].append((max(ends), deliveries))
-
-    def _begun(self, delivery: Delivery, now: int) -> int:
-        """Begin a call at its instant, or now; return when it ends."""
-        at = max(now, delivery.not_before or 0)
+    def _begun(self, delivery: Delivery, at: int) -> None:
         self.started[delivery.run] = at
-        return at + self.takes_ms.get(delivery.run.job.tenant, 200)
 
     def _spec(self, tenant: str, name: str, seconds: float, priority: Priority) -> JobSpec:
         at = self.begun_at + int(seconds * SECOND_MS)
@@ -162,8 +155,12 @@ def by_weight(weights: Mapping[str, int], each: int, seconds: int) -> Contention
 
 
 def by_priority(executors: Mapping[str, int], seconds: int, more: float = 10) -> Contention:
-    """Let each priority have due, each second, the third part of `more` times what all executors do of runs of 1 s."""
-    contention = Contention(executors, takes_ms={"acme": SECOND_MS}, scanned_a_second=1_000_000)
+    """Let each priority have due, each second, the third part of `more` times what all executors do of runs of 1 s.
+
+    They have few places, of which one tenant gets half, so that few runs contend.
+    """
+    calls = Calls({"acme": SECOND_MS})
+    contention = Contention(executors, calls=calls, scanned_a_second=1_000_000, places=20)
     each = int(more * 10 * sum(executors.values()) / 3)
     for priority in Priority:
         due = [6 + second + place / each for second in range(seconds) for place in range(each)]
@@ -183,7 +180,7 @@ def main() -> int:
         sent = by_weight(weights, 12_000, 40).dispatched()
         shown = ", ".join(f"weight {weight}: {sent[tenant]:,}" for tenant, weight in weights.items())
         print(f"  {shown} ({sent['two'] / sent['one']:.2f} to 1)")
-    for more in (1.5, 10):
+    for more in (3, 10):
         print(f"executors with {more} times as much to do as they can: mean wait in s, and share of all starts")
         contention = by_priority({"high": 24, "normal": 14, "low": 2}, 60, more)
         waits, started = contention.waits(), contention.started_of()

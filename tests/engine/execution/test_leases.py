@@ -274,10 +274,13 @@ def test_a_run_that_might_not_fit_into_its_executors_time_goes_back_untouched(ah
     (job,) = play.store_jobs([spec("job", At(NOW + ahead_ms), timeout_seconds=60)])
     play.scan_all()
     before = play.runs(job.key)
-    deliveries = [Delivery(before[0].id, "early")]
+    play.clock.advance(ahead_ms - ahead_ms % 4_000)
+    deliveries = play.queue.receive("normal")
     reserve_ms = 20_000
-    assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms - 1) == deliveries
+    assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms - 1) == []
     assert (play.runs(job.key), play.caller.calls) == (before, [])
+    ((run, comes_at),) = play.messages()  # a new one: it was not delivered in vain
+    assert (run, comes_at) == (before[0].id, play.clock.now())
     assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms) == []
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 

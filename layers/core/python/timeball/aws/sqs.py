@@ -82,8 +82,8 @@ def _watch_body(watch: Watch) -> str:
     return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
 
 
-def _body(run: Run) -> str:
-    named = {"tenant": run.id.job.tenant, "run": str(run.id), "not_before": run.not_before}
+def _body(run: RunId, not_before: int | None) -> str:
+    named = {"tenant": run.job.tenant, "run": str(run), "not_before": not_before}
     return json.dumps(named, separators=(",", ":"))
 
 
@@ -123,7 +123,12 @@ class SqsQueue:
         """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
         return self._send(
             [
-                _Message(self._urls[one.priority], _body(one), one.not_before - self._lead_ms, one.id.job.tenant)
+                _Message(
+                    self._urls[one.priority],
+                    _body(one.id, one.not_before),
+                    one.not_before - self._lead_ms,
+                    one.id.job.tenant,
+                )
                 for one in runs
             ]
         )
@@ -229,30 +234,65 @@ class SqsInbox:
     def __init__(self, client: "SQSClient", url: str, threads: Executor, asker: Asker = BRISKLY) -> None:
         self._client, self._url, self._threads, self._asker = client, url, threads, asker
 
+    def receive(self, limit: int, seconds: int) -> list[Delivery]:
+        """Take up to so many messages, of which those come first whose tenant has few in flight.
+
+        SQS is given a second, because it then asks all of its servers. What cannot be read is left for a function that
+        is handed it. Raises UnavailableError.
+        """
+        answer = self._asker.ask(
+            lambda: self._client.receive_message(
+                QueueUrl=self._url, MaxNumberOfMessages=limit, VisibilityTimeout=seconds, WaitTimeSeconds=1
+            )
+        )
+        taken: list[Delivery] = []
+        for message in answer.get("Messages", []):
+            try:
+                taken.append(parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]}))
+            except UnreadableMessageError as unreadable:
+                log.warning("%s", unreadable)
+        return taken
+
+    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        """Send for each a new message of the same run, to be seen at once; False: unknown."""
+        entries = [
+            {
+                "Id": str(position),
+                "MessageBody": _body(one.run, one.not_before),
+                "MessageGroupId": one.run.job.tenant,
+            }
+            for position, one in enumerate(deliveries)
+        ]
+        sent = self._each_batch("send_message_batch", entries)
+        return [str(position) in sent for position in range(len(deliveries))]
+
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
-        self._each_batch("change_message_visibility_batch", deliveries, {"VisibilityTimeout": seconds})
+        entries = [one | {"VisibilityTimeout": seconds} for one in _receipts(deliveries)]
+        self._each_batch("change_message_visibility_batch", entries)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove each message; one that cannot be removed comes again, and finds its run over."""
-        self._each_batch("delete_message_batch", deliveries, {})
+        self._each_batch("delete_message_batch", _receipts(deliveries))
 
-    def _each_batch(self, action: str, deliveries: Sequence[Delivery], more: Mapping[str, int]) -> None:
-        entries = [
-            {"Id": str(position), "ReceiptHandle": delivery.receipt, **more}
-            for position, delivery in enumerate(deliveries)
-        ]
+    def _each_batch(self, action: str, entries: Sequence[Mapping[str, Any]]) -> set[str]:
+        """Ask for all entries, ten in a request; return the ids of those that are done."""
         batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
         until = self._asker.deadline()
-        for _ in self._threads.map(lambda batch: self._try(action, batch, until), batches):
-            pass
+        answers = self._threads.map(lambda batch: self._try(action, batch, until), batches)
+        return {done for answer in answers for done in answer}
 
-    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], until: float) -> None:
+    def _try(self, action: str, entries: Sequence[Mapping[str, Any]], until: float) -> list[str]:
         try:
             request = partial(getattr(self._client, action), QueueUrl=self._url, Entries=entries)
             answer = self._asker.ask(request, until)
         except UnavailableError as unavailable:
             log.warning("%s failed: %s", action, unavailable)
-            return
+            return []
         for failure in answer.get("Failed", []):
             log.warning("%s failed: %s", action, failure.get("Message"))
+        return [entry["Id"] for entry in answer.get("Successful", [])]
+
+
+def _receipts(deliveries: Sequence[Delivery]) -> list[dict[str, Any]]:
+    return [{"Id": str(position), "ReceiptHandle": one.receipt} for position, one in enumerate(deliveries)]

@@ -61,10 +61,16 @@ class Delivery:
 
 
 class Inbox(Protocol):
-    """The executor's side of one queue. Both calls may fail for an item in silence: the message then comes again."""
+    """The executor's side of one queue. Each call may fail for an item in silence: the message then comes again."""
+
+    def receive(self, limit: int, seconds: int) -> list[Delivery]:
+        """Take up to `limit` messages, ten at the most, that wait now; each is kept from others for so many seconds."""
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Keep the messages from other executors for so many seconds from now (0: give them back at once)."""
+
+    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        """Send for each a new message of the same run, for others to receive at once. False: unknown."""
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove the messages for good."""

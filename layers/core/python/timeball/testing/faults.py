@@ -16,12 +16,12 @@ _Port = TypeVar("_Port")
 LIST_WRITES = frozenset(
     {"insert", "swap", "replace", "save", "note", "note_uses", "add"}  # a collection's
     | {"send", "watch"}  # a queue's
-    | {"hide", "delete"}  # an inbox's
+    | {"hide", "send_again", "delete"}  # an inbox's
     | {"put", "remove"}  # a bus's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""
 
-SINGLE_WRITES = frozenset({"take", "take_events", "move_oldest_day", "remember", "secret", "ensure"})
+SINGLE_WRITES = frozenset({"take", "take_events", "move_oldest_day", "remember", "secret", "ensure", "receive"})
 """Methods that are one write."""
 
 

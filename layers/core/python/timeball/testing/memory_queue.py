@@ -109,6 +109,12 @@ class MemoryQueue:
         visible = [one for one in messages if one.visible_at <= now]
         return sorted(visible, key=lambda one: noisy.get(one.run.job.tenant, 0)) if noisy else visible
 
+    def send_again(self, priority: str, deliveries: Sequence[Delivery]) -> list[bool]:
+        """Send for each a new message of the same run, to be seen at once."""
+        messages = self._messages.setdefault(priority, [])
+        messages += [_Message(one.run, one.not_before or 0, self._now()) for one in deliveries]
+        return [True] * len(deliveries)
+
     def give_up(self, run: RunId) -> None:
         """Give up on the messages of a run, received or not, as if they had come back too often."""
         for messages in self._messages.values():
@@ -144,10 +150,18 @@ class MemoryInbox:
     queue: MemoryQueue
     priority: str
 
+    def receive(self, limit: int, seconds: int) -> list[Delivery]:
+        """Take up to so many visible messages, each hidden for so many seconds."""
+        return self.queue.receive(self.priority, limit, seconds)
+
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Hide each message for so many seconds from now."""
         for delivery in deliveries:
             self.queue.hide_one(self.priority, delivery.receipt, seconds)
+
+    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
+        """Send for each a new message of the same run, to be seen at once."""
+        return self.queue.send_again(self.priority, deliveries)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove each message."""

@@ -24,7 +24,7 @@ class Action(StrEnum):
 
     Claim; work on what is claimed already; put off to a later start, or (move) to a later day, in the due index; defer
     there, for its host or (hold) for the end of a freeze; end; take it back for the resume of its job; let it wait;
-    drop its message.
+    return its message, as good as new, for want of time; drop its message.
     """
 
     CLAIM = "claim"
@@ -36,6 +36,7 @@ class Action(StrEnum):
     END = "end"
     WITHDRAW = "withdraw"
     WAIT = "wait"
+    RETURN = "return"
     DROP = "drop"
 
 

@@ -14,12 +14,16 @@ _LONGEST_HIDE_SECONDS = 900
 
 
 class Messages:
-    """What an invocation was handed. `acknowledged` ones may be removed; `removed` ones are gone."""
+    """What an invocation was handed. `acknowledged` ones may be removed; `removed` ones are gone.
+
+    `sent_back` counts those for which there was no room.
+    """
 
     def __init__(self, context: Context, inbox: Inbox, offload: Offload) -> None:
         self._context, self._inbox, self._offload = context, inbox, offload
         self.acknowledged: list[Delivery] = []
         self.removed: list[Delivery] = []
+        self.sent_back = 0
 
     async def hide(self, deliveries: Sequence[Delivery], wait_ms: int = 0) -> None:
         """Keep messages from other executors until runs may be taken over that are claimed after so long."""
@@ -32,6 +36,16 @@ class Messages:
         wait_ms = (wait_until or 0) - self._context.clock.now()
         seconds = min(max(-(-wait_ms // SECOND_MS), 1), _LONGEST_HIDE_SECONDS)
         await self._offload(self._inbox.hide, [delivery], seconds)
+
+    async def send_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Let messages come again at once as new ones: there was no room for them, which is no delivery in vain.
+
+        The new message is sent before the old one may go. One whose fate is unknown stays hidden, and comes again.
+        """
+        if deliveries:
+            self.sent_back += len(deliveries)
+            sent = await self._offload(self._inbox.send_again, deliveries)
+            self.acknowledged += [delivery for delivery, is_sent in zip(deliveries, sent, strict=True) if is_sent]
 
     async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""

@@ -90,13 +90,13 @@ def claim(
 ) -> list[Claim]:
     """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs in its hands.
 
-    A claim that loses a race waits: the message comes again and is decided about anew. So does a run whose call might
-    not be over by `last_call_at` (ms): nothing of it is touched. `tried` remembers what this owner is about to write,
-    for the time that it does not learn whether that was done. Raises UnavailableError.
+    A claim that loses a race waits: the message comes again and is decided about anew. A run whose call might not be
+    over by `last_call_at` (ms) is returned: nothing of it is touched. `tried` remembers what this owner is about to
+    write, for the time that it does not learn whether that was done. Raises UnavailableError.
     """
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
-    _give_back_what_does_not_fit(context, _starting(claims), now, last_call_at)
+    _give_back_what_does_not_fit(_starting(claims), now, last_call_at)
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
@@ -151,11 +151,11 @@ def _decide(context: Context, run: Run | None, job: Job | None, now: int, exclud
         return Decision(Action.WAIT, wait_until=now + context.rules.misfire_ms)
 
 
-def _give_back_what_does_not_fit(context: Context, starting: _Starting, now: int, last_call_at: int) -> None:
+def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: int) -> None:
     for one, run, job in starting:
         if max(now, run.not_before) + call_seconds(job.spec.timeout_seconds) * SECOND_MS > last_call_at:
-            log.warning("run does not fit into this executor's time", extra={"run_id": str(run.id)})
-            one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
+            log.info("run does not fit into this executor's time", extra={"run_id": str(run.id)})
+            one.decision = Decision(Action.RETURN)
 
 
 def _pass_parents(context: Context, starting: _Starting) -> None:

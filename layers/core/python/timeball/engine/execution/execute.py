@@ -1,34 +1,37 @@
-"""Execute a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
+"""Execute a batch of messages, and what else waits in their queue while calls last: a call that hangs holds a place.
 
-One invocation works on all its runs at once, and claims each shortly before its instant. Leases are renewed for all of
-them in one write, finishes that come together are written together, and one bad message, row or target holds up no
-other.
+Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would hold
+a whole executor, and as many as there are executors all of them. Instead an executor has a hundred places, and takes
+more from its queue itself while a call lasts, by turns that leave room for tenants that hold less (`policy/places.py`).
+
+Invariant: each batch has an owner of its own, as if it had an invocation of its own: no claim is taken for another's.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.spent import Spent
+from timeball.domain.policy.places import PLACES, placed
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.bisect import bisect
-from timeball.engine.context import Context
+from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
-from timeball.engine.execution.claim import Claim, claim
-from timeball.engine.execution.completer import Finishes
-from timeball.engine.execution.hands import Hands
-from timeball.engine.execution.in_flight import InFlight, call_of
-from timeball.engine.execution.invocation import last_call_at, last_write_at
-from timeball.engine.execution.leases import renew_leases
+from timeball.engine.execution.batch import Batch
+from timeball.engine.execution.invocation import last_call_at
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.waves import Wave, waves_of
 from timeball.ports.queue import Delivery, Inbox
-from timeball.ports.target import Answer, Caller
+from timeball.ports.target import Caller
 
 log = logging.getLogger(__name__)
+
+LOOK_EVERY_MS = 500
+"""How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
+
+TAKES_UNTIL_LEFT_SECONDS = 300
+"""An executor of which less is left takes no more: what may last as long as most would be for another to call."""
+
+_AT_ONCE = 10
 
 
 async def execute(
@@ -40,175 +43,70 @@ async def execute(
     offload: Offload = asyncio.to_thread,
     deadline_at: int | None = None,
 ) -> list[Delivery]:
-    """Work through the deliveries; return those that are not acknowledged, for the queue to deliver again.
+    """Work through the deliveries, and what is taken meanwhile; return those of the deliveries not acknowledged.
 
     `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
     message, a target or an unavailable store.
     """
-    messages, finishes = Messages(context, inbox, offload), Finishes(context, offload, last_write_at(deadline_at))
-    hands = Hands(len(deliveries), context.clock.now())
-    batch = _Batch(context, caller, offload, owner, last_call_at(deadline_at), messages, finishes, hands)
-    for step in (partial(batch.work, deliveries), messages.remove_acknowledged):
-        try:
-            await step()
-        except Exception:
-            log.exception("what is not acknowledged is given back", extra={"owner": owner})
-    return [delivery for delivery in deliveries if delivery not in messages.removed]
+    taking, clock = _Taking(context, inbox, offload), context.clock
+    takes_until = last_call_at(deadline_at) - TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
+    first = Batch(context, inbox, caller, offload, deliveries, owner, deadline_at)
+    given = asyncio.create_task(first.work())
+    at_work = {given: first}
+    try:
+        while at_work:
+            look = asyncio.create_task(clock.sleep_until(clock.now() + LOOK_EVERY_MS))
+            await asyncio.wait({look, *at_work}, return_when=asyncio.FIRST_COMPLETED)
+            is_time = look.done() and clock.now() <= takes_until
+            look.cancel()
+            while is_time and (taken := await taking.take(at_work.values())):
+                batch = Batch(context, inbox, caller, offload, taken, f"{owner}+{taking.times}", deadline_at)
+                at_work[asyncio.create_task(batch.work())] = batch
+            taking.learn(at_work.values())
+            at_work = {task: batch for task, batch in at_work.items() if not task.done()}
+    finally:
+        for task in at_work:
+            task.cancel()
+    return given.result()
 
 
 @dataclass
-class _Batch:
-    """The messages of one invocation, and the runs of theirs that are live."""
+class _Taking:
+    """What an executor takes itself. `times` counts how often."""
 
     context: Context
-    caller: Caller
+    inbox: Inbox
     offload: Offload
-    owner: str
-    last_call_at: int
-    messages: Messages
-    finishes: Finishes
-    hands: Hands
-    live: list[InFlight] = field(default_factory=list)
-    tried: dict[RunId, Claim] = field(default_factory=dict)
+    times: int = 0
+    _at_once: int = _AT_ONCE
 
-    async def work(self, deliveries: Sequence[Delivery]) -> None:
-        """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
-
-        They stay hidden until the last wave's claims may be taken over: nobody else claims what waits here.
-        """
-        now = self.context.clock.now()
-        waves, too_early = waves_of(deliveries, now, self.context.rules)
-        for _ in too_early:
-            self.hands.leave(now)
-        longest_wait_ms = waves[-1].claim_at - now if waves else 0
-        await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
-        keeping = asyncio.create_task(self._keep())
+    async def take(self, batches: Iterable[Batch]) -> list[Delivery]:
+        """Take what waits into places that are free, if a call lasts; send back what is not to have one here."""
+        held = Counter(tenant for batch in batches for tenant in batch.tenants())
+        room = min(self._at_once, PLACES - held.total())
+        lasts_since = self.context.clock.now() - LOOK_EVERY_MS
+        if room <= 0 or not any(batch.has_called_by(lasts_since) for batch in batches):
+            return []
         try:
-            await _all(
-                *map(self._claim_and_call, waves),
-                *(self.messages.put_off(delivery, comes_at) for delivery, comes_at in too_early),
-            )
-        finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _claim_and_call(self, wave: Wave) -> None:
-        """Claim what a wave names, when it is time; call what is claimed; put off what others have.
-
-        What cannot be claimed keeps its message, and so does a second message of a run that is claimed. What is to be
-        put off by less than a second is claimed again here: a queue counts in seconds.
-        """
-        await self.context.clock.sleep_until(wave.claim_at)
-        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
-        now = self.context.clock.now()
-        begun: set[RunId] = set()
-        work: list[Awaitable[None]] = []
-        soon: dict[int, list[Delivery]] = {}
-        for delivery in wave.deliveries:
-            one = claims.get(delivery.run)
-            if one is None or delivery.run in begun:
-                self.hands.leave(now)
-                continue
-            wait_until = one.decision.wait_until
-            if one.is_mine and one.run is not None and one.job is not None:
-                begun.add(delivery.run)
-                self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
-                work.append(self._work_on(self.live[-1]))
-            elif one.is_done:
-                self.hands.leave(now)
-                self.messages.acknowledged.append(delivery)
-            elif wait_until is not None and now < wait_until < now + SECOND_MS:
-                soon.setdefault(wait_until, []).append(delivery)
-            else:
-                self.hands.leave(now)
-                work.append(self.messages.put_off(delivery, wait_until))
-        await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
-
-    def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
-        """Claim each run; one that cannot be claimed stops no other, and is asked for once more: it may be claimed."""
-        stop_at = self.context.clock.now() + self.context.rules.margin_ms
-
-        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
-            claims = claim(self.context, part, self.owner, self.last_call_at, self.tried)
-            return dict(zip(part, claims, strict=True))
-
-        parts, failed = bisect(work, runs, self.context.clock, stop_at)
-        more, _ = bisect(work, [run for part, _ in failed for run in part], self.context.clock, stop_at)
-        return {run: one for part in parts + more for run, one in part.items()}
-
-    async def _work_on(self, flight: InFlight) -> None:
-        watch = asyncio.create_task(self._cut_in_time(flight))
-        try:
-            answer = await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
-            watch.cancel()
-            flight.took = Spent(
-                batches=round(1_000 / self.hands.received), executor_ms=self.hands.leave(self.context.clock.now())
-            )
-            if answer is not None and await self.finishes.finish(flight, answer):
-                self.messages.acknowledged.append(flight.delivery)
-        finally:
-            watch.cancel()
-            flight.is_over = True
-
-    async def _hold_and_call(self, flight: InFlight) -> Answer | None:
-        """Hold the run until its instant, then call it; one that may not be called any more is not called."""
-        await self.context.clock.sleep_until(flight.run.not_before)
-        now = self.context.clock.now()
-        if now >= self._stop_at(flight):
-            return self._instead(flight)
-        if flight.run.cancel_requested:
-            return flight.given_up(now, "It was asked to stop before the call.")
-        call, flight.called_at = call_of(flight.run, flight.job), now
-        return await self.caller.call(call)
-
-    async def _cut_in_time(self, flight: InFlight) -> None:
-        """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
-        while self.context.clock.now() < self._stop_at(flight):
-            await self.context.clock.sleep_until(self._stop_at(flight))
-        flight.cut(self._instead(flight))
-
-    def _stop_at(self, flight: InFlight) -> int:
-        return min(flight.stop_at(self.context.rules), self.last_call_at)
-
-    def _instead(self, flight: InFlight) -> Answer | None:
-        """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
-        now = self.context.clock.now()
-        if now >= flight.stop_at(self.context.rules):
-            log.warning(
-                "lease ran out; the run is given back",
-                extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt},
-            )
-            return None
-        so_far = "before it could be called" if flight.called_at is None else "before the target had answered"
-        error = f"Its executor's own time was up {so_far}."
-        return flight.given_up(now, error, timed_out=True)
-
-    async def _keep(self) -> None:
-        """Renew leases at each heartbeat, also of runs that have been answered, until that is written; keep messages.
-
-        No renewal waits for a queue.
-        """
-        clock, heartbeat_ms = self.context.clock, self.context.rules.heartbeat_seconds * SECOND_MS
-        next_at = clock.now()
-        async with asyncio.TaskGroup() as keepers:
-            while True:
-                next_at = max(next_at + heartbeat_ms, clock.now())
-                await clock.sleep_until(next_at)
-                live = [flight for flight in self.live if not flight.is_over]
-                renewed = await renew_leases(self.context, live, self.offload)
-                keepers.create_task(self._keep_messages(renewed))
-
-    async def _keep_messages(self, renewed: Sequence[InFlight]) -> None:
-        """Hide messages anew, and remove acknowledged ones: a fast run waits for no slow one."""
-        try:
-            await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
-            await self.messages.remove_acknowledged()
+            found = await self.offload(self.inbox.receive, room, self.context.rules.lease_seconds + MARGIN_SECONDS)
         except Exception:
-            log.exception("messages not kept")
+            log.exception("nothing was taken")
+            return []
+        has_place = placed(held, [delivery.run.job.tenant for delivery in found])
+        await self._send_back([delivery for delivery, has in zip(found, has_place, strict=True) if not has])
+        self.times += 1
+        return [delivery for delivery, has in zip(found, has_place, strict=True) if has]
 
+    def learn(self, batches: Iterable[Batch]) -> None:
+        """After there was no room for one, ask for one at a time: of what waits, that of quiet tenants comes first."""
+        if any(batch.messages.sent_back for batch in batches):
+            self._at_once = 1
 
-async def _all(*pieces: Awaitable[object]) -> None:
-    """Do all pieces of work at once; one that fails stops no other."""
-    for outcome in await asyncio.gather(*pieces, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            log.error("a run was given back", exc_info=outcome)
+    async def _send_back(self, deliveries: Sequence[Delivery]) -> None:
+        self._at_once = 1 if deliveries else _AT_ONCE
+        messages = Messages(self.context, self.inbox, self.offload)
+        try:
+            await messages.send_back(deliveries)
+            await messages.remove_acknowledged()
+        except Exception:
+            log.exception("what has no place here comes again")

@@ -1,0 +1,21 @@
+"""Who gets a place in an executor: a tenant takes one while it holds fewer there than are free.
+
+So one tenant alone fills half of the places, two a third each, and n leave the n+1st part free: whoever holds none
+finds one, however many calls of others hang. Nothing is shared between executors, and nothing is written.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+PLACES = 100
+"""How many runs an executor holds at once. A call that is waited for needs a socket and some kilobytes."""
+
+
+def placed(held: Mapping[str, int], asking: Sequence[str], places: int = PLACES) -> list[bool]:
+    """Say of the tenants that ask, one for each run, whether each gets a place, in their order."""
+    holding, answers = Counter(held), []
+    for tenant in asking:
+        has_place = holding[tenant] < places - holding.total()
+        holding[tenant] += has_place
+        answers.append(has_place)
+    return answers

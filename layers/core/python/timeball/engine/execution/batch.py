@@ -1,0 +1,224 @@
+"""Work through a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
+
+All its runs are worked on at once, and each is claimed shortly before its instant. Leases are renewed for all of them
+in one write, finishes that come together are written together, and one bad message, row or target holds up no other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.spent import Spent
+from timeball.domain.policy.claim import Action
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.bisect import bisect
+from timeball.engine.context import Context
+from timeball.engine.execution.acknowledge import Messages
+from timeball.engine.execution.claim import Claim, claim
+from timeball.engine.execution.completer import Finishes
+from timeball.engine.execution.hands import Hands
+from timeball.engine.execution.in_flight import InFlight, call_of
+from timeball.engine.execution.invocation import last_call_at, last_write_at
+from timeball.engine.execution.leases import renew_leases
+from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.waves import Wave, waves_of
+from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.target import Answer, Caller
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Batch:
+    """The messages of one batch, and the runs of theirs that are live.
+
+    `owner` names it and no other; its invocation is ended at `deadline_at` (ms; None: never). `waiting` are those
+    whose runs are not claimed yet.
+    """
+
+    context: Context
+    inbox: Inbox
+    caller: Caller
+    offload: Offload
+    deliveries: Sequence[Delivery]
+    owner: str
+    deadline_at: int | None = None
+    live: list[InFlight] = field(default_factory=list)
+    tried: dict[RunId, Claim] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.waiting = set(self.deliveries)
+        self.hands = Hands(len(self.deliveries), self.context.clock.now())
+        self.last_call_at = last_call_at(self.deadline_at)
+        self.messages = Messages(self.context, self.inbox, self.offload)
+        self.finishes = Finishes(self.context, self.offload, last_write_at(self.deadline_at))
+
+    async def work(self) -> list[Delivery]:
+        """Work through the deliveries; return those that are not acknowledged, for the queue to deliver again.
+
+        Never raises for a message, a target or an unavailable store.
+        """
+        for step in (self._work, self.messages.remove_acknowledged):
+            try:
+                await step()
+            except Exception:
+                log.exception("what is not acknowledged is given back", extra={"owner": self.owner})
+        self.waiting.clear()
+        return [delivery for delivery in self.deliveries if delivery not in self.messages.removed]
+
+    def tenants(self) -> list[str]:
+        """Return whose runs are held here, one for each: those that are live, and those that wait."""
+        live = [flight.run.id for flight in self.live if not flight.is_over]
+        return [run.job.tenant for run in (*live, *(delivery.run for delivery in self.waiting))]
+
+    def has_called_by(self, at: int) -> bool:
+        """Say whether a call lasts that began at an instant (ms) or before it."""
+        return any(one.called_at is not None and one.called_at <= at for one in self.live if not one.is_over)
+
+    async def _work(self) -> None:
+        """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
+
+        They stay hidden until the last wave's claims may be taken over: nobody else claims what waits here.
+        """
+        now = self.context.clock.now()
+        waves, too_early = waves_of(self.deliveries, now, self.context.rules)
+        for _ in too_early:
+            self.hands.leave(now)
+        longest_wait_ms = waves[-1].claim_at - now if waves else 0
+        await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
+        keeping = asyncio.create_task(self._keep())
+        try:
+            await _all(
+                *map(self._claim_and_call, waves),
+                *(self.messages.put_off(delivery, comes_at) for delivery, comes_at in too_early),
+            )
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
+    async def _claim_and_call(self, wave: Wave) -> None:
+        """Claim what a wave names, when it is time; call what is claimed; put off what others have.
+
+        What cannot be claimed keeps its message, and so does a second message of a run that is claimed. What is to be
+        put off by less than a second is claimed again here: a queue counts in seconds.
+        """
+        await self.context.clock.sleep_until(wave.claim_at)
+        claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
+        self.waiting.difference_update(wave.deliveries)
+        now = self.context.clock.now()
+        begun: set[RunId] = set()
+        work: list[Awaitable[None]] = []
+        soon: dict[int, list[Delivery]] = {}
+        for delivery in wave.deliveries:
+            one = claims.get(delivery.run)
+            if one is None or delivery.run in begun:
+                self.hands.leave(now)
+                continue
+            wait_until = one.decision.wait_until
+            if one.is_mine and one.run is not None and one.job is not None:
+                begun.add(delivery.run)
+                self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
+                work.append(self._work_on(self.live[-1]))
+            elif one.is_done:
+                self.hands.leave(now)
+                self.messages.acknowledged.append(delivery)
+            elif one.decision.action is Action.RETURN:
+                self.hands.leave(now)
+                work.append(self.messages.send_back([delivery]))
+            elif wait_until is not None and now < wait_until < now + SECOND_MS:
+                soon.setdefault(wait_until, []).append(delivery)
+            else:
+                self.hands.leave(now)
+                work.append(self.messages.put_off(delivery, wait_until))
+        await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
+
+    def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
+        """Claim each run; one that cannot be claimed stops no other, and is asked for once more: it may be claimed."""
+        stop_at = self.context.clock.now() + self.context.rules.margin_ms
+
+        def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
+            claims = claim(self.context, part, self.owner, self.last_call_at, self.tried)
+            return dict(zip(part, claims, strict=True))
+
+        parts, failed = bisect(work, runs, self.context.clock, stop_at)
+        more, _ = bisect(work, [run for part, _ in failed for run in part], self.context.clock, stop_at)
+        return {run: one for part in parts + more for run, one in part.items()}
+
+    async def _work_on(self, flight: InFlight) -> None:
+        watch = asyncio.create_task(self._cut_in_time(flight))
+        try:
+            answer = await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
+            watch.cancel()
+            flight.took = Spent(
+                batches=round(1_000 / self.hands.received), executor_ms=self.hands.leave(self.context.clock.now())
+            )
+            if answer is not None and await self.finishes.finish(flight, answer):
+                self.messages.acknowledged.append(flight.delivery)
+        finally:
+            watch.cancel()
+            flight.is_over = True
+
+    async def _hold_and_call(self, flight: InFlight) -> Answer | None:
+        """Hold the run until its instant, then call it; one that may not be called any more is not called."""
+        await self.context.clock.sleep_until(flight.run.not_before)
+        now = self.context.clock.now()
+        if now >= self._stop_at(flight):
+            return self._instead(flight)
+        if flight.run.cancel_requested:
+            return flight.given_up(now, "It was asked to stop before the call.")
+        call, flight.called_at = call_of(flight.run, flight.job), now
+        return await self.caller.call(call)
+
+    async def _cut_in_time(self, flight: InFlight) -> None:
+        """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
+        while self.context.clock.now() < self._stop_at(flight):
+            await self.context.clock.sleep_until(self._stop_at(flight))
+        flight.cut(self._instead(flight))
+
+    def _stop_at(self, flight: InFlight) -> int:
+        return min(flight.stop_at(self.context.rules), self.last_call_at)
+
+    def _instead(self, flight: InFlight) -> Answer | None:
+        """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
+        now = self.context.clock.now()
+        if now >= flight.stop_at(self.context.rules):
+            log.warning(
+                "lease ran out; the run is given back",
+                extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt},
+            )
+            return None
+        so_far = "before it could be called" if flight.called_at is None else "before the target had answered"
+        error = f"Its executor's own time was up {so_far}."
+        return flight.given_up(now, error, timed_out=True)
+
+    async def _keep(self) -> None:
+        """Renew leases at each heartbeat, also of runs that have been answered, until that is written; keep messages.
+
+        No renewal waits for a queue.
+        """
+        clock, heartbeat_ms = self.context.clock, self.context.rules.heartbeat_seconds * SECOND_MS
+        next_at = clock.now()
+        async with asyncio.TaskGroup() as keepers:
+            while True:
+                next_at = max(next_at + heartbeat_ms, clock.now())
+                await clock.sleep_until(next_at)
+                live = [flight for flight in self.live if not flight.is_over]
+                renewed = await renew_leases(self.context, live, self.offload)
+                keepers.create_task(self._keep_messages(renewed))
+
+    async def _keep_messages(self, renewed: Sequence[InFlight]) -> None:
+        """Hide messages anew, and remove acknowledged ones: a fast run waits for no slow one."""
+        try:
+            await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
+            await self.messages.remove_acknowledged()
+        except Exception:
+            log.exception("messages not kept")
+
+
+async def _all(*pieces: Awaitable[object]) -> None:
+    """Do all pieces of work at once; one that fails stops no other."""
+    for outcome in await asyncio.gather(*pieces, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            log.error("a run was given back", exc_info=outcome)

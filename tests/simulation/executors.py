@@ -1,0 +1,111 @@
+"""Executors of one queue as they contend for its messages: how many, how long they live, whose calls they hold.
+
+Of an executor this knows what it takes and sends back, by the engine's own rule of places, and how long a call lasts;
+not what a claim reads and writes. Lambda starts one for each batch, up to a bound, and ends it after 15 minutes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from timeball.domain.policy.places import PLACES, placed
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.execution import execute
+from timeball.ports.queue import Delivery
+from timeball.testing.memory_queue import MemoryQueue
+
+LIVES_MS = 880 * SECOND_MS
+"""How long an executor lives at the most, less what it needs to write what came of its calls."""
+
+_AT_ONCE = 10
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Of each tenant: how long its calls last (ms, 200 if nothing is said), and may last (ms, 300 s)."""
+
+    last_ms: dict[str, int] = field(default_factory=dict)
+    may_last_ms: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Executor:
+    born_at: int
+    held: list[tuple[int, int, Delivery]] = field(default_factory=list)
+    looks_at: int = 0
+    at_once: int = _AT_ONCE
+
+
+@dataclass
+class Executors:
+    """Those of one queue. `began` is told of each call that begins, and when; `quotas` of runs at once, by tenant.
+
+    Without `takes_more` each has the ten runs that it was handed, and no others before all of those are over.
+    """
+
+    queue: MemoryQueue
+    priority: str
+    most: int
+    calls: Calls
+    quotas: dict[str, int]
+    began: Callable[[Delivery, int], None]
+    takes_more: bool = True
+    places: int = PLACES
+    at_work: list[_Executor] = field(default_factory=list)
+
+    def work(self, now: int) -> None:
+        """End what is over, take more where a call lasts, and start executors for what waits."""
+        inbox = self.queue.inbox(self.priority)
+        for one in self.at_work:
+            over = [delivery for _, ends_at, delivery in one.held if ends_at <= now]
+            if over:
+                inbox.delete(over)
+                one.held = [call for call in one.held if call[1] > now]
+        self.at_work = [one for one in self.at_work if one.held]
+        for one in self.at_work:
+            takes_until = one.born_at + LIVES_MS - execute.TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
+            if self.takes_more and one.looks_at <= now <= takes_until:
+                one.looks_at = now + execute.LOOK_EVERY_MS
+                while self._takes(one, now):
+                    pass
+        while len(self.at_work) < self.most and (deliveries := self.queue.receive(self.priority)):
+            self._begin(one := _Executor(now, looks_at=now + execute.LOOK_EVERY_MS), deliveries, now)
+            self.at_work += [one] if one.held else []
+
+    def _takes(self, one: _Executor, now: int) -> bool:
+        """Take what waits into free places; say whether something came to stay."""
+        room = min(one.at_once, self.places - len(one.held))
+        if room <= 0 or not any(called_at <= now - execute.LOOK_EVERY_MS for called_at, _, _ in one.held):
+            return False
+        found = self.queue.receive(self.priority, room)
+        has_place = placed(
+            Counter(_tenant(delivery) for _, _, delivery in one.held), [*map(_tenant, found)], self.places
+        )
+        back = [delivery for delivery, has in zip(found, has_place, strict=True) if not has]
+        one.at_once = 1 if back else _AT_ONCE
+        self._send_back(back)
+        return self._begin(one, [delivery for delivery in found if delivery not in back], now) > 0
+
+    def _begin(self, one: _Executor, deliveries: Sequence[Delivery], now: int) -> int:
+        """Begin the calls that fit into what is left of an executor and into a quota; return how many did."""
+        under_way = Counter(_tenant(delivery) for other in self.at_work for _, _, delivery in other.held)
+        before = len(one.held)
+        for delivery in deliveries:
+            tenant, at = _tenant(delivery), max(now, delivery.not_before or 0)
+            may_last_ms = self.calls.may_last_ms.get(tenant, 300 * SECOND_MS)
+            if at + may_last_ms > one.born_at + LIVES_MS or under_way[tenant] >= self.quotas.get(tenant, 10**9):
+                self._send_back([delivery])
+                continue
+            under_way[tenant] += 1
+            one.held.append((at, at + self.calls.last_ms.get(tenant, 200), delivery))
+            self.began(delivery, at)
+        return len(one.held) - before
+
+    def _send_back(self, deliveries: Sequence[Delivery]) -> None:
+        inbox = self.queue.inbox(self.priority)
+        inbox.send_again(deliveries)
+        inbox.delete(deliveries)
+
+
+def _tenant(delivery: Delivery) -> str:
+    return delivery.run.job.tenant
