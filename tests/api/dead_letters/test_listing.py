@@ -51,7 +51,7 @@ class TestAnItem:
         assert {name: value for name, value in item.items() if name in read} == {
             name: value
             for name, value in read.items()
-            if name not in ("attempts", "result", "maxRetries", "retryPolicy")
+            if name not in ("attempts", "result", "maxRetries", "retryPolicy", "waitingFor")
         }
         assert {name: item[name] for name in item.keys() - read.keys()} == {
             "diedAt": format_instant(NOW),

@@ -35,7 +35,13 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 
 
-IDS = {"jobId": "job_1", "runId": "job_1.5.s", "tenant": "acme", "keyId": "acme.0123456789ab"}
+IDS = {
+    "fireTime": "2026-11-21T09:30:00Z",
+    "jobId": "job_1",
+    "runId": "job_1.5.s",
+    "tenant": "acme",
+    "keyId": "acme.0123456789ab",
+}
 """What ids look like that are not any name at all."""
 
 
