@@ -84,6 +84,11 @@ REFUSALS: Sequence[Refusal] = (
         "It depends on the jobs that there are, and on each other.",
     ),
     Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the calendars that there are."),
+    Refusal(
+        JOBS, "event", ANY, "It must be a pattern, whose operators no schema tells apart, and which the bus takes."
+    ),
+    Refusal("POST /v1/events", "time", ANY, "An offset moves the first and the last day out of the years."),
+    Refusal("POST /v1/events", "data", "The event has", "How large an event is on the bus, no schema can say."),
     Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
     Refusal("PATCH .*", "name", "A tenant keeps its name", "The name is that of the path."),
     Refusal("POST /v1/dead-letters:.*", "limit", "Leave out limit or", "OpenAPI has no rule for a body and a header."),

@@ -33,30 +33,38 @@ _TEXTS: Final[Mapping[str, int]] = {
 _FIRST: Final = ("specversion", "id", "source", "type", "time")
 
 
-def _text(most: int, about: str) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": most, "description": about}
+def _text(most: int, about: str, *, is_needed: bool = False) -> dict[str, Any]:
+    kind: Any = "string" if is_needed else ["string", "null"]
+    return {"type": kind, "minLength": 1, "maxLength": most, "description": about}
 
 
 _EVENT: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["source", "type"],
     "properties": {
-        "specversion": {"const": SPECVERSION, "description": "Of a CloudEvent; such a one has an `id`."},
+        "specversion": {"enum": [SPECVERSION, None], "description": "Of a CloudEvent; such a one has an `id`."},
         "id": _text(256, "With `source` it names the event, which lets each job run once for it in a day."),
-        "source": _text(1024, "Where it comes from."),
-        "type": _text(256, "What has happened. Patterns find it as `detail-type`."),
-        "time": {**INSTANT_SCHEMA, "description": "When it happened; default: when it came."},
+        "source": _text(1024, "Where it comes from.", is_needed=True),
+        "type": _text(256, "What has happened. Patterns find it as `detail-type`.", is_needed=True),
+        "time": {
+            **INSTANT_SCHEMA,
+            "type": ["string", "null"],
+            "description": "When it happened; default: when it came.",
+        },
         "subject": _text(1024, "What it is about, within its source."),
         "datacontenttype": _text(256, "What `data` is."),
         "dataschema": _text(1024, "Where the schema of `data` is."),
         "data": {"description": "Any JSON. Patterns find it as `detail`."},
         "data_base64": _text(262_144, "What is no JSON, in base 64; patterns do not see into it."),
     },
-    "not": {"required": ["data", "data_base64"]},
-    "dependentRequired": {"specversion": ["id"]},
+    "not": {"required": ["data", "data_base64"], "properties": {"data_base64": {"type": "string"}}},
+    "anyOf": [
+        {"properties": {"specversion": {"type": "null"}}},
+        {"required": ["id"], "properties": {"id": {"type": "string"}}},
+    ],
     "patternProperties": {
         f"^(?!({'|'.join((*_TEXTS, *_RESERVED, 'specversion', 'time', 'data'))})$)[a-z0-9]{{1,20}}$": {
-            "type": ["string", "integer", "boolean"]
+            "type": ["string", "integer", "boolean", "null"]
         }
     },
     "additionalProperties": False,
@@ -111,7 +119,7 @@ def _fault(name: str, value: object) -> str | None:
         return None
     if name in _RESERVED or not _NAME.fullmatch(name):
         return "No attribute has this name: they have up to 20 small letters and digits. Put what is yours in data."
-    is_plain = isinstance(value, str | int)
+    is_plain = isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
     return None if is_plain else "An attribute is a string, a whole number, true or false; put all else in data."
 
 
