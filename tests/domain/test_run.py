@@ -54,7 +54,7 @@ def test_a_move_is_made_if_the_table_has_it_and_refused_if_not(before: RunState,
 def test_every_state_has_its_moves_and_is_live_or_terminal() -> None:
     assert set(MOVES) == set(RunState)
     assert set(RunState) == TERMINAL | LIVE
-    assert {state for state in TERMINAL if MOVES[state]} == {RunState.FAILED, RunState.SKIPPED}
+    assert all(MOVES[state] <= {RunState.QUEUED, RunState.SKIPPED} for state in TERMINAL - {RunState.FAILED})
     assert all(reason.sentence for reason in Reason)
 
 

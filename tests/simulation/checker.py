@@ -13,6 +13,7 @@ from tests.simulation.notices import NOTICE_RULES, is_ahead, is_needless
 from tests.simulation.operation_rules import OPERATION_RULES
 from tests.simulation.quotas import QUOTA_RULES
 from tests.simulation.records import RECORDS
+from tests.simulation.reruns import RERUN_RULES, is_of_a_rerun
 from tests.simulation.rules import RULES
 from tests.simulation.simulated_aws import REFUSED
 from tests.simulation.story import MOST_SKEW_MS, Story
@@ -77,9 +78,11 @@ def _written_to(job: Job) -> int:
 
 
 def _what_was_skipped_was_not_called(story: Story) -> Iterator[str]:
+    """Unless that was before its cycle was run again."""
     calls = story.receiver.calls()
     for run in story.store.runs.values():
-        if run.state is RunState.SKIPPED and run.id in calls:
+        is_again = any(is_of_a_rerun(story, write) for write in story.store.history.of_run(run.id))
+        if run.state is RunState.SKIPPED and run.id in calls and not is_again:
             yield f"{run.id} was called and is skipped ({run.reason})"
     for run_id in calls:
         if run_id not in story.store.runs:
@@ -179,6 +182,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *OPERATION_RULES,
     *GRAPH_RULES,
     *NOTICE_RULES,
+    *RERUN_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

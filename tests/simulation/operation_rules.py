@@ -15,6 +15,7 @@ from timeball.domain.time.instants import SECOND_MS
 _OPERATING = ("scanner", "user-operator", "user-of-")
 """Who deals with jobs for operations; the last one in meetings."""
 
+_RETRYING = (OperationAction.RETRY, OperationAction.RERUN)
 _PAUSE, _RESUME, _CANCEL = OperationAction.PAUSE, OperationAction.RESUME, OperationAction.CANCEL
 
 
@@ -34,7 +35,7 @@ def _an_operation_deals_with_a_job_once(story: Story) -> Iterator[str]:
         if times > 1:
             yield f"{name} did so {times} times to {key.job_id}"
     for key, times in _retried(story).items():
-        retries = [one for one in _of_tenant(story, key.tenant) if one.action is OperationAction.RETRY]
+        retries = [one for one in _of_tenant(story, key.tenant) if one.action in _RETRYING]
         if times > len(retries):
             yield f"a run of {key.job_id} was tried again {times} times by {len(retries)} operations"
 
@@ -59,8 +60,7 @@ def is_retried_by_an_operation(story: Story, write: Write[Run]) -> bool:
     """Say whether a dead letter was tried again by a scan that had an operation to do so."""
     asked_at = write.after.budget_at or 0
     return write.by.startswith("scanner") and any(
-        one.action is OperationAction.RETRY and one.created_at <= asked_at
-        for one in _of_tenant(story, write.after.id.job.tenant)
+        one.action in _RETRYING and one.created_at <= asked_at for one in _of_tenant(story, write.after.id.job.tenant)
     )
 
 
@@ -74,7 +74,9 @@ def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iter
     A job that is stored later is none of them, though a slow clock dates it back.
     """
     begun = {write.after.key: write.at for write in story.store.history.operations if write.before is None}
-    for operation, ended_at in _through(story):
+    for operation, ended_at in through(story):
+        if operation.rerun is not None:
+            continue  # of those see reruns.py
         told = {one.job_id for one in operation.failures}
         for key in story.store.jobs:
             jobs = story.store.history.jobs_between(key, operation.created_at - MOST_SKEW_MS, ended_at)
@@ -90,7 +92,7 @@ def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iter
                 yield f"{operation.key.name} ({operation.action}) left out {jobs[-1]}"
 
 
-def _through(story: Story) -> Iterator[tuple[Operation, int]]:
+def through(story: Story) -> Iterator[tuple[Operation, int]]:
     """Yield the operations that went through, and when they ended (true time, ms)."""
     for write in story.store.history.operations:
         was_running = write.before is None or write.before.is_running
@@ -134,7 +136,7 @@ def _stayed_dead(story: Story, run_id: RunId, operation: Operation, ended_at: in
 
 def _an_operation_counts_each_job_once(story: Story) -> Iterator[str]:
     """Whoever moves it on beside whom: when it is through, all that matched are done or have failed, and no more."""
-    for operation, _ in _through(story):
+    for operation, _ in through(story):
         if operation.matched != operation.done + operation.failed:
             yield f"{operation}"
     for operation in story.store.operations.values():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from tests.simulation.graphs import weave
 from tests.simulation.operations import operate
 from tests.simulation.quotas import bind, relax
+from tests.simulation.reruns import run_again
 from tests.simulation.simulated_aws import LONGEST_LAG_MS
 from tests.simulation.story import Story
 from tests.simulation.targets import report_later
@@ -42,6 +43,7 @@ async def _play(story: Story) -> None:
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
+    actors += [run_again(story)] if story.has_reruns else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

@@ -12,6 +12,7 @@ from itertools import islice
 
 from tests.simulation.history import Write
 from tests.simulation.operation_rules import is_retried_by_an_operation
+from tests.simulation.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.attempt import Outcome
@@ -37,11 +38,13 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
         elif before.state is not after.state and after.state not in MOVES[before.state]:
             yield f"{before.state} -> {after.state}: {write}"
         elif before.state is RunState.SKIPPED and after.state is RunState.QUEUED and not before.is_superseded:
+            if is_of_a_rerun(story, write):
+                continue
             yield f"only a superseded run is revived: {write}"
 
 
 def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
-    """But for its due key, a dead letter that a person discards or tries again, and what is superseded."""
+    """But for its due key, a dead letter that a person discards or tries again, what is superseded, or run again."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or not before.is_terminal or before.is_superseded:
@@ -49,6 +52,8 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         is_retried = before.state is RunState.FAILED and after.state is RunState.QUEUED
         is_mended = is_retried or (before.state is RunState.FAILED and after.pardon is not None)
         by_operation = is_retried and is_retried_by_an_operation(story, write)
+        if is_of_a_rerun(story, write) and (after.state is not before.state or after.stamp > before.stamp):
+            continue
         if is_mended and (write.by.startswith("user") or by_operation):
             continue
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)

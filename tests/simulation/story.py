@@ -45,6 +45,7 @@ _MOVES_EACH = 10
 _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
 _QUOTAS_EACH = 5
+_RERUNS_EACH = 10
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -177,6 +178,11 @@ class Story:
     def has_quotas(self) -> bool:
         """Whether this is one of the stories in which quotas bound the runs of users' tenants."""
         return self.seed % _QUOTAS_EACH == _QUOTAS_EACH - 1 and not self.is_long
+
+    @property
+    def has_reruns(self) -> bool:
+        """Whether this is one of those in which somebody runs their cycles again."""
+        return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
 
     @property
     def slowness(self) -> int:

@@ -2,8 +2,11 @@
 
 from functions.api.cycles.answers import CycleAnswer
 from functions.api.cycles.reading import read_a_cycle
+from functions.api.cycles.rerunning import RerunRequest, rerun_cycle
 from functions.api.http.access import Access
+from functions.api.http.problems import Problem
 from functions.api.http.route import Route
+from functions.api.operations.answers import OperationAnswer
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -13,5 +16,17 @@ ROUTES: tuple[Route, ...] = (
         "Read all runs of a graph's cycle, with what waits for what",
         CycleAnswer,
         access=Access.READ,
+    ),
+    Route(
+        "POST",
+        "/v1/cycles/{jobId}/{fireTime}:rerun",
+        rerun_cycle,
+        "Run a graph's cycle again: what failed, that and all behind it, or all of it",
+        OperationAnswer,
+        status=201,
+        body=RerunRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.IDEMPOTENCY_CONFLICT, Problem.RUN_UNDER_WAY),
+        access=Access.OPERATE,
     ),
 )

@@ -8,7 +8,16 @@ from functions.api.http.edge import job_cancelled, no_job
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import Problem, ProblemError, problem_fields
 from functions.api.http.reply import Answer, Time
-from timeball.domain.operations.operation import Failure, Fault, Operation, OperationAction, OperationStatus
+from timeball.domain.operations.operation import (
+    Failure,
+    Fault,
+    Match,
+    Operation,
+    OperationAction,
+    OperationStatus,
+    Rerun,
+    RerunMode,
+)
 from timeball.domain.time.instants import format_instant
 
 
@@ -19,6 +28,14 @@ class OperationMatchAnswer(Answer):
     task_id: str | None
     status: str | None
     all: bool
+
+
+class RerunAnswer(Answer):
+    """The cycle that is run again, and what of it."""
+
+    job_id: str = Field(description="The job by which it was asked for.")
+    fire_time: Time
+    mode: RerunMode
 
 
 class ProgressAnswer(Answer):
@@ -41,7 +58,8 @@ class OperationSummaryAnswer(Answer):
 
     operation_id: str
     action: OperationAction
-    match: OperationMatchAnswer
+    match: OperationMatchAnswer | None = Field(description="Null, if it runs a cycle again.")
+    rerun: RerunAnswer | None = Field(description="Of one that runs a cycle again.")
     per_second: int
     status: OperationStatus = Field(description="`failed`: it is through, and `failures` names jobs.")
     progress: ProgressAnswer
@@ -75,16 +93,11 @@ def operation_answer(operation: Operation) -> OperationAnswer:
 
 def operation_summary(operation: Operation) -> OperationSummaryAnswer:
     """Return the answer about an operation in a list."""
-    match = operation.match
     return OperationSummaryAnswer(
         operation_id=operation.key.name,
         action=operation.action,
-        match=OperationMatchAnswer(
-            tags=match.tags or None,
-            task_id=match.task_id,
-            status=match.status,
-            all=not match.tags and match.task_id is None and match.status is None,
-        ),
+        match=None if operation.rerun is not None else _match_answer(operation.match),
+        rerun=None if operation.rerun is None else _rerun_answer(operation.rerun),
         per_second=operation.per_second,
         status=operation.status,
         progress=ProgressAnswer(matched=operation.matched, done=operation.done, failed=operation.failed),
@@ -95,6 +108,19 @@ def operation_summary(operation: Operation) -> OperationSummaryAnswer:
     )
 
 
+def _match_answer(match: Match) -> OperationMatchAnswer:
+    return OperationMatchAnswer(
+        tags=match.tags or None,
+        task_id=match.task_id,
+        status=match.status,
+        all=not match.tags and match.task_id is None and match.status is None,
+    )
+
+
+def _rerun_answer(rerun: Rerun) -> RerunAnswer:
+    return RerunAnswer(job_id=rerun.job_id, fire_time=format_instant(rerun.fire_at), mode=rerun.mode)
+
+
 def _problem(operation: Operation, failure: Failure) -> ProblemError:
     match failure.fault:
         case Fault.JOB_ENDED:
@@ -103,6 +129,8 @@ def _problem(operation: Operation, failure: Failure) -> ProblemError:
             return job_cancelled()
         case Fault.JOB_GONE:
             return no_job()
+        case Fault.UNDER_WAY:
+            return ProblemError(Problem.RUN_UNDER_WAY, "Its run was being run all the time; run the cycle again later.")
         case Fault.UNAVAILABLE:
             return ProblemError(
                 Problem.UNAVAILABLE, f"It could not be done just now, again and again; {operation.action} this job."

@@ -32,20 +32,20 @@ def create_an_operation(edge: Edge, request: Request) -> Reply:
     standing = create_operation(edge.context, operation)
     if standing is not None and standing.fingerprint != operation.fingerprint:
         raise key_conflict()
-    shown = standing or _standing(edge, key)  # by now it may be through
+    shown = standing or standing_operation(edge, key)  # by now it may be through
     location = f"/v1/operations/{key.name}"
     return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
 
 
 def read_operation(edge: Edge, request: Request) -> Reply:
     """Read how far an operation is."""
-    operation = _standing(edge, _key(request))
+    operation = standing_operation(edge, _key(request))
     return ok(operation_answer(operation), version=operation.version)
 
 
 def cancel_an_operation(edge: Edge, request: Request) -> Reply:
     """Cancel an operation: what is done stays done, and nothing more is begun."""
-    version, found = expected_version(request), _standing(edge, _key(request))
+    version, found = expected_version(request), standing_operation(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("operation", found.version, "cancel")
     note(edge, request, Action.CANCEL, Resource(Kind.OPERATION, found.key.name))
@@ -60,7 +60,8 @@ def _key(request: Request) -> OperationKey:
     return OperationKey(request.tenant, request.path["operationId"])
 
 
-def _standing(edge: Edge, key: OperationKey) -> Operation:
+def standing_operation(edge: Edge, key: OperationKey) -> Operation:
+    """Return an operation as it stands. Raises ProblemError if there is none."""
     operation = edge.context.store.operations.read([key])[0]
     if operation is None:
         raise _no_operation()

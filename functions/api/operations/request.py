@@ -14,6 +14,7 @@ from timeball.domain.model.ids import JOB_ID, OperationKey, shard_of
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
+_ACTIONS: Final = [action for action in OperationAction if action is not OperationAction.RERUN]
 _FILTERS: Final = ("tags", "taskId", "status")
 _CHANGES_PER_SECOND: Final = 100
 _STARTS_PER_SECOND: Final = 10
@@ -94,7 +95,7 @@ def read_operation_request(body: Mapping[str, Any]) -> tuple[OperationRequest, l
 
 def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError]:
     if "action" not in given:
-        yield FieldError("action", f"Say what is to be done: {', '.join(OperationAction)}.")
+        yield FieldError("action", f"Say what is to be done: {', '.join(_ACTIONS)}.")
     if "match" not in given:
         yield FieldError("match", 'Say which jobs: {"tags": …}, {"taskId": …}, {"status": …}, or {"all": true}.')
     match = request.match

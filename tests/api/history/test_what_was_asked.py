@@ -22,6 +22,7 @@ TOLD_ELSEWHERE: Final = {
     "POST /v1/events": "it changes nothing that anybody has made; the runs that come of it tell of it",
     "POST /v1/admin/keys/{keyId}/rotate": "a key is created, and the end of another moves: test_rotating_is_told",
     "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",
+    "POST /v1/cycles/{jobId}/{fireTime}:rerun": "so are its runs, and jobs: tests/api/cycles/test_running_again.py",
     "POST /v1/runs/{runId}/complete": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/fail": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt tells it",

@@ -45,6 +45,7 @@ def test_all_jobs_that_match_are_paused_and_it_says_how_far_it_is(api: Api) -> N
         "operationId": answer.body["operationId"],
         "action": "pause",
         "match": {"tags": {"team": "blue"}, "taskId": None, "status": None, "all": False},
+        "rerun": None,
         "perSecond": 100,
         "status": "succeeded",
         "progress": {"matched": 3, "done": 3, "failed": 0},

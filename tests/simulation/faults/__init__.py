@@ -11,6 +11,7 @@ from tests.simulation.faults import (
     keeping,
     operating,
     recording,
+    rerunning,
     settling,
     sharing,
     telling,
@@ -29,6 +30,7 @@ FAULTS = (
     | keeping.FAULTS
     | operating.FAULTS
     | recording.FAULTS
+    | rerunning.FAULTS
     | settling.FAULTS
     | answering.FAULTS
     | watching.FAULTS

@@ -15,6 +15,7 @@ class Action(StrEnum):
     RESUME = "resume"
     CANCEL = "cancel"
     SKIP_NEXT = "skip_next"
+    RERUN = "rerun"
     TRIGGER = "trigger"
     RETRY = "retry"
     SUCCEED = "succeed"

@@ -171,7 +171,8 @@ class Job:
     A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`.
     One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
     while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
-    jobs it depends on, also through others; `proposed` what it may depend on next.
+    jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
+    at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are of before, and end it no more.
 
     `failing` is the run whose end made it fail as often in a row as somebody wants to be told of; it is forgotten when
     the job recovers. `paused_by_failures`: its runs have paused it, and no user.
@@ -210,6 +211,8 @@ class Job:
     proposed: Proposed | None = None
     failing: RunId | None = None
     paused_by_failures: bool = False
+    rerun_at: int | None = None
+    rerun_stamp: int = 0
     version: int = 1
     schedule_version: int = 1
     revision: int = 1

@@ -23,10 +23,10 @@ class RunState(StrEnum):
     RUNNING = "running"  # its executor, or whoever takes it over when the lease is out
     RETRYING = "retrying"  # the scan, when its retry is due
     WITHDRAWN = "withdrawn"  # whoever resumes or cancels the paused job
-    SUCCEEDED = "succeeded"  # nobody
+    SUCCEEDED = "succeeded"  # nobody but a person, who runs its cycle again
     FAILED = "failed"  # a person, manually
-    SKIPPED = "skipped"  # nobody; a superseded one the planner, if its fire comes back
-    CANCELLED = "cancelled"  # nobody
+    SKIPPED = "skipped"  # as a succeeded one; a superseded one the planner, if its fire comes back
+    CANCELLED = "cancelled"  # as a succeeded one
 
 
 MOVES: Mapping[RunState, frozenset[RunState]] = {
@@ -36,10 +36,10 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.RUNNING: frozenset({RunState.SUCCEEDED, RunState.RETRYING, RunState.FAILED, RunState.CANCELLED}),
     RunState.RETRYING: frozenset({RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
     RunState.WITHDRAWN: frozenset({RunState.QUEUED, RunState.SKIPPED, RunState.CANCELLED}),
-    RunState.FAILED: frozenset({RunState.QUEUED, RunState.SUCCEEDED}),
-    RunState.SUCCEEDED: frozenset(),
+    RunState.FAILED: frozenset({RunState.QUEUED, RunState.SUCCEEDED, RunState.SKIPPED}),
+    RunState.SUCCEEDED: frozenset({RunState.QUEUED, RunState.SKIPPED}),
     RunState.SKIPPED: frozenset({RunState.QUEUED}),
-    RunState.CANCELLED: frozenset(),
+    RunState.CANCELLED: frozenset({RunState.QUEUED, RunState.SKIPPED}),
 }
 """The only authority on which move is legal."""
 

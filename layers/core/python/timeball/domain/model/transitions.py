@@ -151,8 +151,8 @@ def revived(run: Run, planned: Run) -> Run:
 
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
-    """Return an unstarted or superseded run as a range of one fire: nobody counts it as a run."""
-    skipped = run if run.is_terminal else _move(run, RunState.SKIPPED)
+    """Return an unstarted or superseded run, or one of before, as a range of one fire: nobody counts it as a run."""
+    skipped = run if run.state is RunState.SKIPPED else _move(run, RunState.SKIPPED)
     return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
 
 
@@ -182,12 +182,15 @@ def reopened(run: Run, not_before: int) -> Run:
     Of its task it takes the version that is current then: whoever asks for it may have mended that.
     """
     moved = run if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
+    return evolve(_with_fresh_budget(moved, not_before), reason=None)
+
+
+def _with_fresh_budget(run: Run, not_before: int) -> Run:
     return evolve(
-        moved,
+        run,
         not_before=not_before,
         due_at=not_before,
         finished_at=None,
-        reason=None,
         carrier_failures=0,
         budget_from=run.attempt,
         budget_at=not_before,
@@ -195,6 +198,31 @@ def reopened(run: Run, not_before: int) -> Run:
         deferred_since=None,
         deferred_ms=0,
         task_version=None,
+    )
+
+
+def cleared(run: Run, now: int, *, waits: bool) -> Run:
+    """Return a run that is over, or still waits, as one of a cycle that is run again, with its history kept.
+
+    Its parents let it run anew; one that has none is due at once.
+    """
+    moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    reason = Reason.WAITING_FOR_PARENTS if waits else None
+    return evolve(_with_fresh_budget(moved, now), reason=reason, waits=waits, blocked=None, pardon=None, let_go_at=None)
+
+
+def planned_anew(run: Run, planned: Run, now: int) -> Run:
+    """Return the run of a one-off that is run again as the one that is planned in its place, with its history kept."""
+    moved = _with_fresh_budget(_move(run, RunState.QUEUED), max(planned.not_before, now))
+    return evolve(
+        moved,
+        due_at=planned.due_at,
+        stamp=planned.stamp,
+        reason=planned.reason,
+        let_go_at=planned.let_go_at,
+        joined=planned.joined,
+        last_fire_at=None,
+        pardon=None,
     )
 
 

@@ -32,13 +32,31 @@ _EARLY_MS = SECOND_MS // 2
 
 
 class OperationAction(StrEnum):
-    """What is done to each job; `retry` is for its newest run, if that failed for good."""
+    """What is done to each job; `retry` is for its newest run, if that failed for good, `rerun` for that of a cycle."""
 
     PAUSE = "pause"
     RESUME = "resume"
     CANCEL = "cancel"
     TRIGGER = "trigger"
     RETRY = "retry"
+    RERUN = "rerun"
+
+
+class RerunMode(StrEnum):
+    """What of a cycle is run again."""
+
+    FAILED = "failed"
+    FAILED_AND_DOWNSTREAM = "failedAndDownstream"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """The cycle that is run again: by which job it was asked for, its fire time, and what of it."""
+
+    job_id: str
+    fire_at: int
+    mode: RerunMode
 
 
 class OperationStatus(StrEnum):
@@ -51,11 +69,12 @@ class OperationStatus(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why an operation failed for a job: it has ended, is cancelled or gone; or the store never answered, or worse."""
+    """Why an operation failed for a job: it has ended, is cancelled or gone; or was being run, or what went wrong."""
 
     JOB_ENDED = "job_ended"
     JOB_CANCELLED = "job_cancelled"
     JOB_GONE = "job_gone"
+    UNDER_WAY = "under_way"
     UNAVAILABLE = "unavailable"
     INTERNAL = "internal"
 
@@ -87,7 +106,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Operation:
-    """One row. It is for jobs created until `created_at`.
+    """One row. It is for jobs created until `created_at`; a `rerun` for those of a cycle, which are its one batch.
 
     `batch` are the jobs whose turn it is, of which the first `turn` are dealt with: those that matched of the jobs
     behind the place `behind`, up to `through`. `tries` counts how often the next one could not be dealt with in a row;
@@ -106,6 +125,7 @@ class Operation:
     by: Actor = NOBODY
     fingerprint: str | None = None
     depth: int = 0
+    rerun: Rerun | None = None
     status: OperationStatus = OperationStatus.RUNNING
     due_at: int | None = None
     behind: Place = field(default_factory=Place)

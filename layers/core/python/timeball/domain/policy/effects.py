@@ -56,8 +56,12 @@ def is_final(run: Run, job: Job) -> bool:
 
 
 def concludes(run: Run, job: Job) -> bool:
-    """Say whether a run has ended its job. A superseded one has not: the plan at that fire may revive it."""
-    return run.is_terminal and not run.is_superseded and is_final(run, job)
+    """Say whether a run has ended its job. A superseded one has not: the plan at that fire may revive it.
+
+    Nor has one of before, if the job is run again: whoever has read it so comes too late.
+    """
+    is_of_now = run.stamp >= job.rerun_stamp
+    return run.is_terminal and not run.is_superseded and is_of_now and is_final(run, job)
 
 
 def _status_of_the_only_one(run: Run) -> JobStatus:

@@ -12,7 +12,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended, passed_over, put_off, revived
+from timeball.domain.model.transitions import ended, passed_over, planned_anew, put_off, revived
 from timeball.domain.policy.effects import guarantor_of, joins_cycles
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
@@ -51,24 +51,26 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     )
 
 
-def met(standing: Run, planned: Run, now: int) -> Run:
+def met(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
     """Return what a plan makes of the row that refused its own: the same row, unless it is the plan's to decide about.
 
     That is one that a slow pause withdrew, or that is superseded although the job's schedule has its fire (again); and
     only by a plan that is no older. A plan that skips the fire makes a range of it, which counts as no run. A run that
     waits gets the plan's stamp: whoever acts for an older version of the schedule can no longer withdraw or supersede
-    it.
+    it. Of a job that is run again a row with a stamp before `rerun_stamp` is of before: it is planned anew, or passes
+    for the new one, if it is being tried again already.
     """
+    is_of_before = standing.stamp < rerun_stamp
     is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
-    if is_undecided and standing.stamp <= planned.stamp:
+    if (is_undecided and standing.stamp <= planned.stamp) or (is_of_before and standing.is_terminal):
         is_run = planned.state is RunState.QUEUED
         if is_run:
-            return revived(standing, planned)
+            return planned_anew(standing, planned, now) if is_of_before else revived(standing, planned)
         passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
         return evolve(passed, due_at=planned.due_at or passed.due_at)
     if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
         return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
-    return standing
+    return evolve(standing, stamp=planned.stamp) if is_of_before else standing
 
 
 def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:

@@ -26,7 +26,8 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     If what blocks it has changed and it has children, that is written first, and told.
     """
     fire_at = fire_time(job, parents)
-    begins_at = max(fire_at, job.created_at)
+    since_at = max(job.created_at, job.rerun_at or 0)
+    begins_at = max(fire_at, since_at)
     ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = join(job.spec.trigger_rule, parents)
     if joined.step is Step.WAIT and now >= ends_at:
@@ -36,13 +37,13 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
     planned = evolve(timed, blocked=joined.blocked, next_fire_at=fire_at, final_fire_at=fire_at)
     if joined.step is Step.WAIT:
-        return evolve(planned, due_at=min(next_look(job.created_at, now), max(ends_at, now + SECOND_MS)))
+        return evolve(planned, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
     return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
 
 
 def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
     """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
-    ends_at = max(run.regular_at, run.created_at) + job.spec.dependency_timeout_seconds * SECOND_MS
+    ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = join(job.spec.trigger_rule, parents)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
@@ -56,7 +57,8 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
         case Step.SKIP:
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
         case Step.WAIT:
-            look_at = min(next_look(run.created_at, now), max(ends_at, now + SECOND_MS))
+            since_at = max(run.created_at, run.budget_at or 0)
+            look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
             return evolve(_blocked_run(run, joined), due_at=look_at)
 
 

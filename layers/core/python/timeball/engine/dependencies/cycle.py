@@ -114,7 +114,8 @@ def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> di
     rows = dict(zip(ids, context.store.runs.read(list(ids.values())), strict=True))
     for one in jobs:
         if one.spec.schedule.is_one_off:
-            rows[one.key] = None if one.waits else rows[one.key]
+            row = rows[one.key]
+            rows[one.key] = None if one.waits or row is None or row.stamp < one.rerun_stamp else row
         elif rows[one.key] is None and is_occurrence(start.spec.schedule, fire_at):
             rows[one.key] = range_over(context, one, fire_at)
     return rows
@@ -162,5 +163,6 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
     while left:
         ready = [job for job in left.values() if not any(key in left for key in parent_keys(job.spec))]
         order += ready or left.values()
-        left = {key: left[key] for key in left.keys() - {job.key for job in ready}} if ready else {}
+        taken = {job.key for job in ready or left.values()}
+        left = {key: job for key, job in left.items() if key not in taken}
     return order

@@ -99,7 +99,7 @@ def _woken(now: int, _: int, run: Run) -> Run | None:
 def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
     if job is None or job.status is JobStatus.CANCELLED:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
-    if job.status is JobStatus.PAUSED:
+    if job.status is JobStatus.PAUSED and run.is_unstarted:  # one that is run again goes on, as a retry does
         return withdrawn(run)
     return cycle_moved_on(run, job, parents, now)
 

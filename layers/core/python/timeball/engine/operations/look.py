@@ -16,7 +16,12 @@ _AT_ONCE = 100
 
 
 def look(context: Context, operation: Operation) -> Look:
-    """Look at the jobs behind a place once more, and at a page of those that come then. Raises UnavailableError."""
+    """Look at the jobs behind a place once more, and at a page of those that come then. Raises UnavailableError.
+
+    Those of a cycle were all named when it was asked for.
+    """
+    if operation.rerun is not None:
+        return Look((), operation.through, is_last=True)
     places, is_last = _places(context, operation)
     batch = frozenset(operation.batch)
     fresh = [place for place in places if place.job_id not in batch or place > operation.through]

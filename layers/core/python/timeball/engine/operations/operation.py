@@ -22,6 +22,7 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
 from timeball.engine.operations.look import look
+from timeball.engine.operations.rerun import UnderWayError
 from timeball.engine.operations.treat import treat
 from timeball.ports.errors import UnavailableError
 from timeball.ports.listing import ListQuery
@@ -122,7 +123,7 @@ def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequen
             log.warning("left for later: %s", unavailable, extra={"job_id": name})
             if count or operation.tries + 1 < MAX_TRIES:
                 return failures, count, True
-            fault = Fault.UNAVAILABLE
+            fault = Fault.UNDER_WAY if isinstance(unavailable, UnderWayError) else Fault.UNAVAILABLE
         except Exception:
             log.exception("an operation fails for a job", extra={"job_id": name})
             fault = Fault.INTERNAL

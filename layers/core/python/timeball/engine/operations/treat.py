@@ -17,6 +17,7 @@ from timeball.engine.changes.change import Changed, Outcome, Request, cancel, pa
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.engine.operations.rerun import rerun_one
 from timeball.engine.runs.manual import is_to_be_retried, retry_dead
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
 from timeball.ports.errors import ContendedError
@@ -38,6 +39,8 @@ def treat(context: Context, operation: Operation, key: JobKey) -> Fault | None:
     """Do to a job what is asked for; return why not, or None: it is done. Raises UnavailableError; may be repeated."""
     if operation.action is OperationAction.TRIGGER:
         return _triggered(context, operation, key)
+    if operation.rerun is not None:
+        return rerun_one(context, operation, operation.rerun, key)
     if operation.action is OperationAction.RETRY:
         return _retried(context, operation, key)
     return _changed(context, operation, key)

@@ -42,16 +42,18 @@ def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], n
 def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]], now: int) -> None:
     """Give an attempt that stands as a run's last one a row of its own, if it may have none. May be repeated.
 
-    Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), and those of
-    callback runs: their rows are written after the run's, and a crash may have come between.
+    Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), those of
+    callback runs (their rows are written after the run's, and a crash may have come between), and the successes of
+    runs that are run again.
     """
-    kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(last, job)]
+    kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(run, last, job)]
     keep_attempts(context, kept, now)
 
 
-def _may_have_no_row(last: Attempt, job: Job | None) -> bool:
-    is_reported = job is not None and job.spec.completion is Completion.CALLBACK
-    return last.outcome is Outcome.LOST or (is_reported and last.outcome is not Outcome.SUCCEEDED)
+def _may_have_no_row(run: Run, last: Attempt, job: Job | None) -> bool:
+    if last.outcome is Outcome.SUCCEEDED:
+        return not run.is_terminal
+    return last.outcome is Outcome.LOST or (job is not None and job.spec.completion is Completion.CALLBACK)
 
 
 def _cut(text: str | None) -> str | None:

@@ -38,19 +38,21 @@ def retry_runs(context: Context, ids: Sequence[RunId], edit: Edit | None = None)
     return [_retry(context, run_id, edit) for run_id in ids]
 
 
-def is_to_be_retried(run: Run, since: int) -> bool:
-    """Say whether a run is a dead letter that nobody has tried again since an instant (ms)."""
-    return run.is_dead_letter and (run.budget_at or 0) < since
+def is_to_be_retried(run: Run, since: int, *, even_discarded: bool = False) -> bool:
+    """Say whether a run is a dead letter (or was, until it was discarded) that nobody has tried again since then."""
+    is_dead = run.state is RunState.FAILED if even_discarded else run.is_dead_letter
+    return is_dead and (run.budget_at or 0) < since
 
 
-def retry_dead(context: Context, ids: Sequence[RunId], since: int) -> list[Answered]:
+def retry_dead(context: Context, ids: Sequence[RunId], since: int, *, even_discarded: bool = False) -> list[Answered]:
     """Try each dead letter again now, as `retry_runs` does, unless somebody has since an instant (ms).
 
     So a repeat with the same instant tries none of them once more, whatever has become of it. Raises UnavailableError.
     """
 
     def renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
-        return _renewed(run, job, max(now, since)) if is_to_be_retried(run, since) else run
+        is_meant = is_to_be_retried(run, since, even_discarded=even_discarded)
+        return _renewed(run, job, max(now, since)) if is_meant else run
 
     answers = [change_run(context, run_id, renewed) for run_id in ids]
     for refusal, run in answers:

@@ -142,7 +142,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
             one.row, one.skipped = row, 0 if row.last_fire_at is None else row.count
             continue
         one.is_older = standing.stamp < one.job.schedule_version
-        after = met(standing, row, now)
+        after = met(standing, row, now, one.job.rerun_stamp)
         if after.is_superseded:
             continue  # by a version of the job that is newer than this reading of it
         one.row = standing

@@ -1,0 +1,68 @@
+"""What becomes of a job, and of its run in a cycle, that is run again: pure functions from row to row.
+
+Invariant: attempts and their history stay; only who was skipped by its trigger rule is decided about anew.
+"""
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import cleared
+
+_BY_THE_RULE = frozenset({Reason.PARENT_SKIPPED, Reason.PARENT_CANCELLED, Reason.RULE_UNMET, Reason.DEPENDENCY_TIMEOUT})
+
+
+def is_under_way(job: Job, run: Run | None) -> bool:
+    """Say whether a job's run is being run, or about to be, or its end is not seen to: it cannot be cleared yet."""
+    if run is None or run.is_superseded:
+        return False
+    if run.is_terminal:
+        is_of_now = run.stamp >= job.rerun_stamp
+        return job.spec.schedule.is_one_off and job.is_open and not job.waits and is_of_now
+    return run.state is not RunState.WITHDRAWN and not run.waits
+
+
+def is_cleared(job: Job, run: Run | None, since: int) -> bool:
+    """Say whether a job's run was cleared by who asked for that at an instant (ms), or later."""
+    marked_at = job.rerun_at if job.spec.schedule.is_one_off or run is None else run.budget_at
+    return (marked_at or 0) >= since
+
+
+def stays(job: Job, run: Run | None) -> bool:
+    """Say whether there is nothing to clear: it is to come, or was skipped by a calendar, a policy or a person."""
+    if job.spec.schedule.is_one_off:
+        is_left = job.status is JobStatus.SKIPPED and job.skips is None
+        return is_left or (job.is_open and not job.waits)
+    if run is None or run.state is RunState.WITHDRAWN:
+        return True
+    return run.state is RunState.SKIPPED and not _is_by_the_rule(run)
+
+
+def _is_by_the_rule(run: Run) -> bool:
+    return run.last_fire_at is None and run.reason in _BY_THE_RULE
+
+
+def run_cleared(run: Run, job: Job, now: int) -> Run:
+    """Return the run of a recurring job as one to be decided about anew."""
+    return cleared(run, now, waits=bool(job.spec.depends_on))
+
+
+def job_cleared(job: Job, since: int, now: int) -> Job:
+    """Return a one-off as one to be decided about anew, at the fire that it had. One that waits does so from now on."""
+    if job.is_open:
+        return evolve(job, rerun_at=since, due_at=now if job.status is JobStatus.PENDING else job.due_at)
+    return evolve(
+        job,
+        status=JobStatus.PENDING,
+        rerun_at=since,
+        rerun_stamp=job.schedule_version + 1,
+        schedule_version=job.schedule_version + 1,
+        version=job.version + 1,
+        updated_at=now,
+        waits=bool(job.spec.depends_on),
+        skips=None,
+        blocked=None,
+        next_fire_at=job.final_fire_at,
+        due_at=now,
+        runs_planned=max(job.runs_planned - 1, 0),
+    )

@@ -1,0 +1,106 @@
+"""A cycle is run again: what failed, that and all behind it, or all of it. An operation goes through its jobs.
+
+Parents come first: whoever is cleared looks at parents that are cleared, or have run again by then. A job that is
+through has a mark of the operation's instant, so a repeat clears it no second time. What is being run is left to end.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus, changed_by
+from timeball.domain.model.revision import change_announced, revision_of
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.operations.operation import Fault, Operation, Rerun, RerunMode
+from timeball.domain.policy.join import State
+from timeball.domain.policy.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
+from timeball.engine.changes.history import announce
+from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.context import Context
+from timeball.engine.dependencies.cycle import Cycle, Node, own_fire
+from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.runs.due_runs import resend_if_possible
+from timeball.engine.runs.manual import retry_dead
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
+
+
+class UnderWayError(UnavailableError):
+    """A run that is to be cleared is being run: it is waited for."""
+
+
+def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
+    """Return the jobs of a cycle that are to be run again, parents first. Those that are cancelled stay so."""
+    own = [node for node in cycle.nodes if not node.is_gate and node.job.status is not JobStatus.CANCELLED]
+    if mode is RerunMode.ALL:
+        return own
+    found: dict[JobKey, Node] = {}
+    for node in own:
+        is_behind = mode is RerunMode.FAILED_AND_DOWNSTREAM and any(key in found for key in parent_keys(node.job.spec))
+        if node.standing.state is State.DEAD or is_behind:
+            found[node.job.key] = node
+    return list(found.values())
+
+
+def being_run(nodes: Sequence[Node]) -> list[str]:
+    """Return the jobs whose runs are being run: they cannot be cleared yet."""
+    return [node.job.key.job_id for node in nodes if is_under_way(node.job, node.run)]
+
+
+def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> Fault | None:
+    """Run a job of a cycle again; return why not, or None: it is done. Raises UnavailableError; may be repeated."""
+    for _ in range(TRIES):
+        (job,) = context.store.jobs.read([key], with_work=True)
+        if job is None or job.status is JobStatus.CANCELLED:
+            return Fault.JOB_GONE if job is None else Fault.JOB_CANCELLED
+        is_one_off = job.spec.schedule.is_one_off
+        run_id = RunId(key, (own_fire(job) or 0) if is_one_off else rerun.fire_at, Origin.SCHEDULE)
+        (run,) = context.store.runs.read([run_id])
+        if rerun.mode is RerunMode.FAILED:
+            _retry(context, operation, run)
+            return None
+        if is_cleared(job, run, operation.created_at):
+            return None
+        is_to_be_told = run is not None and run.is_terminal and run.due_at is not None
+        if is_under_way(job, run) or is_to_be_told:  # what its end entails comes first
+            raise UnderWayError(f"{run_id} is being run")
+        if stays(job, run):
+            return None
+        if _clear_job(context, operation, job) if is_one_off else _clear_run(context, operation, job, run):
+            return None
+    raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _retry(context: Context, operation: Operation, run: Run | None) -> None:
+    if run is not None:
+        _announce(context, operation, run)
+        retry_dead(context, [run.id], operation.created_at, even_discarded=True)
+
+
+def _announce(context: Context, operation: Operation, run: Run) -> None:
+    resource = Resource(Kind.RUN, str(run.id), run.id.job.job_id)
+    announce(context, run.id.job.tenant, operation.actor, Action.RERUN, [resource])
+
+
+def _clear_run(context: Context, operation: Operation, job: Job, run: Run | None) -> bool:
+    """Clear the run of a recurring job; return whether nothing came in between."""
+    if run is None:
+        return True
+    now = max(context.clock.now(), operation.created_at)
+    if run.state is not RunState.QUEUED:
+        _announce(context, operation, run)
+    (swapped,) = context.store.runs.swap([Swap(run, run_cleared(run, job, now))], now)
+    if swapped.done and swapped.row is not None:
+        resend_if_possible(context, swapped.row)
+    return swapped.done
+
+
+def _clear_job(context: Context, operation: Operation, job: Job) -> bool:
+    """Clear a one-off; return whether nothing came in between. It is planned anew at the fire that it had."""
+    now = context.clock.now()
+    after = job_cleared(job, operation.created_at, now)
+    if job.is_open:
+        return context.store.jobs.swap([Swap(job, after)], now)[0].done
+    after = changed_by(after, Action.RERUN, operation.actor, now)
+    context.store.changes.note([revision_of(job), change_announced(after)], now)
+    return context.store.jobs.swap([Swap(job, after)], now)[0].done

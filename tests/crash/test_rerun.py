@@ -1,0 +1,44 @@
+"""A cycle is run again: stopped before or after any write, it is finished by scans, and each run runs once more."""
+
+import pytest
+
+from tests.engine.dependencies.graphs import BEGIN, Graph, node
+from tests.engine.dependencies.reruns import rerun_of, standing
+from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import OperationKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.operations.operation import OperationStatus, RerunMode
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.operations.operation import create_operation
+from timeball.testing.faults import Crash, Points
+
+OFTEN = evolve(node("a"), schedule=Schedule(Every(1_000, BEGIN)))
+BOTH = pytest.mark.parametrize("first", [node("a"), OFTEN], ids=["once", "recurring"])
+SLOPPY = (node("b", "a"), node("c", "b", TriggerRule.ALL_DONE), node("d", "c"))
+
+
+@BOTH
+@pytest.mark.parametrize("mode", RerunMode)
+def test_stopped_at_any_write_it_runs_each_once_more(first: JobSpec, mode: RerunMode) -> None:
+    names = {RerunMode.FAILED: "b", RerunMode.FAILED_AND_DOWNSTREAM: "bcd", RerunMode.ALL: "abcd"}[mode]
+    stop_at, is_stopped = 0, True
+    while is_stopped:
+        with Graph(first, *SLOPPY, failing="b") as graph:
+            graph.until(10)
+            graph.failing.clear()
+            points = Points(stop_at)
+            try:
+                create_operation(graph.play.context(points), rerun_of(graph, *names, mode=mode))
+                is_stopped = False
+            except Crash:
+                stop_at += 1
+            if graph.play.store.operations.read([OperationKey("acme", "again")]) == [None]:
+                continue  # it was not stored: nothing of it was done
+            graph.until(60)
+            assert standing(graph).status is OperationStatus.SUCCEEDED, stop_at
+            assert {name: graph.run(name).attempt for name in "abcd"} == {
+                name: 1 + (name in names) for name in "abcd"
+            }, stop_at
+            assert {graph.run(name).state.value for name in "abcd"} == {"succeeded"}, stop_at
+    assert stop_at > 2

@@ -1,0 +1,72 @@
+"""A cycle is run again by an operation: whoever crashes, each run of it runs once more, and no other."""
+
+import pytest
+
+from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.dependencies.reruns import rerun_of, standing
+from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import JobSpec, JobStatus
+from timeball.domain.operations.operation import (
+    Fault,
+    OperationStatus,
+)
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import cancel
+from timeball.engine.operations.operation import create_operation
+from timeball.engine.runs.on_run_end import on_run_end
+
+OFTEN = evolve(node("a"), schedule=Schedule(Every(1_000, BEGIN)))
+BOTH = pytest.mark.parametrize("first", [node("a"), OFTEN], ids=["once", "recurring"])
+SLOPPY = (node("b", "a"), node("c", "b", TriggerRule.ALL_DONE), node("d", "c"))
+
+
+@BOTH
+def test_one_that_is_being_run_by_then_is_waited_for_and_what_is_behind_runs_after_it(first: JobSpec) -> None:
+    with Graph(first, *SLOPPY) as graph:
+        graph.service.is_executing = False
+        graph.until(1)
+        create_operation(graph.play.context(), rerun_of(graph, *"abcd"))
+        graph.until(9)
+        assert (standing(graph).status, standing(graph).turn) == (OperationStatus.RUNNING, 0)
+        graph.service.is_executing = True
+        graph.until(60)
+        assert standing(graph).status is OperationStatus.SUCCEEDED
+        assert (graph.run("a").attempt, [*dict.fromkeys(graph.called[::-1])]) == (2, [*"dcba"]), graph.called
+
+
+@BOTH
+def test_one_that_is_being_run_all_the_time_is_left_behind_as_failed(first: JobSpec) -> None:
+    with Graph(first, *SLOPPY) as graph:
+        graph.service.is_executing = False
+        graph.until(1)
+        create_operation(graph.play.context(), rerun_of(graph, "a"))
+        graph.until(6 * MINUTE_MS // 1_000)
+        assert [failure.fault for failure in standing(graph).failures] == [Fault.UNDER_WAY]
+
+
+@BOTH
+def test_one_that_is_cancelled_by_then_stays_so(first: JobSpec) -> None:
+    with Graph(first, *SLOPPY, failing="b") as graph:
+        graph.until(10)
+        cancel(graph.play.context(), [(key("d"), None)])
+        create_operation(graph.play.context(), rerun_of(graph, "d", "nobody"))
+        graph.until(20)
+        if graph.job("d").status is JobStatus.CANCELLED:  # a one-off that has ended stays as it ended
+            assert [failure.fault for failure in standing(graph).failures] == [Fault.JOB_CANCELLED, Fault.JOB_GONE]
+
+
+def test_a_late_reading_of_its_end_before_does_not_end_a_job_that_is_run_again() -> None:
+    with Graph(node("a"), node("b", "a")) as graph:
+        graph.until(10)
+        late = [(graph.run(name), graph.job(name)) for name in "ab"]
+        graph.service.is_executing = False
+        create_operation(graph.play.context(), rerun_of(graph, "a", "b"))
+        graph.until(15)
+        on_run_end(graph.play.context(), late)
+        assert graph.statuses() == {"a": "pending", "b": "pending"}
+        graph.service.is_executing = True
+        graph.until(40)
+        assert graph.statuses() == {"a": "completed", "b": "completed"}
+        assert [graph.run(name).attempt for name in "ab"] == [2, 2]

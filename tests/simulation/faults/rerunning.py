@@ -1,0 +1,41 @@
+"""Faults of cycles that are run again: what is cleared, and by whose end it is over."""
+
+from collections.abc import Sequence
+
+from tests.simulation.faults.hands import Fault, both, instead
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
+from timeball.domain.operations.operation import Failure, Operation, treated
+from timeball.domain.policy.rerun import is_cleared, is_under_way, job_cleared
+
+
+def _not_marked(job: Job, since: int, now: int) -> Job:
+    return evolve(job_cleared(job, since, now), rerun_at=job.rerun_at)
+
+
+def _done_already(*_: object) -> bool:
+    return True
+
+
+def _again_and_again(job: Job, run: Run | None, since: int) -> bool:
+    return is_cleared(job, run, since) and is_under_way(job, run)
+
+
+def _not_counted(
+    row: Operation, begun: Operation, failures: Sequence[Failure], _: int, now: int, *, is_stuck: bool
+) -> Operation | None:
+    return treated(row, begun, failures, 0, now, is_stuck=is_stuck)
+
+
+FAULTS = {
+    "nobody is cleared": Fault(
+        instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 16
+    ),
+    "a job that is cleared has no mark": Fault(
+        instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16
+    ),
+    "a job is cleared whenever it is its turn": Fault(
+        both(instead(is_cleared, _again_and_again), instead(treated, _not_counted)), "a rerun clears a run once", 16
+    ),
+}
