@@ -86,7 +86,7 @@ contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB an
 
 .PHONY: simulate
 simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays and users: make simulate SEEDS=10000
-	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(STORIES)
 
 .PHONY: fuzz
 fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what it forbids: make fuzz REQUESTS=20000

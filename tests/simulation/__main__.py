@@ -1,6 +1,7 @@
 """Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`.
 
 `--faults` tells of each deliberate fault in which story it is found first: the seeds of the catalogue.
+`--graphs` plays so many stories in which jobs wait for jobs, and no others.
 """
 
 import argparse
@@ -8,8 +9,10 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import count, islice
 from time import perf_counter
 
 import pytest
@@ -17,6 +20,7 @@ import pytest
 from tests.simulation.checker import complaints
 from tests.simulation.faults import FAULTS
 from tests.simulation.play import play
+from tests.simulation.story import Story
 
 _SHOWN_EVERY = 200
 _AT_ONCE = 20
@@ -41,12 +45,17 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--trace", type=int, metavar="SEED", help="tell one story step by step")
     parser.add_argument("--faults", action="store_true", help="look for each deliberate fault in so many stories")
+    parser.add_argument(
+        "--graphs", action="store_true", help="of so many seeds, only stories of jobs that wait for jobs"
+    )
     asked = parser.parse_args()
     if asked.trace is not None:
         found = complaints(play(asked.trace, print))
         print("\n".join(found) or "every promise was kept")
         return bool(found)
-    seeds = range(asked.first, asked.first + asked.seeds)
+    seeds: Sequence[int] = range(asked.first, asked.first + asked.seeds)
+    if asked.graphs:
+        seeds = [*islice((seed for seed in count(asked.first) if Story(seed).has_graphs), asked.seeds)]
     with ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom) as pool:
         return _look_for_faults(pool, seeds) if asked.faults else _play_all(pool, seeds)
 
@@ -57,7 +66,7 @@ def _collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _play_all(pool: ProcessPoolExecutor, seeds: range) -> int:
+def _play_all(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> int:
     begun = perf_counter()
     failed = 0
     for done, (seed, found) in enumerate(pool.map(check, seeds, chunksize=10), 1):
@@ -69,7 +78,7 @@ def _play_all(pool: ProcessPoolExecutor, seeds: range) -> int:
     return bool(failed)
 
 
-def _look_for_faults(pool: ProcessPoolExecutor, seeds: range) -> int:
+def _look_for_faults(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> int:
     missed = 0
     for name in FAULTS:
         found = _first_find(pool, name, seeds)
@@ -78,7 +87,7 @@ def _look_for_faults(pool: ProcessPoolExecutor, seeds: range) -> int:
     return bool(missed)
 
 
-def _first_find(pool: ProcessPoolExecutor, fault: str, seeds: range) -> str | None:
+def _first_find(pool: ProcessPoolExecutor, fault: str, seeds: Sequence[int]) -> str | None:
     for start in range(0, len(seeds), _AT_ONCE):
         for seed, found in pool.map(partial(check, fault=fault), seeds[start : start + _AT_ONCE]):
             if any(map(FAULTS[fault].is_told_by, found)):

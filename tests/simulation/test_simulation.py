@@ -16,10 +16,16 @@ _GROUP = 25
 _TELLING = (239, 16, 59, 191)
 """Stories that between them tell of everything, when this was written."""
 
-_UNTOLD = {Reason.JOB_GONE, (RunState.RETRYING, RunState.FAILED)}
+_UNTOLD = {
+    Reason.JOB_GONE,
+    (RunState.RETRYING, RunState.FAILED),
+    (RunState.FAILED, RunState.SKIPPED),
+    (RunState.CANCELLED, RunState.QUEUED),
+    (RunState.CANCELLED, RunState.SKIPPED),
+}
 """A job's row goes ninety days after its end: no story is so long. And a retry fails without another call only if its
 message is faster than the write after the send, and its host rests for longer than the retry may wait: one story in
-300 tells of that.
+300 tells of that. Most runs that are run again, or then skipped by their rule, had succeeded before.
 """
 
 

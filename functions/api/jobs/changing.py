@@ -117,19 +117,24 @@ def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSp
 
     One without a schedule of its own keeps the fire time that it has, unless it gets other parents.
     """
-    errors = misnamed(spec)
-    if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
-        form = "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
-        errors.append(FieldError(form, "Jobs depend on this one; it stays as it is, recurring or not."))
-    elif job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
-        form = form_of(spec.schedule)
-        errors.append(FieldError(form, "Jobs depend on this one, and share its recurrence; take that from them first."))
+    errors = [*misnamed(spec), *([] if spec.inherits else _left_behind(edge, job, spec))]
     if errors:
         raise invalid(errors)
     adopted = adopt(edge.context, job, timed_as(job.spec, spec), request.bounds)
-    if adopted.faults:
-        raise invalid(field_errors(adopted))
+    errors = field_errors(adopted) or _left_behind(edge, job, adopted.spec)
+    if errors:
+        raise invalid(errors)
     return adopted.spec
+
+
+def _left_behind(edge: Edge, job: Job, spec: JobSpec) -> list[FieldError]:
+    """Say why a job cannot get a schedule, its own or that of its parents: others depend on it as it is."""
+    form = "dependsOn" if spec.inherits else "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
+    if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
+        return [FieldError(form, "Jobs depend on this one; it stays as it is, recurring or not.")]
+    if job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
+        return [FieldError(form, "Jobs depend on this one, and share its recurrence; take that from them first.")]
+    return []
 
 
 def _is_moved(edge: Edge, job: Job, spec: JobSpec) -> bool:

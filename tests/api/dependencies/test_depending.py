@@ -275,6 +275,22 @@ class TestRecurringJobs:
         assert "share" in sentences(answer)["everySeconds"]
         assert "runs once" in sentences(api.call("PATCH", "/v1/jobs/child", {"scheduleAt": SOON}))["dependsOn.0"]
 
+    def test_a_job_in_the_middle_is_changed_as_any_other_but_for_its_recurrence(self, api: Api) -> None:
+        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
+        api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
+        put(api, "once")
+        put(api, "middle", "often")
+        put(api, "last", "middle")
+        changed = api.call("PATCH", "/v1/jobs/middle", {"handler": "https://example.com/mended"})
+        assert (changed.status, changed.body["everySeconds"]) == (200, 60)
+        assert put(api, "middle", "often", handler="https://example.com/mended", maxRetries=1).status == 200
+        for other in ("once", "seldom"):
+            assert (
+                "Jobs depend on this one"
+                in sentences(api.call("PATCH", "/v1/jobs/middle", {"dependsOn": [other]}))["dependsOn"]
+            )
+        assert api.call("GET", "/v1/jobs/middle").body["dependsOn"] == ["often"]
+
     def test_a_child_without_parents_any_more_stays_recurring_and_its_parent_is_free_again(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         put(api, "child", "often")
