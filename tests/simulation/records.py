@@ -119,7 +119,7 @@ def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
 
 
 def _skips(write: Write[Run]) -> bool:
-    """Say whether a write skips fires; one that was skipped before may be for a new reason, or because it runs again."""
+    """Say whether a write skips fires; one that was skipped before may be for a new reason, or as it runs again."""
     before, after = write.before, write.after
     is_again = before is not None and before.last_fire_at is not None and after.stamp > before.stamp
     is_new = before is None or is_again or (before.state, before.reason) != (after.state, after.reason)
