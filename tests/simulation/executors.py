@@ -19,6 +19,9 @@ LIVES_MS = 880 * SECOND_MS
 
 _AT_ONCE = 10
 
+_DEFERRED_MS = 5 * SECOND_MS
+"""After how long a run over a quota is sent again; its row brings it back, and no message."""
+
 
 @dataclass(frozen=True)
 class Calls:
@@ -52,10 +55,13 @@ class Executors:
     takes_more: bool = True
     places: int = PLACES
     at_work: list[_Executor] = field(default_factory=list)
+    deferred: list[tuple[int, Delivery]] = field(default_factory=list)
 
     def work(self, now: int) -> None:
         """End what is over, take more where a call lasts, and start executors for what waits."""
         inbox = self.queue.inbox(self.priority)
+        inbox.send_again([delivery for at, delivery in self.deferred if at <= now])
+        self.deferred = [one for one in self.deferred if one[0] > now]
         for one in self.at_work:
             over = [delivery for _, ends_at, delivery in one.held if ends_at <= now]
             if over:
@@ -93,8 +99,12 @@ class Executors:
         for delivery in deliveries:
             tenant, at = _tenant(delivery), max(now, delivery.not_before or 0)
             may_last_ms = self.calls.may_last_ms.get(tenant, 300 * SECOND_MS)
-            if at + may_last_ms > one.born_at + LIVES_MS or under_way[tenant] >= self.quotas.get(tenant, 10**9):
+            if at + may_last_ms > one.born_at + LIVES_MS:
                 self._send_back([delivery])
+                continue
+            if under_way[tenant] >= self.quotas.get(tenant, 10**9):
+                self.queue.inbox(self.priority).delete([delivery])
+                self.deferred.append((now + _DEFERRED_MS, delivery))
                 continue
             under_way[tenant] += 1
             one.held.append((at, at + self.calls.last_ms.get(tenant, 200), delivery))
