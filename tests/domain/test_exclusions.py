@@ -252,10 +252,13 @@ def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None
         assert found.until <= max(NOW, at) + LOOK_AGAIN_MS
 
 
-def test_a_range_on_the_calendars_dates_reaches_no_further_than_the_look_ahead() -> None:
+@pytest.mark.parametrize(("from_at", "through_at"), [(NOW - 9_000, NOW), (NOW + 1_000, NOW + 1_000)])
+def test_a_range_on_the_calendars_dates_has_no_fire_to_come_beside_others(from_at: int, through_at: int) -> None:
+    """A new schedule may have that fire too: it is to find a row there."""
     excluded = Exclusions(_calendar("UTC", ["2026-11-21"]).spans)
-    found = plan(_job(Schedule(Every(1, NOW)), CatchUp(), NOW), NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
-    assert found == SkippedRange(NOW, NOW + LOOKAHEAD_MS, Reason.CALENDAR)
+    job = _job(Schedule(Every(1, from_at)), CatchUp(), from_at)
+    found = plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
+    assert found == SkippedRange(from_at, through_at, Reason.CALENDAR)
 
 
 @given(schedule=SCHEDULES, dates=DATES, timezone=st.sampled_from(["UTC", "Pacific/Apia"]), moves_in=MOVES_IN)

@@ -149,7 +149,9 @@ def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
         if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
             continue
         came_at = (run.finished_at if notice.milestone is Milestone.SUCCEEDED else run.first_started_at) or 0
-        stood = [write.after for write in story.store.history.of_run(run.id) if write.at <= job.updated_at]
+        stood = [
+            write.after for write in story.store.history.of_run(run.id) if write.at <= job.updated_at + MOST_SKEW_MS
+        ]
         was_free = any(one.state is RunState.QUEUED and one.reason is None for one in stood[-1:])
         if is_needless(job) and was_free:
             yield f"came at {came_at} and by {by} it was needless at {job.updated_at}: {job}, {run}"

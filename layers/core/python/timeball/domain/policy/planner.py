@@ -58,7 +58,7 @@ Plan = Start | SkippedRange | Wait | Hold
 def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> Plan:
     """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead.
 
-    No range reaches beyond that either: a change of the job closes no more against a plan of before.
+    No range reaches beyond now, but for one of a single fire: a change of the job closes no more against older plans.
     """
     fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
     if fire_at is None or fire_at > horizon_at:
@@ -70,7 +70,7 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
         return Hold(held_until)
     starts_at = excluded.starts_at(job.spec.schedule, fire_at)
     if starts_at is None:
-        return _calendar_range(job, fire_at, horizon_at, excluded)
+        return _calendar_range(job, fire_at, now, excluded)
     moved_to = None if starts_at == fire_at else starts_at
     not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
     missed_until = missed_before(job, now, misfire_ms)
@@ -84,10 +84,13 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
     return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at, starts_at))
 
 
-def _calendar_range(job: Job, fire_at: int, horizon_at: int, excluded: Exclusions) -> SkippedRange:
-    """Return the fires from one that its calendar skips, up to one that this moves, or that is on none of its dates."""
+def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> SkippedRange:
+    """Return the fires from one that its calendar skips, up to one that this moves, or that is on none of its dates.
+
+    One that is to come stands alone: a new schedule may have it too, and finds no row there if a range reaches over it.
+    """
     schedule, end_at = job.spec.schedule, excluded.dates.end_of(fire_at) or fire_at + 1
-    through = fires(schedule, fire_at, min(end_at - 1, horizon_at))
+    through = fires(schedule, fire_at, max(fire_at, min(end_at - 1, now)))
     *_, last_at = islice(takewhile(lambda at: excluded.starts_at(schedule, at) is None, through), MAX_STEPS)
     return SkippedRange(fire_at, last_at, Reason.CALENDAR)
 
