@@ -100,6 +100,8 @@ def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, 
 
     A task is read if the request changes anything between the job and that.
     """
+    if before.notice is not None:
+        return [FieldError("jobId", "This job tells of another, and stays as it is; trigger it again, or cancel it.")]
     misfits = unfit(wanted, spec, before, edge.addresses, edge.context.clock.now())
     misfits += over_quotas(spec, before, quotas_of(edge, request))
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):

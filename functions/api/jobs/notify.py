@@ -18,12 +18,13 @@ LONGEST_SECONDS: Final = 2_592_000
 WHOM: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
 """Who may be told."""
 
-_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+WHEN_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "afterFailures": ("onFailure", "onRecovery"),
     "lateAfterSeconds": ("onLate",),
     "deadlineSeconds": ("onLate",),
-    "onLate": ("lateAfterSeconds", "deadlineSeconds"),
 }
+"""When they are told, which means something only beside one of them."""
+_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {**WHEN_NEEDS, "onLate": ("lateAfterSeconds", "deadlineSeconds")}
 
 
 def _not_given(*names: str) -> dict[str, Any]:

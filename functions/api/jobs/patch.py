@@ -15,7 +15,7 @@ from functions.api.dependencies.fields import parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import field_errors, model_of
-from functions.api.jobs.notify import WHOM, notify_document
+from functions.api.jobs.notify import WHEN_NEEDS, WHOM, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from functions.api.jobs.target import target_document
 from timeball.domain.model.calendar import CalendarUse
@@ -88,9 +88,10 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
             merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
     if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):
         merged = {name: merged[name] for name in merged if name in given or not _is_default(name, merged[name])}
-    for name, partners in JOB_NEEDS.items():
-        if name not in given and not merged.keys() & set(partners):
-            merged.pop(name, None)
+    _drop_meaningless(merged, given, JOB_NEEDS)
+    notify, asked_of = merged.get("notify"), patch.get("notify")
+    if isinstance(notify, dict) and isinstance(asked_of, dict):
+        _drop_meaningless(notify, {name for name, value in asked_of.items() if value is not None}, WHEN_NEEDS)
     of_task = "taskId" in merged or _names_a_task(merged.get("handler"))
     if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK and not of_task:
         merged.pop("heartbeatSeconds", None)
@@ -98,6 +99,12 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
         catch_up["maxRuns"] = asked.get("maxRuns")
     return merged
+
+
+def _drop_meaningless(merged: dict[str, Any], given: set[str], needs: Mapping[str, tuple[str, ...]]) -> None:
+    for name, partners in needs.items():
+        if name not in given and not merged.keys() & set(partners):
+            merged.pop(name, None)
 
 
 def _names_a_task(handler: object) -> bool:

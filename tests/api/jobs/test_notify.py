@@ -93,6 +93,29 @@ def test_a_patch_changes_a_part_and_null_removes_all(api: Api) -> None:
     assert api.call("PATCH", path, {"notify": None}).body["notify"] is None
 
 
+def test_who_is_told_no_more_takes_along_when_that_was(api: Api) -> None:
+    asked = {"onFailure": URL, "afterFailures": 2, "onLate": URL, "deadlineSeconds": 9, "onSuccess": URL}
+    job = api.create(**OK, notify=asked)
+    changed = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"notify": {"onFailure": None, "onLate": None}})
+    assert changed.body["notify"] == {
+        **dict.fromkeys(("onFailure", "onRecovery", "onLate", "lateAfterSeconds", "deadlineSeconds")),
+        "onSuccess": SHOWN,
+        "afterFailures": 1,
+    }
+
+
+@pytest.mark.parametrize(("method", "fields"), [("PATCH", {"name": "mine"}), ("PUT", OK)])
+def test_a_notice_is_nobodys_to_change(api: Api, method: str, fields: dict[str, Any]) -> None:
+    api.create(handler="https://example.com/hook", notify={"onLate": WITH_SECRET, "lateAfterSeconds": 9})
+    api.dispatch()
+    (notice,) = (job.key.job_id for job in api.store.jobs.values() if job.spec.notice is not None)
+    path = f"/v1/jobs/{notice}"
+    shown = api.call("GET", path)
+    assert (shown.body["notice"]["type"], "Bearer" in shown.text) == ("late", False)
+    assert api.call(method, path, fields).bad_fields() == ["jobId"]
+    assert api.call("GET", path).body == shown.body
+
+
 def test_a_patch_carries_no_header_to_another_host(api: Api) -> None:
     job = api.create(**OK, notify={"onFailure": WITH_SECRET})
     path = f"/v1/jobs/{job['jobId']}"
