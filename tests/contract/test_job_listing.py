@@ -7,7 +7,7 @@ import pytest
 from tests.contract.rows import NOW, job, swapped
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
-from timeball.domain.model.notify import News, Notice, Notify
+from timeball.domain.model.notify import End, News, Notice, Notify
 from timeball.domain.model.work import HttpTarget
 from timeball.ports.listing import ListQuery
 from timeball.ports.store import Store
@@ -70,7 +70,7 @@ def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
 def test_whom_to_tell_is_read_as_it_was_written(store: Store) -> None:
     whom = HttpTarget("https://told.example/a", "PUT", {"X-Key": "abc"})
     row = with_spec(job("job-1"), notify=Notify(on_late=whom, deadline_seconds=9, after_failures=2))
-    row = replace(row, failing=RunId(row.key, NOW, Origin.SCHEDULE))
+    row = replace(row, failing=End(RunId(row.key, NOW, Origin.SCHEDULE), 3))
     store.jobs.insert([row], NOW)
     (standing,) = store.jobs.read([row.key])
     assert standing is not None

@@ -12,6 +12,7 @@ from timeball.domain.model.notify import Notify
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.revision import RevisionId
 from timeball.domain.model.work import HttpTarget
+from timeball.domain.policy.notices import end_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 
@@ -62,7 +63,7 @@ def test_an_end_that_begins_a_streak_is_told_once(stage: Stage) -> None:
     play.scan_all()
     for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
         assert told(left) == {"failure": 1}
-        assert left.job(KEY).failing == left.runs(KEY)[0].id
+        assert left.job(KEY).failing == end_of(left.runs(KEY)[0])
 
 
 def test_an_end_that_ends_a_streak_is_told_once(stage: Stage) -> None:

@@ -15,6 +15,7 @@ from timeball.domain.model.notify import Milestone, News, Notify
 from timeball.domain.model.run import RunState
 from timeball.domain.model.work import HttpTarget
 from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead
+from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import Every
 
 _WISHES = 0.7
@@ -81,7 +82,7 @@ def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or after.failing is None or after.failing == before.failing:
             continue
-        run = story.store.runs[after.failing]
+        run = replace(story.store.runs[after.failing.run], attempt=after.failing.attempt)
         if not _is_there(story, notice_of_end(after, News.FAILURE, run)):
             yield str(write)
 
@@ -91,7 +92,7 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or before.failing is None or after.failing is not None:
             continue
-        run = story.store.runs[before.failing]
+        run = story.store.runs[before.failing.run]
         if not _is_there(story, notice_of_end(after, News.RECOVERY, run, since=before.failing)):
             yield str(write)
 
@@ -136,7 +137,11 @@ def _each_run_that_may_be_late_has_its_notice_ahead(story: Story) -> Iterator[st
         job = story.store.jobs[run.id.job]
         always = all(write.after.spec.notify == job.spec.notify for write in story.store.history.of_job(job.key))
         was_sent = run.attempt > 0 and run.id.origin is Origin.SCHEDULE
-        for notice in notices_ahead(job, run) if was_sent and always else ():
+        was_free = not any(
+            freeze.from_at <= run.regular_at < (freeze.to_at or LATEST)
+            for freeze in story.store.history.freezes_between(job, 0, LATEST)
+        )
+        for notice in notices_ahead(job, run) if was_sent and always and was_free else ():
             if not _is_there(story, notice):
                 yield f"{run} has no {notice.notice}"
 

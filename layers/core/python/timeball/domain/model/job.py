@@ -14,7 +14,7 @@ from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, Proposed, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.notify import Notice, Notify
+from timeball.domain.model.notify import End, Notice, Notify
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
@@ -174,8 +174,8 @@ class Job:
     jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
     at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are of before, and end it no more.
 
-    `failing` is the run whose end made it fail as often in a row as somebody wants to be told of; it is forgotten when
-    the job recovers. `paused_by_failures`: its runs have paused it, and no user.
+    `failing` is the end of a run that made it fail as often in a row as somebody wants to be told of; it is forgotten
+    when the job recovers. `paused_by_failures`: its runs have paused it, and no user.
     """
 
     spec: JobSpec
@@ -209,7 +209,7 @@ class Job:
     untold: bool = False
     ancestors: int = 0
     proposed: Proposed | None = None
-    failing: RunId | None = None
+    failing: End | None = None
     paused_by_failures: bool = False
     rerun_at: int | None = None
     rerun_stamp: int = 0

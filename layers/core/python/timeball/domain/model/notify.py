@@ -54,6 +54,14 @@ class Notify:
 
 
 @dataclass(frozen=True)
+class End:
+    """One end of a run, by the attempt before it: a run that is run again ends again."""
+
+    run: RunId
+    attempt: int
+
+
+@dataclass(frozen=True)
 class Notice:
     """What a notice tells of a job, and of which of its runs; None: of the job itself.
 

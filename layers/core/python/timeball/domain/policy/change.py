@@ -33,6 +33,7 @@ def cancelled(job: Job, now: int) -> Job:
         next_fire_at=None,
         untold=job.has_children,
         blocked=None,
+        paused_by_failures=False,
     )
 
 
@@ -81,7 +82,9 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
     """
     work = None if job.spec.work is None else spec.work
-    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint), proposed=None)
+    is_watched = spec.notify is not None and spec.notify.watches_streaks
+    failing = job.failing if is_watched else None  # else nobody would note that it recovers
+    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint), proposed=None, failing=failing)
     begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
     if spec.schedule == job.spec.schedule and not begins_to_wait:
         if wanted.spec == job.spec:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from timeball.domain.model.dependency import Blocked
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.notify import Milestone, News, Notice, Notify
+from timeball.domain.model.notify import End, Milestone, News, Notice, Notify
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
@@ -25,13 +25,21 @@ TIMEOUT_SECONDS = 30
 DECIDED = frozenset({RunState.SUCCEEDED, RunState.FAILED})
 """The ends that make a streak, or break one."""
 
-_KEPT = frozenset({Reason.FROZEN, Reason.WAITING_FOR_PARENTS, Reason.BLOCKED})
-"""Why a run waits that is not late: somebody wants it so, or it is blocked, which is told."""
+_KEPT: Mapping[Milestone, frozenset[Reason]] = {
+    Milestone.STARTED: frozenset({Reason.FROZEN, Reason.WAITING_FOR_PARENTS, Reason.BLOCKED}),
+    Milestone.SUCCEEDED: frozenset({Reason.FROZEN}),
+}
+"""Why a run that has not begun is not late: somebody wants it so; or, of its start alone, it waits for other jobs."""
 
 
 def counts(run: Run) -> bool:
     """Say whether the end of a run makes or breaks a streak. A backfill's does not: it says nothing of today."""
     return run.state in DECIDED and run.id.origin is not Origin.BACKFILL
+
+
+def end_of(run: Run) -> End:
+    """Return which end of a run it is that has ended."""
+    return End(run.id, run.attempt)
 
 
 def streak_length(newest: Sequence[Run]) -> int:
@@ -46,14 +54,14 @@ def looked_back(job: Job) -> int:
     return max(told_after, job.spec.pause_after_failures or 0)
 
 
-def failing(job: Job, run: Run, newest: Sequence[Run]) -> Job:
-    """Return a job of which a run has ended, as its newest ends leave it: failing, or not; and paused, if it is to be.
+def failing(job: Job, newest: Sequence[Run]) -> Job:
+    """Return a job as its newest ends leave it: failing, or not; the same if nothing about it is news.
 
-    `newest` are as many as are looked back at, the newest first. The job is the same if nothing about it is news.
+    There are as many as are looked back at, and at least one, the newest first.
     """
     notify, streak = job.spec.notify or Notify(), streak_length(newest)
     if notify.watches_streaks and job.failing is None and streak >= notify.after_failures:
-        return evolve(job, failing=run.id)
+        return evolve(job, failing=end_of(newest[0]))
     return evolve(job, failing=None) if job.failing is not None and streak == 0 else job
 
 
@@ -65,14 +73,16 @@ def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
     return streak_length([run for run in newest if (run.finished_at or 0) >= job.change.at]) >= most
 
 
-def notice_of_end(job: Job, news: News, run: Run, since: RunId | None = None) -> JobSpec | None:
+def notice_of_end(job: Job, news: News, run: Run, since: End | None = None) -> JobSpec | None:
     """Return the notice that tells how a run has ended; None if nobody wants to know.
 
     `since`: what began with another run, and is told once whichever run ends it.
     """
     told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": run.reason}
     at = run.finished_at or run.created_at
-    return _notice(job, Notice(news, job.key.job_id, run.id), {**told, "attempts": run.attempt}, at, since or run.id)
+    return _notice(
+        job, Notice(news, job.key.job_id, run.id), {**told, "attempts": run.attempt}, at, since or end_of(run)
+    )
 
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
@@ -91,10 +101,11 @@ def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None
 def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
     """Yield the notices that are called if a run of a schedule has not come so far in time as somebody wants it to.
 
-    One that is skipped as missed is late at once, and all of its range with it.
+    One that is skipped as missed is late at once, and all of its range with it. What was to start before the newest
+    change of its job is not late: a pause may have kept it from that.
     """
     notify = job.spec.notify
-    if notify is None or run.id.origin is not Origin.SCHEDULE:
+    if notify is None or run.id.origin is not Origin.SCHEDULE or run.regular_at < job.change.at:
         return
     if run.last_fire_at is not None and run.reason is not Reason.MISFIRED:
         return
@@ -104,7 +115,7 @@ def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
     ):
         if seconds is not None:
             told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": f"not_{milestone}"}
-            at = run.id.fire_at + seconds * SECOND_MS
+            at = run.regular_at + seconds * SECOND_MS
             notice = Notice(News.LATE, job.key.job_id, run.id, milestone)
             ahead = _notice(job, notice, {**told, "attempts": None}, at, (run.id, milestone))
             if ahead is not None:
@@ -113,15 +124,15 @@ def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
 
 def is_late(run: Run | None, milestone: Milestone, by: int) -> bool:
     """Say whether a run has not come so far by an instant (ms) that has passed, and nobody has kept it from that."""
-    if run is None or run.state in {RunState.CANCELLED, RunState.WITHDRAWN}:
+    if run is None or run.state in {RunState.CANCELLED, RunState.WITHDRAWN} or run.regular_at > by:
         return False
     if run.state is RunState.SKIPPED:
         return run.reason is Reason.MISFIRED
+    if run.attempt == 0 and run.reason in _KEPT[milestone]:
+        return False
     if milestone is Milestone.SUCCEEDED:
         return run.state is not RunState.SUCCEEDED or (run.finished_at or 0) > by
-    if run.attempt == 0:
-        return run.reason not in _KEPT
-    return (run.first_started_at or run.claimed_at or 0) > by
+    return run.attempt == 0 or (run.first_started_at or run.claimed_at or 0) > by
 
 
 def _notice(job: Job, notice: Notice, told: Mapping[str, object], at: int, subject: object) -> JobSpec | None:

@@ -89,7 +89,7 @@ def _wake(context: Context, runs: Sequence[Run | None]) -> None:
 
 def _tell_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | None]], now: int) -> None:
     news = [(job, one.after) for one, job in swaps if job and one.after.blocked not in (None, one.before.blocked)]
-    post(context, [(job, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
+    post(context, [(run.depth, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
 
 
 def _woken(now: int, _: int, run: Run) -> Run | None:

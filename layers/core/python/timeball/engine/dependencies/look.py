@@ -41,7 +41,7 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
         standings = standings_of_jobs(context, waiting, now)
         swaps = [Swap(job, moved_on(job, standings[job.key], now)) for job in waiting]
         news = [one.after for one in swaps if one.after.blocked not in (None, one.before.blocked)]
-        post(context, [(job, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
+        post(context, [(job.depth, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
         swapped = context.store.jobs.swap(swaps, now)
         asking = [one.row for one in swapped if one.done and one.row is not None]
         free |= {job.key: job for job in asking if not job.waits}

@@ -1,19 +1,20 @@
 """Tell of how runs have ended: a success, a streak of failures, a recovery; and pause a job that fails again and again.
 
 Whether a job is failing stands on its row, so each streak is told of once, in whatever order its runs end. A failure is
-told after that is written, a recovery before: whoever repeats either finds the same notice.
+told after that is written, a recovery before: whoever repeats either finds the same notice. Who writes it looks again:
+a run that ends meanwhile may have read the job before.
 """
 
 from collections.abc import Sequence
 
 from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job, changed_by
-from timeball.domain.model.notify import News
+from timeball.domain.model.job import Job, JobSpec, changed_by
+from timeball.domain.model.notify import End, News
 from timeball.domain.model.revision import change_announced, revision_of
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import paused
-from timeball.domain.policy.notices import DECIDED, counts, failing, is_to_pause, looked_back, notice_of_end
+from timeball.domain.policy.notices import DECIDED, counts, end_of, failing, is_to_pause, looked_back, notice_of_end
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post
@@ -31,40 +32,51 @@ def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> No
     Raises UnavailableError.
     """
     ended = [(run, job) for run, job in runs if job is not None and counts(run)]
-    succeeded = [(run, job) for run, job in ended if run.state is RunState.SUCCEEDED and job.spec.notify is not None]
-    post(context, [(job, notice_of_end(job, News.SUCCESS, run)) for run, job in succeeded])
+    succeeded = [(run, job) for run, job in ended if run.state is RunState.SUCCEEDED]
+    post(context, [(run.depth, notice_of_end(job, News.SUCCESS, run)) for run, job in succeeded])
     for run, job in ended:
-        if looked_back(job) and (run.state is RunState.FAILED or job.failing is not None or _may_recover(job)):
+        if looked_back(job):  # a success too: this reading may not know yet that the job is failing
             _tell_of_streak(context, run)
 
 
-def _may_recover(job: Job) -> bool:
-    """Say whether somebody is to be told of a recovery: this reading may not know yet that the job is failing."""
-    return job.spec.notify is not None and job.spec.notify.on_recovery is not None
-
-
 def _tell_of_streak(context: Context, run: Run) -> None:
-    """Note whether a job is failing now that a run has ended, tell it if that is new, and pause the job if it is to."""
+    """Note if a job is failing now that a run has ended, pause it if it is to be, and tell what of that is news."""
+    is_news = run.state is RunState.FAILED
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([run.id.job], with_work=True)
         if job is None:
             return
-        newest = _newest_ends(context, job) if run.state is RunState.FAILED or job.failing is not None else []
-        now, after = context.clock.now(), failing(job, run, newest)
-        if after.failing is None and job.failing is not None:
-            post(context, [(job, notice_of_end(job, News.RECOVERY, newest[0], since=job.failing))])
+        is_news = is_news or job.failing is not None
+        newest = _newest_ends(context, job, run) if is_news else [run]
+        now, after = context.clock.now(), failing(job, newest)
         if is_to_pause(job, newest):
             after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NOBODY, now)
             context.store.changes.note([revision_of(job), change_announced(after)], now)
-        if after == job or context.store.jobs.swap([Swap(job, after)], now)[0].done:
-            if after.failing == run.id:
-                post(context, [(job, notice_of_end(job, News.FAILURE, run))])
+        if after == job:
+            post(context, [_failure(job, one) for one in (run, *newest) if end_of(one) == job.failing][:1])
             return
+        if after.failing is None and job.failing is not None:
+            _tell_of_recovery(context, job, job.failing, newest[0])
+        context.store.jobs.swap([Swap(job, after)], now)
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
 
 
-def _newest_ends(context: Context, job: Job) -> list[Run]:
-    """Return as many of a job's newest ends as are looked back at, the newest first."""
+def _failure(job: Job, run: Run) -> tuple[int, JobSpec | None]:
+    return run.depth, notice_of_end(job, News.FAILURE, run)
+
+
+def _tell_of_recovery(context: Context, job: Job, since: End, by: Run) -> None:
+    """Tell of a recovery; and of the failure before: whoever noted that may not have come to tell it yet."""
+    failed = [run for run in context.store.runs.read([since.run]) if run is not None and end_of(run) == since]
+    recovery = by.depth, notice_of_end(job, News.RECOVERY, by, since)
+    post(context, [*(_failure(job, run) for run in failed), recovery])
+
+
+def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
+    """Return as many of a job's newest ends as are looked back at, the newest first: at least the run that has ended.
+
+    That lies further back than is looked if very many fires since were skipped, or live.
+    """
     most, found = looked_back(job), list[Run]()
     query = LedgerQuery(job.key, most, states=DECIDED)
     for _ in range(_PAGES):
@@ -73,4 +85,4 @@ def _newest_ends(context: Context, job: Job) -> list[Run]:
         if len(found) >= most or page.next_before is None:
             break
         query = evolve(query, before=page.next_before)
-    return found[:most]
+    return found[:most] or [run]

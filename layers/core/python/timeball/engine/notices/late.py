@@ -8,15 +8,20 @@ from collections.abc import Sequence
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.run import Run
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.notices import is_late, notices_ahead
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post
 from timeball.ports.rows import Swap
 
 
-def post_ahead(context: Context, planned: Sequence[tuple[Job, Run]]) -> None:
-    """Post the notices of runs that are about to be sent, or were missed. Raises UnavailableError."""
-    post(context, [(job, notice) for job, run in planned for notice in notices_ahead(job, run)])
+def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]]) -> None:
+    """Post the notices of runs that are about to be sent, or were missed; not of those that a freeze has made late.
+
+    Raises UnavailableError.
+    """
+    free = [(job, run) for job, run, excluded in planned if excluded.frozen.end_of(run.regular_at) is None]
+    post(context, [(run.depth, notice) for job, run in free for notice in notices_ahead(job, run)])
 
 
 def end_needless(context: Context, jobs: Sequence[Job]) -> list[Job]:

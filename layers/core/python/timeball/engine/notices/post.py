@@ -8,12 +8,15 @@ from timeball.domain.model.new_job import new_job
 from timeball.engine.context import Context
 
 
-def post(context: Context, notices: Sequence[tuple[Job, JobSpec | None]]) -> None:
-    """Post the notices that there are, each about a job. One that is posted already stays. Raises UnavailableError."""
+def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> None:
+    """Post the notices that there are, each of the generation of what it tells of. One that is posted already stays.
+
+    Raises UnavailableError.
+    """
     now = context.clock.now()
     new = [
-        _due_at_its_time(new_job(notice, now, context.rules.shards, depth=job.depth), context.rules.lookahead_ms)
-        for job, notice in notices
+        _due_at_its_time(new_job(notice, now, context.rules.shards, depth=depth), context.rules.lookahead_ms)
+        for depth, notice in notices
         if notice is not None
     ]
     if new:

@@ -71,7 +71,8 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
     _insert(context, writing, read_at)
-    post_ahead(context, [(one.job, one.row) for one in dispatched if one.row is not None])
+    rows = [(one.job, one.row, kept) for one, kept in zip(planning, excluded, strict=True) if one.row is not None]
+    post_ahead(context, rows)
     _send(context, dispatched, read_at)
     _advance(context, dispatched, read_at)
     return dispatched

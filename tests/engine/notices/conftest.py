@@ -1,0 +1,23 @@
+"""Each test has a service of its own, whose targets answer as the test says."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.engine.notices.desk import Targets
+from tests.engine.play import Play
+from tests.engine.service import Service
+
+
+@pytest.fixture
+def targets() -> Targets:
+    return Targets(Play().clock)
+
+
+@pytest.fixture
+def service(targets: Targets) -> Iterator[Service]:
+    play = Play()
+    targets.clock = play.clock
+    with Service(play) as service:
+        service.target = targets
+        yield service

@@ -1,0 +1,113 @@
+"""A run is late that has not come so far in time, unless somebody has kept it from that."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.notices.desk import LATE, Targets, a_spec, begin, names, notices, told
+from tests.engine.service import KEY, Service, at
+from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
+from timeball.domain.model.freeze import Freeze, Match
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.notify import Notify
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.exclusions.calendars import replace_calendar
+from timeball.engine.exclusions.freezes import create_freeze
+
+
+def test_a_run_is_late_that_has_not_started_in_time_also_where_nothing_starts(service: Service) -> None:
+    begin(service, Notify(on_late=LATE, late_after_seconds=20))
+    service.until(at(50))
+    service.is_executing = False
+    service.until(at(85))
+    service.is_executing = True
+    service.until(at(88))
+    assert [(name, what["reason"], what["runId"]) for name, what in told(service)] == [
+        ("late", "not_started", f"job.{at(60)}.s")
+    ]
+
+
+def test_a_run_is_late_that_has_not_succeeded_by_its_deadline(service: Service, targets: Targets) -> None:
+    targets.of_jobs = [500, 200]
+    begin(service, Notify(on_late=LATE, deadline_seconds=30))
+    service.until(at(60 + 29))
+    assert names(service) == []
+    service.until(at(60 + 32))
+    assert [(what["reason"], what["at"]) for _, what in told(service)] == [
+        ("not_succeeded", "2026-11-21T09:31:30.250Z")
+    ]
+    service.until(at(175))
+    assert names(service) == ["late"]  # the second one has succeeded
+
+
+def test_a_notice_that_is_needless_ends_without_a_run(service: Service, targets: Targets) -> None:
+    targets.of_jobs = [200]
+    begin(service, Notify(on_late=LATE, deadline_seconds=30))
+    service.until(at(100))
+    (notice,) = notices(service)
+    assert (notice.status, service.play.runs(notice.key), notice.due_at) == (JobStatus.SKIPPED, [], None)
+
+
+def test_fires_that_were_missed_for_want_of_scans_are_late(service: Service) -> None:
+    begin(service, Notify(on_late=LATE, late_after_seconds=20))
+    service.until(at(50))
+    service.is_scanning = False
+    service.until(at(20 * 60 + 30))
+    service.is_scanning = True
+    service.until(at(20 * 60 + 50))
+    ranges = [run.id for run in service.play.runs(KEY) if run.last_fire_at is not None]
+    assert len(ranges) == 1
+    late = {what["runId"] for _, what in told(service)}
+    assert late == {str(ranges[0]), f"job.{at(19 * 60)}.s", f"job.{at(20 * 60)}.s"}
+
+
+def test_a_cancelled_run_is_not_late(service: Service, targets: Targets) -> None:
+    begin(service, Notify(on_late=LATE, deadline_seconds=30))
+    targets.takes = lambda _: 600 * SECOND_MS
+    service.until(at(70))
+    cancel(service.play.context(), [(KEY, None)])
+    service.until(at(120))
+    assert names(service) == []
+
+
+def test_a_run_is_not_late_that_a_pause_has_kept_from_its_start(service: Service) -> None:
+    begin(service, Notify(on_late=LATE, late_after_seconds=5))
+    service.until(at(30))
+    pause(service.play.context(), [(KEY, None)])
+    service.until(at(11 * 60 + 30))
+    resume(service.play.context(), [(KEY, None)])
+    service.until(at(12 * 60 + 30))
+    assert names(service) == []
+    assert any(run.lateness_ms for run in service.play.runs(KEY))
+
+
+@pytest.mark.parametrize("late", [Notify(on_late=LATE, late_after_seconds=5), Notify(on_late=LATE, deadline_seconds=5)])
+@pytest.mark.parametrize("begins_at", [30, 59])
+def test_a_run_is_not_late_that_a_freeze_has_kept_from_its_start(
+    service: Service, late: Notify, begins_at: int
+) -> None:
+    begin(service, late)
+    freeze = Freeze("f", at(begins_at), at(11 * 60 + 30), Match(job_ids=("job",)), service.play.clock.now())
+    create_freeze(service.play.context(), "acme", freeze)
+    service.until(at(12 * 60 + 30))
+    assert names(service) == []
+    assert any(run.lateness_ms for run in service.play.runs(KEY))
+
+
+def test_a_run_that_its_calendar_moves_is_late_after_its_start(service: Service) -> None:
+    calendar = Calendar(CalendarKey("acme", "closed"), "Etc/UTC", 0, 0, ("2026-11-21",))
+    replace_calendar(service.play.context(), calendar, None, service.play.clock.now())
+    service.play.clock.advance(3 * SECOND_MS)
+    daily = replace(
+        a_spec(), schedule=Schedule(Every(2 * 86_400, at(60))), calendar=CalendarUse("closed", CalendarPolicy.NEXT)
+    )
+    service.play.store_jobs([replace(daily, notify=Notify(on_late=LATE, late_after_seconds=20))])
+    service.until(at(86_400 - 60))
+    assert names(service) == []
+    service.is_executing = False
+    service.until(at(86_400 + 120))
+    service.is_executing = True
+    service.until(at(86_400 + 150))
+    assert [what["runId"] for _, what in told(service)][:1] == [f"job.{at(60)}.s"]
