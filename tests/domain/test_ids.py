@@ -11,7 +11,8 @@ from timeball.domain.time.instants import EARLIEST, LATEST, format_instant, pars
 @pytest.mark.parametrize("origin", Origin)
 @pytest.mark.parametrize("fire_at", [0, 1, 1_795_253_400_250, 10**15 - 1])
 def test_the_text_of_a_run_names_that_run(origin: Origin, fire_at: int) -> None:
-    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, "x7" if origin in (Origin.BACKFILL, Origin.EVENT) else "")
+    series = {Origin.BACKFILL: "x7", Origin.EVENT: "x7", Origin.DEPENDENCY: "1000"}.get(origin, "")
+    run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, series)
     assert RunId.parse("acme", str(run)) == run
 
 
@@ -39,6 +40,9 @@ def test_each_origin_has_a_letter_of_its_own() -> None:
         "job.\N{ARABIC-INDIC DIGIT ONE}.s",
         "a.b.1.s",
         "job.1.sx7",  # only a backfill has a name
+        "job.1.d",  # an item has a number, from 1
+        "job.1.d0",
+        "job.1.dx",
         "job.1.b",
         "job.1.bX",
         "job.1.b" + "x" * 27,

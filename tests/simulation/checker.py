@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
 from tests.simulation.graphs import GRAPH_RULES
+from tests.simulation.items import ITEM_RULES
 from tests.simulation.kept_away import KEPT_AWAY
 from tests.simulation.notices import NOTICE_RULES, is_ahead, is_needless
 from tests.simulation.operation_rules import OPERATION_RULES
@@ -102,7 +103,7 @@ def _attempts_of_a_run_come_in_order(story: Story) -> Iterator[str]:
 def _what_succeeded_was_called(story: Story) -> Iterator[str]:
     calls = story.receiver.calls()
     for run in story.store.runs.values():
-        if run.state is RunState.SUCCEEDED and run.pardon is None and run.id not in calls:
+        if run.state is RunState.SUCCEEDED and run.pardon is None and run.fan is None and run.id not in calls:
             yield f"{run.id} succeeded without a call"
 
 
@@ -183,6 +184,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *GRAPH_RULES,
     *NOTICE_RULES,
     *RERUN_RULES,
+    *ITEM_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

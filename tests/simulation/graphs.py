@@ -4,17 +4,17 @@ Each rule is a generator of complaints. How a graph stands at its end is reckone
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from tests.simulation.client import Client
 from tests.simulation.reckoning import AS_JOBS
-from tests.simulation.simulated_aws import HOSTS
+from tests.simulation.simulated_aws import HOSTS, WEAVERS
 from tests.simulation.story import START, Story
 from timeball.domain.model.actor import Action, Actor
 from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import RunState
@@ -29,7 +29,6 @@ from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import retry_runs, succeed_runs
 from timeball.engine.scheduling.submit import Submitted, submit
 
-WEAVERS = "weaver"
 _MOST = 14
 _VERBS = ("rewire", "rewire", "mend", "mend", "pause", "resume", "cancel", "reschedule")
 _DONE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED)
@@ -88,6 +87,7 @@ class _Weaver(Client):
             dependency_timeout_seconds=draw.choice((40, 3_600, 3_600)),
             inherits=is_recurring or (bool(parents) and draw.random() < 0.7),
             pass_parents=bool(parents) and len(jobs) % 2 == 1,
+            for_each=_whose_items(jobs_of, parents) if len(jobs) % 2 == 0 else None,
         )
         await self.ask("weave", key, _weave, spec, now, self.by)
 
@@ -116,6 +116,10 @@ class _Weaver(Client):
                 await self.ask("resume", key, resume, [(key, None)], self.by)
 
 
+def _whose_items(jobs: Mapping[str, Job], parents: Sequence[Parent]) -> str | None:
+    return next((one.job_id for one in parents if jobs[one.job_id].spec.for_each is None), None)
+
+
 def _weave(context: Context, spec: JobSpec, now: int, by: Actor) -> list[Submitted | str]:
     (examined,) = examine(context, [spec])
     if examined.faults:
@@ -128,7 +132,8 @@ def _rewire(context: Context, key: JobKey, parents: tuple[Parent, ...], by: Acto
     (job,) = context.store.jobs.read([key], with_work=True)
     if job is None or not job.is_open:
         return ["it is too late"]
-    adopted = adopt(context, job, evolve(job.spec, depends_on=parents))
+    for_each = job.spec.for_each if job.spec.for_each in [parent.job_id for parent in parents] else None
+    adopted = adopt(context, job, evolve(job.spec, depends_on=parents, for_each=for_each))
     if adopted.faults:
         return [adopted.faults[0].sentence]
     if job.has_children and adopted.spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
@@ -237,7 +242,8 @@ def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
             continue
         claimed_at = max(write.at for write in history.of_run(arrival.run) if write.at <= arrival.at)
         jobs = history.jobs_between(arrival.run.job, claimed_at - CLAIM_TAKES_MS, arrival.at)
-        told = json.loads(arrival.payload or "null").get("parents")
+        document = json.loads(arrival.payload or "null")
+        told = document.get("parents") if isinstance(document, dict) else None
         named = [[one.job_id for one in job.spec.depends_on] if job.spec.pass_parents else None for job in jobs]
         if (None if told is None else list(told)) not in named:
             yield f"{arrival} was handed {told}, its parents: {named}"
@@ -297,7 +303,7 @@ def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
     for key, job in story.store.jobs.items():
         if not job.spec.depends_on or not job.spec.schedule.is_one_off or job.version != 1 + _pauses(story, key):
             continue
-        rows = [run for run in story.store.runs.values() if run.id.job == key]
+        rows = [run for run in story.store.runs.values() if run.id.job == key and run.id.origin is Origin.SCHEDULE]
         # A pause may come between the row and the write that moves the job on behind it.
         is_between = job.status is JobStatus.PAUSED and [run.id.fire_at for run in rows] == [job.next_fire_at]
         is_as_planned = len(rows) == (job.next_fire_at is None)

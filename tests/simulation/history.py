@@ -143,7 +143,7 @@ class History:
         """Yield the writes that began an attempt, by its number or by its owner, and the run as it was before."""
         for write in self.runs:
             before, after = write.before, write.after
-            if before is None:
+            if before is None or after.fan is not None:
                 continue
             if after.attempt != before.attempt or (after.owner is not None and after.owner != before.owner):
                 yield write, before

@@ -188,7 +188,10 @@ async def retries_all(story: Story, process: Process) -> None:
 
 async def executes(story: Story, process: Process) -> None:
     deliveries = story.queue.receive("normal", visibility_seconds=40)
-    inbox, caller = simulated(story.queue.inbox("normal"), process), SimulatedCaller(story.receiver, process)
+    inbox, caller = (
+        simulated(story.queue.inbox("normal"), process),
+        SimulatedCaller(story.receiver, process, story.context(process)),
+    )
     await execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
 
 

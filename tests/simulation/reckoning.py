@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.run import Run, RunState
 
 GOING, BLOCKED, OVER = "going", "blocked", "over"
@@ -19,7 +19,7 @@ def reckoned(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
     """Say whether a job has to wait, because it is blocked or because somebody goes on, or whether that is over."""
     parents = [jobs[JobKey(key.tenant, parent.job_id)] for parent in jobs[key].spec.depends_on]
     stands = [parent.status if parent.status in _DONE else _stands(jobs, parent.key) for parent in parents]
-    return _by_rule(jobs[key].spec.trigger_rule, stands)
+    return _with_items(jobs[key].spec, stands, _by_rule(jobs[key].spec.trigger_rule, stands))
 
 
 def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run) -> str:
@@ -39,7 +39,13 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
         else:
             is_over = row is None and (not job.is_open or job.next_fire_at is None or job.next_fire_at > run.id.fire_at)
             stands.append(JobStatus.SKIPPED if is_over else GOING)
-    return _by_rule(spec.trigger_rule, stands)
+    return _with_items(spec, stands, _by_rule(spec.trigger_rule, stands))
+
+
+def _with_items(spec: JobSpec, stands: Sequence[str], state: str) -> str:
+    """Return the state of one whose rule says so much: who names its items is to be over, too."""
+    naming = {stand for one, stand in zip(spec.depends_on, stands, strict=True) if one.job_id == spec.for_each}
+    return next(iter(naming & {GOING, BLOCKED}), state) if state == OVER else state
 
 
 AS_JOBS = {

@@ -54,6 +54,9 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         by_operation = is_retried and is_retried_by_an_operation(story, write)
         if is_of_a_rerun(story, write) and (after.state is not before.state or after.stamp > before.stamp):
             continue
+        is_with_others = before.id.origin is Origin.DEPENDENCY and is_retried
+        if is_with_others or (before.fan is not None and after.state is RunState.SUCCEEDED):
+            continue  # the items of a run that was retried; and one whose items were mended
         if is_mended and (write.by.startswith("user") or by_operation):
             continue
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
@@ -223,11 +226,11 @@ def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
             since_at = (run.claimed_at or 0) - MOST_SKEW_MS
             works = [job.spec.work for job in history.jobs_between(key, since_at, write.at)]
         payloads = [work.payload for work in works if work is not None]
-        if _own_payload(arrival.payload) not in payloads:
+        if own_payload(arrival.payload) not in payloads:
             yield f"{arrival}, asked for: {payloads}"
 
 
-def _own_payload(payload: str | None) -> str | None:
+def own_payload(payload: str | None) -> str | None:
     """Return the payload of a call without what it is handed of the job's parents."""
     is_wrapped = payload is not None and payload.startswith('{"payload":')
     return json.dumps(json.loads(payload or "")["payload"]) if is_wrapped else payload

@@ -4,12 +4,14 @@ The store keeps a history of all that is written to it, so that a checker can te
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
@@ -22,7 +24,10 @@ from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.runs.naming import Naming, name_items
 from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.errors import UnavailableError
 from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
@@ -237,6 +242,10 @@ class UnrulyQueue(MemoryQueue):
         self._watches = [one for one in self._watches if not one[1].done()]
 
 
+WEAVERS = "weaver"
+"""Whose jobs depend on each other."""
+
+
 @dataclass(frozen=True)
 class Arrival:
     """A call as the target saw it (true time, ms)."""
@@ -259,6 +268,7 @@ class Receiver:
     takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
     accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
     down_until: dict[str, int] = field(default_factory=dict)
+    named: list[tuple[RunId, int, tuple[str, ...]]] = field(default_factory=list)
     _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
     def answer_of(self, call: Call) -> tuple[int, int]:
@@ -287,6 +297,8 @@ class SimulatedCaller:
 
     receiver: Receiver
     process: Process
+    context: Context
+    """What the targets see that name items."""
 
     async def call(self, call: Call) -> Answer:
         """Call the target once."""
@@ -295,8 +307,33 @@ class SimulatedCaller:
         called_at = process.now()
         status, takes_ms = self.receiver.answer_of(call)
         process.trace(f"{process.name} calls {call.run} attempt {call.attempt}: {status} in {takes_ms} ms")
+        if call.run.job.tenant == WEAVERS:
+            await self._name_items(call)
         limit_ms = int(call.timeout_seconds * SECOND_MS)
         await process.sleep_until(called_at + min(takes_ms, limit_ms))
         if takes_ms > limit_ms:
             return unanswered(call, called_at, process.now(), "It took too long.", timed_out=True)
-        return answered(call, called_at, process.now(), status)
+        return answered(call, called_at, process.now(), status, _named_in_answer(call))
+
+    async def _name_items(self, call: Call) -> None:
+        """Name items before the answer, as some targets do; some say it twice, or several times something else."""
+        draw = Random(f"the items of {call.run} {call.attempt}")
+        counts = {"a": draw.choice((1, 1, 2, 2, 2, 3, 3, 3, 5, 300)), "b": 3}
+        for request in draw.choice(([], [], ["a"], ["a", "a"], ["a", "b", "a"])):
+            count = counts[request]
+            items = tuple(f'"{request} {call.attempt} {number}"' for number in range(count))
+            asked = Naming(call.run, call.attempt, items, request, request)
+            try:
+                answers = await self.process.run(name_items, self.context, [asked])
+            except UnavailableError:
+                continue
+            if answers[0][0] is None:
+                self.receiver.named.append((call.run, call.attempt, items))
+
+
+def _named_in_answer(call: Call) -> str:
+    """Return an answer that names up to three items, if the job belongs to those who weave graphs."""
+    if call.run.job.tenant != WEAVERS:
+        return ""
+    count = crc32(f"{call.run} {call.attempt}".encode()) % 4
+    return json.dumps({"fanOut": [f"answered {call.attempt} {number}" for number in range(count)]})

@@ -238,7 +238,7 @@ class Story:
         return [
             run
             for run in self.store.past.live.values()
-            if run.regular_at <= self.ends_at and not self._is_paused(run) and not run.waits
+            if run.regular_at <= self.ends_at and not self._is_paused(run) and not (run.waits and run.fan is None)
         ]
 
     def unjoined(self) -> list[str]:

@@ -71,7 +71,7 @@ async def execute_messages(story: Story, number: int) -> None:
 
 
 async def _invocations(story: Story, process: Process) -> None:
-    context, caller = story.context(process), SimulatedCaller(story.receiver, process)
+    context, caller = story.context(process), SimulatedCaller(story.receiver, process, story.context(process))
     for number in count(1):
         priority = process.random.choice(await story.queue.arrivals())
         await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))

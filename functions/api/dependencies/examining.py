@@ -38,7 +38,8 @@ def examine_together(
         places = enumerate(item.spec.depends_on)
         item.errors += [FieldError(f"dependsOn.{place}", REFUSED) for place, one in places if one.job_id in lost]
         meant = [evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in item.spec.depends_on]
-        item.spec = evolve(item.spec, depends_on=tuple(meant))
+        for_each = item.spec.for_each and names.get(item.spec.for_each, item.spec.for_each)
+        item.spec = evolve(item.spec, depends_on=tuple(meant), for_each=for_each)
         item.errors += misnamed(item.spec)
     by_key = {item.spec.key: item for item in items}
     order = [by_key[key] for key in _parents_first(by_key)]

@@ -1,9 +1,11 @@
 """What a job may say of the jobs that it waits for, and how that is told again."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, End, Parent, TriggerRule
 from timeball.domain.model.ids import JOB_ID
@@ -88,15 +90,42 @@ class DependencyFields(Strict):
         description="True: the body of its calls is `{payload, parents}`, with what came of each job that it waits "
         "for; default false.",
     )
+    for_each: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="One of them, by its id or the name that `as` gives it: the job has a run for each item of the "
+        "`fanOut` that this one's run answers, or has named.",
+    )
 
 
-NEEDS_PARENTS: Final = dict.fromkeys(("triggerRule", "dependencyTimeoutSeconds", "passParents"), ("dependsOn",))
+NEEDS_PARENTS: Final = dict.fromkeys(
+    ("triggerRule", "dependencyTimeoutSeconds", "passParents", "forEach"), ("dependsOn",)
+)
 
 
 def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
     """Return the parents that a faultless request names, as it names them."""
     asked = request.depends_on or []
     return tuple(Parent(one.job_id, one.name, End(one.on or End.SUCCEEDED)) for one in asked)
+
+
+def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
+    """Say so if a request has a run for each item of a job that it does not wait for."""
+    if request.for_each is not None and request.depends_on and _meant(request) is None:
+        yield FieldError("forEach", "Name one of the jobs in dependsOn: by its id, or as `as` calls it.")
+
+
+def _meant(request: DependencyFields) -> str | None:
+    """Return the id of the parent whose items are meant."""
+    parents = {one.name or one.job_id: one.job_id for one in request.depends_on or []}
+    asked = request.for_each
+    return parents.get(asked, asked if asked in parents.values() else None) if asked is not None else None
+
+
+def for_each_document(for_each: str | None, parents: Sequence[Parent]) -> str | None:
+    """Return what a request says of the parent whose items are meant."""
+    return next((one.name or one.job_id for one in parents if one.job_id == for_each), None)
 
 
 def dependency_fields(request: DependencyFields) -> dict[str, Any]:
@@ -106,6 +135,7 @@ def dependency_fields(request: DependencyFields) -> dict[str, Any]:
         "trigger_rule": TriggerRule(request.trigger_rule or TriggerRule.ALL_SUCCEEDED),
         "dependency_timeout_seconds": request.dependency_timeout_seconds or DEPENDENCY_TIMEOUT_SECONDS,
         "pass_parents": bool(request.pass_parents),
+        "for_each": _meant(request),
     }
 
 

@@ -38,6 +38,7 @@ class Problem(Enum):
     CALENDAR_EXISTS = ("calendar-exists", 409, "There is a calendar with this name")
     CALENDAR_IN_USE = ("calendar-in-use", 409, "A job names the calendar")
     TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are as many freezes as may be")
+    TOO_MANY_ITEMS = ("too-many-items", 409, "The run has named as many items as it may")
     TOO_DEEP = ("too-deep", 409, "Calls have gone on for too many generations")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
-from functions.api.dependencies.fields import parent_document
+from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
@@ -86,6 +86,7 @@ class JobSummaryAnswer(Answer):
     trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
     dependency_timeout_seconds: int | None = Field(description="The same.")
     pass_parents: bool | None = Field(description="The same.")
+    for_each: str | None = Field(description="Of a job that has a run for each item: who names these.")
     blocked_by: BlockedAnswer | None = Field(description="Of a blocked job, what blocks it.")
     priority: Priority
     max_retries: int
@@ -215,6 +216,7 @@ def _dependency_fields(job: Job) -> dict[str, Any]:
         "trigger_rule": spec.trigger_rule if spec.depends_on else None,
         "dependency_timeout_seconds": spec.dependency_timeout_seconds if spec.depends_on else None,
         "pass_parents": spec.pass_parents if spec.depends_on else None,
+        "for_each": for_each_document(spec.for_each, spec.depends_on),
         "blocked_by": blocked_answer(job.blocked, job.key.job_id),
     }
 

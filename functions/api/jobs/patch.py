@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from functions.api.dependencies.fields import parent_document
+from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import field_errors, model_of
@@ -238,6 +238,7 @@ def _dependencies(spec: JobSpec) -> dict[str, Any]:
         "triggerRule": spec.trigger_rule.value,
         "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
         "passParents": spec.pass_parents,
+        **_said({"forEach": for_each_document(spec.for_each, spec.depends_on)}),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from functions.api.dependencies.fields import NEEDS_PARENTS, DependencyFields
+from functions.api.dependencies.fields import NEEDS_PARENTS, DependencyFields, misnamed_for_each
 from functions.api.events.fields import EventFields
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
@@ -161,6 +161,9 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
     yield from bad_notify(request.notify)
+    yield from misnamed_for_each(request)
+    if request.for_each is not None and request.overlap_policy not in (None, "allow"):
+        yield FieldError("overlapPolicy", "The runs of its items are to overlap: with forEach only allow is possible.")
     if named_task(request) is None:  # with a task that depends on what that says
         yield from beyond_an_answer(request, given)
 

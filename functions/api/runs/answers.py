@@ -10,6 +10,7 @@ from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
@@ -29,6 +30,14 @@ class CallbackAnswer(Answer):
     lease_until: Time = Field(description="By then the target must be heard of, or have said how it ended.")
 
 
+class ItemsAnswer(Answer):
+    """How far a run has come that stands for all runs of the items that another has named."""
+
+    of: str = Field(description="The run that has named them.")
+    count: int | None = Field(description="How many there are; null until that is known.")
+    released: int = Field(description="So many have been sent.")
+
+
 class RunAnswer(Answer):
     """One row of the fire ledger; a range of skipped fires is one row, with its last one and their count."""
 
@@ -40,6 +49,10 @@ class RunAnswer(Answer):
     count: int = Field(description="Instants that this row stands for.")
     origin: Origin
     backfill_id: str | None = Field(description="The backfill that it belongs to.")
+    item: int | None = Field(description="The number of the item whose run it is, from 1.")
+    items: ItemsAnswer | None = Field(
+        description="Of a run that is called for nothing itself, but is as its items together."
+    )
     status: RunState
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = Field(description="The reason as a sentence.")
@@ -180,6 +193,8 @@ def run_fields(run: Run) -> dict[str, Any]:
         "count": run.count,
         "origin": run.shown_origin,
         "backfill_id": run.id.series if run.id.origin is Origin.BACKFILL else None,
+        "item": int(run.id.series) if run.id.origin is Origin.DEPENDENCY else None,
+        "items": _items_answer(run.fan),
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else run.reason.sentence,
@@ -200,6 +215,12 @@ def run_fields(run: Run) -> dict[str, Any]:
         "blocked_by": blocked_answer(run.blocked, run.id.job.job_id),
         "succeeded_because": run.pardon,
     }
+
+
+def _items_answer(fan: FanOut | None) -> ItemsAnswer | None:
+    if fan is None:
+        return None
+    return ItemsAnswer(of=str(fan.of), count=None if fan.items is None else fan.count, released=fan.released)
 
 
 def _waited_for(run: Run) -> str | None:

@@ -65,7 +65,7 @@ def complete_run(edge: Edge, request: Request) -> Reply:
     wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
     told = Report(run_id_in(request), attempt, body=body)
-    return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
+    return ok(run_answer(heard(report(edge.context, [told])[0], attempt)))
 
 
 def fail_run(edge: Edge, request: Request) -> Reply:
@@ -73,31 +73,32 @@ def fail_run(edge: Edge, request: Request) -> Reply:
     wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
     told = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
-    return ok(run_answer(_heard(report(edge.context, [told])[0], attempt)))
+    return ok(run_answer(heard(report(edge.context, [told])[0], attempt)))
 
 
 def heartbeat_run(edge: Edge, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target is asked to stop."""
     _, attempt = _read(HeartbeatRequest, request)
-    return ok(heartbeat_answer(_heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
+    return ok(heartbeat_answer(heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
 
 
 def _read(model: type[_R], request: Request) -> tuple[_R, int]:
     """Return a faultless request and its attempt. Raises ProblemError that names all that is wrong."""
     wanted, given, errors = read_fields(model, read_body(request))
-    errors += _missing(given)
+    errors += missing(given)
     if errors or wanted.attempt is None:
         raise invalid(errors)
     check_attempt(request, wanted.attempt)
     return wanted, wanted.attempt
 
 
-def _missing(given: set[str]) -> Iterator[FieldError]:
+def missing(given: set[str]) -> Iterator[FieldError]:
+    """Say so if a request names no attempt."""
     if "attempt" not in given:
         yield FieldError("attempt", "Say which attempt this is of: give the Timeball-Attempt of the call.")
 
 
-def _heard(answered: Answered, attempt: int) -> Run:
+def heard(answered: Answered, attempt: int) -> Run:
     """Return the run as its target's report leaves it. Raises ProblemError if that was not taken."""
     refusal, run = answered
     if run is None:

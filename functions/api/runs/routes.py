@@ -13,6 +13,7 @@ from functions.api.runs.callbacks import (
     heartbeat_run,
 )
 from functions.api.runs.executions import ExecutionPageAnswer, list_executions
+from functions.api.runs.fan_out import FanOutRequest, name_run_items
 from functions.api.runs.manual import RetryRequest, SucceedRequest, cancel_run, retry_run, succeed_run
 from functions.api.runs.reading import RUN_PARAMETERS, list_runs, read_run
 
@@ -94,6 +95,17 @@ ROUTES: tuple[Route, ...] = (
         RunAnswer,
         body=FailRequest,
         problems=_OF_A_CALLBACK,
+        access=Access.REPORT,
+    ),
+    Route(
+        "POST",
+        "/v1/runs/{runId}/fan-out",
+        name_run_items,
+        "Name items as the target of a run that is under way: other jobs have a run for each",
+        RunAnswer,
+        body=FanOutRequest,
+        headers=("Idempotency-Key",),
+        problems=(Problem.STALE_ATTEMPT, Problem.TOO_MANY_ITEMS, Problem.IDEMPOTENCY_CONFLICT),
         access=Access.REPORT,
     ),
     Route(

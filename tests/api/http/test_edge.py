@@ -24,6 +24,7 @@ from functions.api.jobs.triggering import TriggerRequest
 from functions.api.operations.request import OperationRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.runs.fan_out import FanOutRequest
 from functions.api.runs.manual import RetryRequest, SucceedRequest
 from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
@@ -167,6 +168,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     TriggerRequest: {"payload": 1},
     BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
     HeartbeatRequest: {"attempt": 1},
+    FanOutRequest: {"attempt": 1, "items": [1]},
     RetryRequest: {"payload": 1},
     CompleteRequest: {"attempt": 1},
     FailRequest: {"attempt": 1},
@@ -237,6 +239,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
         "calendar-in-use": 409,
         "too-many-freezes": 409,
         "too-deep": 409,
+        "too-many-items": 409,
         "stale-attempt": 409,
         "lease-expired": 409,
         "no-callback-expected": 409,

@@ -105,6 +105,12 @@ def _stale_version(api: Api) -> Answer:
     return api.call("DELETE", path, headers={"If-Match": '"7"'})
 
 
+def _name_too_many_items(api: Api) -> Answer:
+    run = called(api)
+    say(api, run, "fan-out", items=[*range(1_000)])
+    return say(api, run, "fan-out", items=["one more"])
+
+
 MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.MALFORMED_BODY: lambda api: api.call("POST", "/v1/jobs", raw=b"{"),
     Problem.INVALID_REQUEST: lambda api: api.call("POST", "/v1/jobs", {}),
@@ -124,6 +130,7 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.CALENDAR_EXISTS: _a_calendar_twice,
     Problem.CALENDAR_IN_USE: _delete_a_calendar_in_use,
     Problem.TOO_MANY_FREEZES: lambda api: [api.call("POST", "/v1/freezes", FREEZE) for _ in range(MAX_FREEZES + 1)][-1],
+    Problem.TOO_MANY_ITEMS: _name_too_many_items,
     Problem.RUN_OVER: lambda api: api.call("POST", f"/v1/runs/{dead(api, api.create(everySeconds=60)).id}/cancel"),
     Problem.RUN_UNDER_WAY: lambda api: _retry(api, called(api), payload=1),
     Problem.TASK_IN_USE: _delete_a_task_in_use,

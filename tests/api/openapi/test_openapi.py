@@ -26,6 +26,7 @@ from functions.api.openapi.document import document, document_text
 from functions.api.operations.request import MatchRequest, OperationRequest
 from functions.api.routes import ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.runs.fan_out import FanOutRequest
 from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
@@ -43,6 +44,7 @@ BODIES = [
     CompleteRequest,
     FailRequest,
     HeartbeatRequest,
+    FanOutRequest,
     ReplayRequest,
     DiscardRequest,
     DeadLetterFilter,
@@ -58,6 +60,7 @@ NEEDED: dict[type[BaseModel], list[str]] = {
     FailRequest: ["attempt"],
     OperationRequest: ["action", "match"],
     HeartbeatRequest: ["attempt"],
+    FanOutRequest: ["attempt", "items"],
 }
 """What is needed is judged together with the rest, and the document says so."""
 DOCS = Path(__file__).parents[3] / "docs"

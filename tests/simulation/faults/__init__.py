@@ -9,6 +9,7 @@ from tests.simulation.faults import (
     guarding,
     holding,
     keeping,
+    naming,
     operating,
     recording,
     rerunning,
@@ -38,4 +39,5 @@ FAULTS = (
     | versions.FAULTS
     | depending.FAULTS
     | telling.FAULTS
+    | naming.FAULTS
 )

@@ -29,8 +29,12 @@ class Origin(StrEnum):
 
 _LETTERS = {origin: origin.value[0] for origin in Origin}
 _ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
-_IN_SERIES = frozenset({Origin.BACKFILL, Origin.EVENT})
-"""Of whose runs an instant may have more than one."""
+_SERIES_OF = {
+    Origin.BACKFILL: SERIES.pattern,
+    Origin.EVENT: SERIES.pattern,
+    Origin.DEPENDENCY: "[1-9][0-9]{0,3}",
+}
+"""What the rest of a run's id looks like of a backfill, on an event, or of an item; all others have none."""
 
 
 @dataclass(frozen=True, order=True)
@@ -69,8 +73,9 @@ class OperationKey:
 class RunId:
     """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
 
-    `series` is empty but for a backfill's runs: the backfill's name, so that a range may be run again; and for a run on
-    an event: what stands for that.
+    `series` is empty but for a backfill's runs, of which it is the backfill's name, so that a range may be run again;
+    and for those of items, of which it is the item's number; and for a run on an event,
+    of which it stands for that.
     """
 
     job: JobKey
@@ -85,9 +90,12 @@ class RunId:
     def parse(cls, tenant: str, text: str) -> Self | None:
         """Return the run that a text names within a tenant, or None if no run can have that name."""
         match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?", text)
-        if match is None or match[3] not in _ORIGINS or bool(match[4]) != (_ORIGINS[match[3]] in _IN_SERIES):
+        if match is None or match[3] not in _ORIGINS:
             return None
-        return cls(JobKey(tenant, match[1]), int(match[2]), _ORIGINS[match[3]], match[4] or "")
+        origin, series = _ORIGINS[match[3]], match[4] or ""
+        if not re.fullmatch(_SERIES_OF.get(origin, ""), series):
+            return None
+        return cls(JobKey(tenant, match[1]), int(match[2]), origin, series)
 
 
 def shard_of(key: JobKey | OperationKey, shards: int) -> int:

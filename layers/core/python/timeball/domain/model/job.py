@@ -124,6 +124,7 @@ class JobSpec:
     have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
     `notify` says who is told of how its runs fare; `notice` what it tells of another job, if it is made for that.
     `event` is the pattern of the events that let it run (event.py).
+    It has a run for each item that its parent `for_each` names.
     """
 
     key: JobKey
@@ -152,6 +153,7 @@ class JobSpec:
     pause_after_failures: int | None = None
     notice: Notice | None = None
     event: str | None = None
+    for_each: str | None = None
 
 
 @dataclass(frozen=True)

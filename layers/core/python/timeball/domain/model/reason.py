@@ -41,6 +41,13 @@ class Reason(StrEnum):
         "dependency_timeout",
         "It has waited for the jobs that it depends on for as long as its job allows.",
     )
+    NO_ITEMS = "no_items", "The run whose items it is to have a run for each of has named none."
+    BAD_ITEMS = (
+        "bad_items",
+        "What was named is no use: fanOut must be a list, of at most 1,000 items and 256 KB, in an answer of 16 KB.",
+    )
+    ITEMS_FAILED = "items_failed", "The run of one of its items has failed for good; mend that, and this succeeds."
+    ITEMS_CANCELLED = "items_cancelled", "The run of one of its items was cancelled."
     CIRCUIT_OPEN = (
         "circuit_open",
         "Its host keeps failing, so it is not called for a while; waiting uses up no attempt.",

@@ -11,6 +11,7 @@ from enum import StrEnum
 from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.dependency import Blocked
+from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.spent import NOTHING, Spent
@@ -81,6 +82,8 @@ class Run:
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
     be `blocked`; it is `untold` until its job's children know of that. `moved_to` is when its calendar has it start,
     if that is not at its fire time. `spent` is what its attempts that ended have cost.
+    `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
+    itself: it waits for the runs of its items.
     """
 
     id: RunId
@@ -126,6 +129,8 @@ class Run:
     let_go_at: int | None = None
     moved_to: int | None = None
     spent: Spent = NOTHING
+    named: str | None = None
+    fan: FanOut | None = None
 
     @property
     def regular_at(self) -> int:
@@ -144,8 +149,8 @@ class Run:
 
     @property
     def is_dead_letter(self) -> bool:
-        """Whether it failed for good, and nobody has dealt with that."""
-        return self.state is RunState.FAILED and self.discarded_at is None
+        """Whether it failed for good, and nobody has dealt with that. Of one that has items these are dead letters."""
+        return self.state is RunState.FAILED and self.discarded_at is None and self.fan is None
 
     @property
     def is_superseded(self) -> bool:

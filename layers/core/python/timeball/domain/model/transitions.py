@@ -2,6 +2,7 @@
 
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import MOVES, Run, RunState
@@ -37,7 +38,19 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         callback=None,
         deferred_since=None,
         deferred_ms=run.waited_for_host_ms,
+        named=None,
     )
+
+
+def fanned_out(run: Run, fan: FanOut, now: int) -> Run:
+    """Return a queued run that is under way from now on by the runs of its items."""
+    moved = _move(run, RunState.RUNNING)
+    return evolve(moved, attempt=run.attempt + 1, claimed_at=now, due_at=now, reason=None, fan=fan)
+
+
+def mended(run: Run, now: int) -> Run:
+    """Return a failed run whose items have succeeded by now. The scan sees to what that entails."""
+    return ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN)
 
 
 def using(run: Run, task: TaskUse | None) -> Run:
@@ -147,7 +160,7 @@ def revived(run: Run, planned: Run) -> Run:
     """Return a run that was withdrawn or superseded as the one that is planned in its place."""
     again = put_off(run, planned.not_before, planned.due_at, planned.stamp)
     again = evolve(again, finished_at=None, reason=planned.reason, let_go_at=planned.let_go_at)
-    return evolve(again, waits=planned.waits, joined=planned.joined, moved_to=planned.moved_to)
+    return evolve(again, waits=planned.waits, joined=planned.joined, moved_to=planned.moved_to, fan=None)
 
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
@@ -198,6 +211,7 @@ def _with_fresh_budget(run: Run, not_before: int) -> Run:
         deferred_since=None,
         deferred_ms=0,
         task_version=None,
+        fan=None if run.fan is None else evolve(run.fan, released=0, over=0),
     )
 
 

@@ -46,8 +46,9 @@ def joins_cycles(run: Run, job: Job) -> bool:
 
 
 def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
-    """Return who guarantees the effects of a run's end: the scan, where children are to be told."""
-    return Guarantor.SCAN if job is not None and joins_cycles(run, job) else otherwise
+    """Return who guarantees the effects of a run's end: the scan, where children, or the head of an item, are told."""
+    is_told = run.id.origin is Origin.DEPENDENCY or (job is not None and joins_cycles(run, job))
+    return Guarantor.SCAN if is_told else otherwise
 
 
 def is_final(run: Run, job: Job) -> bool:

@@ -54,8 +54,12 @@ def _as_json(answer: str) -> str | None:
     """Return an answer as JSON: as it stands if it is that, else as a string; None if it is not whole."""
     if read_json(answer) is not None:
         return answer
-    is_cut = len(answer.encode()) > KEPT_BYTES - _LONGEST_CHARACTER_BYTES
-    return None if is_cut else json.dumps(answer, ensure_ascii=False)
+    return None if is_cut(answer) else json.dumps(answer, ensure_ascii=False)
+
+
+def is_cut(answer: str) -> bool:
+    """Say whether an answer is as long as one that was cut, perhaps within a character."""
+    return len(answer.encode()) > KEPT_BYTES - _LONGEST_CHARACTER_BYTES
 
 
 def read_json(text: str) -> tuple[Any] | None:

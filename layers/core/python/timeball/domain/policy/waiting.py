@@ -5,12 +5,14 @@ any one-off. So it has one run, whoever looks at it, and whenever.
 """
 
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended
-from timeball.domain.policy.join import Joined, Standing, Step, join
+from timeball.domain.policy.join import Joined, Standing, State, Step, join
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 
@@ -29,7 +31,7 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     since_at = max(job.created_at, job.rerun_at or 0)
     begins_at = max(fire_at, since_at)
     ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
-    joined = join(job.spec.trigger_rule, parents)
+    joined = _joined(job, parents)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
     if joined.blocked != job.blocked and job.has_children:
@@ -44,7 +46,7 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
 def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
     """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
     ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
-    joined = join(job.spec.trigger_rule, parents)
+    joined = _joined(job, parents)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
     if joined.blocked != run.blocked and job.has_children:
@@ -52,14 +54,32 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
     match joined.step:
         case Step.RUN:
             begin_at = max(run.not_before, now)
-            free = evolve(run, waits=False, blocked=None, reason=None, let_go_at=now)
-            return evolve(free, not_before=begin_at, due_at=begin_at)
+            free = evolve(run, blocked=None, reason=None, let_go_at=now, not_before=begin_at, due_at=begin_at)
+            named = _named_by(job, parents)
+            if named is None:
+                return evolve(free, waits=False)
+            of = RunId(JobKey(job.key.tenant, named[0]), named[1].fire_at or 0, Origin.SCHEDULE)
+            return evolve(free, fan=FanOut(of))
         case Step.SKIP:
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
         case Step.WAIT:
             since_at = max(run.created_at, run.budget_at or 0)
             look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
             return evolve(_blocked_run(run, joined), due_at=look_at)
+
+
+def _joined(job: Job, parents: list[Standing]) -> Joined:
+    """Decide about a cycle. Whoever names its items must be over, too: then no more can come."""
+    joined, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
+    if joined.step is Step.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
+        return Joined(Step.WAIT, blocked=named[1].blocked)
+    return joined
+
+
+def _named_by(job: Job, parents: list[Standing]) -> tuple[str, Standing] | None:
+    """Return who names the items for each of which a job has a run, and how that stands; None: it has none of them."""
+    places = zip(job.spec.depends_on, parents, strict=True)
+    return next(((one.job_id, standing) for one, standing in places if one.job_id == job.spec.for_each), None)
 
 
 def _blocked_run(run: Run, joined: Joined) -> Run:

@@ -152,7 +152,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
 
 def _joins(spec: JobSpec) -> tuple[object, ...]:
     """Return what decides when a run of a cycle waits no more."""
-    return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds
+    return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds, spec.for_each
 
 
 def _look_at_runs_again(context: Context, job: Job) -> None:

@@ -129,6 +129,8 @@ def _unfit_parents(
             faults.append(Fault("You have no job with this id; create it first.", place))
         elif isinstance(parent.schedule.timing, OnEvents):
             faults.append(Fault("It runs on events alone, beside any cycle; give it a schedule to wait for.", place))
+        elif key.job_id == spec.for_each and parent.for_each is not None:
+            faults.append(Fault("This job has a run for each item itself, and names none; put another between.", place))
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
             faults.append(Fault(f"{most} jobs have come to depend on this one, which is as many as may.", place))

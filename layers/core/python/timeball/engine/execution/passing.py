@@ -5,7 +5,6 @@ A run whose job does not ask for that pays nothing.
 
 from collections.abc import Mapping, Sequence
 
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
@@ -14,10 +13,7 @@ from timeball.domain.policy.passing import Passed, handed
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over
 from timeball.engine.dependencies.graph import parent_keys
-from timeball.engine.runs.attempts import INLINE_BYTES, inline
-
-_CUT_BYTES = INLINE_BYTES - 4
-"""An answer that is no longer than this stands whole in its run's row."""
+from timeball.engine.runs.attempts import answer_of
 
 
 def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job | None]:
@@ -62,14 +58,3 @@ def _passed(context: Context, name: str, parent: Job | None, row: Run | None) ->
     if row.last_fire_at is not None:
         return Passed(name, row.state.value)
     return Passed(name, row.state.value, row.id, answer_of(context, row))
-
-
-def answer_of(context: Context, run: Run) -> str | None:
-    """Return all that is kept of what the target of a run answered that has succeeded. Raises UnavailableError."""
-    last = run.last
-    if run.state is not RunState.SUCCEEDED or last is None or last.outcome is not Outcome.SUCCEEDED:
-        return None
-    if last.body is None or len(last.body.encode()) <= _CUT_BYTES:
-        return last.body
-    stored = context.store.attempts.of_run(run.id)
-    return next((one.body for one in stored if one.number == last.number and inline(one) == last), last.body)

@@ -11,11 +11,15 @@ from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Completion, Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.run import Run, RunState
 from timeball.engine.context import Context
 
 INLINE_BYTES = 200
 """Of an answer's body and of an error, this much stands in the run's own row: each write of it is billed by the KB."""
+
+
+_CUT_BYTES = INLINE_BYTES - 4
+"""An answer that is no longer than this stands whole in its run's row."""
 
 
 def inline(attempt: Attempt) -> Attempt:
@@ -48,6 +52,17 @@ def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]],
     """
     kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(run, last, job)]
     keep_attempts(context, kept, now)
+
+
+def answer_of(context: Context, run: Run) -> str | None:
+    """Return all that is kept of what the target of a run answered that has succeeded. Raises UnavailableError."""
+    last = run.last
+    if run.state is not RunState.SUCCEEDED or last is None or last.outcome is not Outcome.SUCCEEDED:
+        return None
+    if last.body is None or len(last.body.encode()) <= _CUT_BYTES:
+        return last.body
+    stored = context.store.attempts.of_run(run.id)
+    return next((one.body for one in stored if one.number == last.number and inline(one) == last), last.body)
 
 
 def _may_have_no_row(run: Run, last: Attempt, job: Job | None) -> bool:

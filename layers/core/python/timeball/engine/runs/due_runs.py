@@ -12,6 +12,7 @@ from timeball.domain.policy.effects import joins_cycles
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycle
 from timeball.engine.dependencies.look import wake_children
+from timeball.engine.runs.fan_out import heal, wake_heads, work_through
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
@@ -35,14 +36,19 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
     its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
     terminal: what its end entails is carried out, children that wait for it look, then out. One that waits for others
-    is looked at, and sent if these let it.
+    is looked at, and sent if these let it;
+    one that has items takes its next step with them.
     """
     now = context.clock.now()
     margin_ms = context.rules.margin_ms
     horizon_at = now + context.rules.lookahead_ms
     runs = [run for run in runs if run.due_at is not None and run.due_at <= horizon_at]
-    waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED]
-    runs = [run for run in runs if run not in waiting] + look_at_cycles(context, waiting)
+    heads = [run for run in runs if run.fan is not None and not run.is_terminal]
+    dead_heads = [run for run in runs if run.fan is not None and run.state is RunState.FAILED]
+    waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED and run.fan is None]
+    apart = {run.id for run in (*heads, *dead_heads, *waiting)}
+    worked = work_through(context, heads)
+    runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + heal(context, dead_heads)
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     reaped = reap(context, expired, now) if expired else 0
     runs = [run for run in runs if run not in expired]
@@ -57,11 +63,12 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     over = [run for run in runs if run.is_terminal]
     jobs = context.store.jobs.read([run.id.job for run in over])
     on_run_end(context, list(zip(over, jobs, strict=True)))
+    wake_heads(context, over)
     for run, job in zip(over, jobs, strict=True):
         if job is not None and joins_cycles(run, job):
             wake_cycle(context, job.key, run.id.fire_at) if run.count == 1 else wake_children(context, job.key)
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
-    return reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
+    return worked + reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
 
 
 def _is_to_be_sent(run: Run, now: int, margin_ms: int) -> bool:

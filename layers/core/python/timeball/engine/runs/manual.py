@@ -121,5 +121,6 @@ def _cancelled(run: Run, job: Job | None, now: int) -> Run | Refusal:  # noqa: A
     if run.is_terminal:
         return Refusal.WRONG_STATE
     if run.state is RunState.RUNNING:
-        return asked_to_stop(run, Reason.RUN_CANCELLED)
+        asked = asked_to_stop(run, Reason.RUN_CANCELLED)
+        return asked if run.fan is None else due_again(asked, now)
     return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.RUN_CANCELLED)

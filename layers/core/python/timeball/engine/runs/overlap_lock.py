@@ -23,8 +23,8 @@ from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
-LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.DEPENDENCY, Origin.EVENT})
-"""The origins whose runs need their job's lock; a backfill has an overlap policy of its own."""
+LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.EVENT})
+"""The origins whose runs need their job's lock. A backfill has an overlap policy of its own; items run together."""
 
 _Rows = Mapping[RunId | None, Run | None]
 """The runs that locks name, as they were read after the jobs."""

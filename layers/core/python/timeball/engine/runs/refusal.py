@@ -9,7 +9,8 @@ class Refusal(StrEnum):
     """Why not.
 
     Its state does not allow it; its job is cancelled, or gone. Of a report: the attempt is not the one that is under
-    way; its lease is out; the run's job takes no report.
+    way; its lease is out; the run's job takes no report. Of items: the
+    request has named others before; with those that it has named before they are too many, or too large together.
     """
 
     WRONG_STATE = "wrong_state"
@@ -17,6 +18,9 @@ class Refusal(StrEnum):
     STALE = "stale"
     EXPIRED = "expired"
     NOT_EXPECTED = "not_expected"
+    CONFLICT = "conflict"
+    TOO_MANY = "too_many"
+    TOO_LARGE = "too_large"
 
 
 Answered = tuple[Refusal | None, Run | None]

@@ -1,0 +1,70 @@
+"""What a run names while its target works on it: items, for each of which other jobs have a run."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from functions.api.http.body import canonical
+from functions.api.http.edge import Edge, run_id_in
+from functions.api.http.identity import fingerprint
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
+from functions.api.http.reply import Reply, ok
+from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
+from functions.api.http.request_model import read_fields
+from functions.api.http.schema_rules import needed
+from functions.api.http.token import check_attempt
+from functions.api.runs.answers import run_answer
+from functions.api.runs.callbacks import HeartbeatRequest, heard, missing
+from timeball.domain.model.fan_out import MAX_ITEMS
+from timeball.domain.policy.fan_out import MAX_ITEMS_BYTES, item_text
+from timeball.engine.runs.naming import Naming, name_items
+from timeball.engine.runs.refusal import Refusal
+
+
+def _items(items: list[Any]) -> list[Any]:
+    size = sum(len(item_text(item)) for item in items)
+    if size > MAX_ITEMS_BYTES:
+        raise ValueError(f"The items have {size} bytes; at most {MAX_ITEMS_BYTES} (256 KB) are possible.")
+    return items
+
+
+class FanOutRequest(HeartbeatRequest):
+    """Items that an attempt names while it is under way."""
+
+    model_config = ConfigDict(json_schema_extra=needed("attempt", "items"))
+
+    items: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_items)] | None = Field(
+        None,
+        description="Any JSON each: the payload of a run of each job that is `forEach` of this one's. At most 1,000 in "
+        "all, which may come to 256 KB. Needed.",
+    )
+
+
+def name_run_items(edge: Edge, request: Request) -> Reply:
+    """Name items for which other jobs have a run each; the same list of the same attempt counts once."""
+    wanted, given, errors = read_fields(FanOutRequest, read_body(request))
+    errors += missing(given)
+    if "items" not in given and not any(error.field.startswith("items") for error in errors):
+        errors.append(FieldError("items", 'Name them: give a list, such as [{"file": "a.csv"}].'))
+    key = idempotency_key(request, errors)
+    if errors or wanted.attempt is None or wanted.items is None:
+        raise invalid(errors)
+    check_attempt(request, wanted.attempt)
+    body = fingerprint(canonical(wanted.items))
+    items = tuple(map(item_text, wanted.items))
+    asked = Naming(run_id_in(request), wanted.attempt, items, body if key is None else fingerprint(key.encode()), body)
+    answered = name_items(edge.context, [asked])[0]
+    match answered[0]:
+        case Refusal.CONFLICT:
+            raise key_conflict()
+        case Refusal.TOO_MANY:
+            raise _too_many(f"more than {MAX_ITEMS}; name fewer, or lists of them")
+        case Refusal.TOO_LARGE:
+            raise _too_many("more than 256 KB; name where they are stored")
+    return ok(run_answer(heard(answered, wanted.attempt)))
+
+
+def _too_many(what: str) -> ProblemError:
+    return ProblemError(
+        Problem.TOO_MANY_ITEMS, f"With those that it has named before, its items would be {what}. None of these counts."
+    )

@@ -1,0 +1,184 @@
+"""Work through runs that have a run of their own for each item: release these in batches, and wait until all are over.
+
+Such a run, the *head*, is never called: it is under way while its items are. ① its list is fixed, in one write ② items
+are inserted and sent, page by page, and then the head says so ③ the ends of items make the head due, which looks at
+them. Each step goes by the rows alone, so anyone may repeat it: an item's number names its run.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import due_again, ended, withdrawn
+from timeball.domain.model.work import Work
+from timeball.domain.policy.fan_out import (
+    Named,
+    answered_items,
+    begun,
+    concluded,
+    head_of,
+    healed,
+    is_answered,
+    item_id,
+    item_run,
+    released,
+    stopped,
+    to_named,
+    tried_again,
+    watched,
+)
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.runs.attempts import answer_of
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.send import send
+from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+
+_PAGE = 250
+"""Items that are released together, and looked at together."""
+
+
+def work_through(context: Context, heads: Sequence[Run]) -> int:
+    """Take the next step with each head that is not over; return how many were taken. Raises UnavailableError."""
+    jobs = read_jobs_of(context, heads)
+    return sum(_step(context, head, job) for head, job in zip(heads, jobs, strict=True))
+
+
+def heal(context: Context, heads: Sequence[Run]) -> list[Run]:
+    """Let dead heads have succeeded whose items all have by now; return those that stay dead.
+
+    Raises UnavailableError.
+    """
+    jobs, now = read_jobs_of(context, heads), context.clock.now()
+    dead = []
+    for head, job in zip(heads, jobs, strict=True):
+        items = [] if head.fan is None else _items(context, head, 1, head.fan.count)
+        after = healed(head, items, now)
+        if after is None:
+            dead.append(head)
+        else:
+            change_runs(context, {head.id: job}, [Swap(head, after)], now)
+    return dead
+
+
+def wake_heads(context: Context, items: Sequence[Run]) -> None:
+    """Let the heads of items that are over be looked at. Raises UnavailableError."""
+    heads = list(dict.fromkeys(head for item in items if (head := head_of(item.id)) is not None))
+    if not heads:
+        return
+    now = context.clock.now()
+    standing = compare_and_swap(context.store.runs.swap, context.store.runs.read(heads), partial(_woken, now), now)
+    if not all(one.done for one in standing):
+        raise UnavailableError("runs that wait for their items kept changing")
+
+
+def named_by(context: Context, run: Run) -> Named:
+    """Return what the newest attempt of a run has named while at work. Raises UnavailableError."""
+    return Named() if run.named is None else read_named(context, run.id, run.named)
+
+
+def read_named(context: Context, run: RunId, digest: str) -> Named:
+    """Read a list that stands beside the job of a run. Raises UnavailableError, also if it is gone."""
+    (work,) = context.store.works.read([(run.job, digest)])
+    if work is None:
+        raise UnavailableError(f"the items of run {run} are not kept any more")
+    return to_named(work.payload)
+
+
+def save_named(context: Context, run: RunId, named: Named, now: int) -> str:
+    """Store a list beside the job of a run; return its name. Raises UnavailableError."""
+    return context.store.works.save([(run.job, Work(payload=named.to_text()))], now)[0]
+
+
+def _woken(now: int, _: int, head: Run) -> Run | None:
+    is_waiting = head.fan is not None and head.state in (RunState.RUNNING, RunState.FAILED)
+    return evolve(head, due_at=now) if is_waiting else None
+
+
+def _step(context: Context, head: Run, job: Job | None) -> bool:
+    now, fan = context.clock.now(), head.fan
+    if fan is None:
+        raise ValueError(f"{head.id} has no items")
+    is_cancelled = job is None or job.status is JobStatus.CANCELLED
+    if head.state is RunState.WITHDRAWN:
+        after = due_again(head, None)
+    elif head.state is RunState.QUEUED and is_cancelled:
+        after = ended(head, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+    elif head.state is RunState.QUEUED and head.is_unstarted and job is not None and job.status is JobStatus.PAUSED:
+        after = withdrawn(head)
+    elif head.state is RunState.QUEUED:
+        after = _begun(context, head, fan, now)
+    elif head.cancel_requested or job is None or is_cancelled:
+        items = _stop(context, head, fan, now)
+        after = concluded(_stopping(head), fan, items, now)
+    elif fan.released < fan.count:
+        after = _release(context, head, fan, job, now)
+    elif fan.over < fan.count:
+        after = watched(head, fan, _items(context, head, fan.over + 1, min(fan.over + _PAGE, fan.count)), now)
+    else:
+        after = concluded(head, fan, _items(context, head, 1, fan.count), now)
+    return change_runs(context, {head.id: job}, [Swap(head, after)], now)[0].done
+
+
+def _begun(context: Context, head: Run, fan: FanOut, now: int) -> Run:
+    if fan.items is not None:
+        return begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
+    named = _named(context, fan.of)
+    is_good = named is not None and named.items and not (named.is_too_many or named.is_too_large)
+    digest = save_named(context, head.id, named, now) if named is not None and is_good else None
+    return begun(head, fan, named, digest, now)
+
+
+def _named(context: Context, run_id: RunId) -> Named | None:
+    """Return all items that a run has named, which is over; None: what it answered of them is of no use."""
+    (run,) = context.store.runs.read([run_id])
+    if run is None:
+        return Named()
+    answered = answered_items(answer_of(context, run)) if is_answered(run) else []
+    return None if answered is None else named_by(context, run).with_more(answered)
+
+
+def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
+    """Insert and send the next items; those that stand already are sent again, or tried again if that is asked."""
+    named = read_named(context, head.id, fan.items or "")
+    through = min(fan.released + _PAGE, fan.count)
+    texts = named.items[fan.released : through]
+    digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
+    rows = [item_run(head, job, fan.released + place, digest, now) for place, digest in enumerate(digests, 1)]
+    standing = context.store.runs.insert(rows, now)
+    items = [there or row for row, there in zip(rows, standing, strict=True)]
+    again = [Swap(item, after) for item in items if (after := tried_again(item, head, now)) is not None]
+    if again and not all(one.done for one in context.store.runs.swap(again, now)):
+        raise UnavailableError(f"the items of run {head.id} kept changing")
+    waiting = [item for item in items if item.state is RunState.QUEUED and item.due_at is None]
+    if not all(send(context, waiting, now)):
+        raise UnavailableError(f"the items of run {head.id} could not be sent")
+    return released(head, fan, through, now)
+
+
+def _stop(context: Context, head: Run, fan: FanOut, now: int) -> list[Run | None]:
+    """Stop the items that were released; return all as they stand."""
+    reason = _stopping(head).reason or Reason.JOB_CANCELLED
+    rows = _items(context, head, 1, fan.count)
+    jobs = dict(
+        zip([item.id for item in rows if item], read_jobs_of(context, [one for one in rows if one]), strict=True)
+    )
+    live = [item for item in rows if item is not None and not item.is_terminal]
+    compare_and_swap(partial(change_runs, context, jobs), live, lambda _, item: stopped(item, now, reason), now)
+    return _items(context, head, 1, fan.count)
+
+
+def _stopping(head: Run) -> Run:
+    return head if head.cancel_requested else evolve(head, cancel_requested=True, reason=Reason.JOB_CANCELLED)
+
+
+def _items(context: Context, head: Run, first: int, last: int) -> list[Run | None]:
+    return context.store.runs.read([item_id(head.id, number) for number in range(first, last + 1)])

@@ -1,0 +1,53 @@
+"""Name items while a run works: those that a child of its job, with `forEach`, has a run for each of.
+
+① the whole list so far is stored, under its digest ② swap the run: it names that list. Only the attempt that is under
+way may name; another one begins anew. What the same request names again counts once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run
+from timeball.domain.policy.callback import awaits_report
+from timeball.engine.context import Context
+from timeball.engine.runs.fan_out import named_by, save_named
+from timeball.engine.runs.on_run_end import change_run
+from timeball.engine.runs.refusal import Answered, Refusal
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Items, as JSON texts, that an attempt of a run names; `request` tells repeats, `fingerprint` what it asks for."""
+
+    run: RunId
+    attempt: int
+    items: tuple[str, ...]
+    request: str
+    fingerprint: str
+
+
+def name_items(context: Context, namings: Sequence[Naming]) -> list[Answered]:
+    """Name items; a repeat changes nothing. Raises UnavailableError if it is unknown whether they are named."""
+    return [_name(context, one) for one in namings]
+
+
+def _name(context: Context, one: Naming) -> Answered:
+    def after(run: Run, _: Job | None, now: int) -> Run | Refusal:
+        if not awaits_report(run, one.attempt):
+            return Refusal.STALE
+        if not one.items:
+            return run
+        known = named_by(context, run)
+        if one.request in known.requests:
+            return run if known.requests[one.request] == one.fingerprint else Refusal.CONFLICT
+        named = known.with_more(one.items, {one.request: one.fingerprint})
+        if named.is_too_many:
+            return Refusal.TOO_MANY
+        if named.is_too_large:
+            return Refusal.TOO_LARGE
+        return evolve(run, named=save_named(context, run.id, named, now))
+
+    return change_run(context, one.run, after)

@@ -1,0 +1,41 @@
+"""Faults of runs that have a run of their own for each item: which items these are, and when the whole is over."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.simulation.faults.hands import Fault, instead, lost
+from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.run import Run
+from timeball.domain.policy.fan_out import (
+    answered_items,
+    concluded,
+    healed,
+    item_run,
+)
+from timeball.ports.rows import Swap
+
+
+def _shifted(head: Run, job: Any, number: int, digest: str, now: int) -> Run:
+    return item_run(head, job, number + 1, digest, now)
+
+
+def _with_half(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
+    """Conclude by the first item alone."""
+    return concluded(head, fan, [*items[:1]] * len(items), now)
+
+
+def _names(swap: Swap[Any]) -> bool:
+    return isinstance(swap.after, Run) and swap.after.named != swap.before.named and swap.after.named is not None
+
+
+FAULTS = {
+    "what a target names at work is lost": Fault(lost("runs.swap", _names), "what was acknowledged is among them", 26),
+    "an answer names nothing": Fault(instead(answered_items, lambda _: []), "items are what was named", 6),
+    "items have the numbers of others": Fault(instead(item_run, _shifted), "each item is called with what it is", 6),
+    "a whole ends as its first item does": Fault(
+        instead(concluded, _with_half), "a run with items ends as these do", 26
+    ),
+    "nobody looks at the whole when an item is mended": Fault(
+        instead(healed, lambda *_: None), "who died with an item is mended with it", 106
+    ),
+}

@@ -1,0 +1,105 @@
+"""What must hold of runs that have a run of their own for each item which another one has named.
+
+Each rule is a generator of complaints.
+"""
+
+from collections.abc import Iterator
+
+from tests.simulation.history import Write
+from tests.simulation.rules import own_payload
+from tests.simulation.story import Story
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.fan_out import Named, answered_items, is_answered, item_id, to_named
+
+
+def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, Named]]:
+    """Yield each write that fixed a list of items, of whom they are, and the list."""
+    for write in story.store.history.runs:
+        fan, before = write.after.fan, write.before
+        if fan is not None and fan.items is not None and (before is None or before.fan is None or not before.fan.items):
+            yield write, fan.of, to_named(story.store.works[write.after.id.job, fan.items].payload)
+
+
+def _items_are_what_was_named(story: Story) -> Iterator[str]:
+    """By the attempt with which the run ended, at work and in its answer; it was over by then."""
+    for write, of, named in _fixed(story):
+        run = story.store.history.run_at(of, write.at)
+        if run is None or not run.is_terminal:
+            yield f"{write}, and {run}"
+            continue
+        posted = Named() if run.named is None else to_named(story.store.works[of.job, run.named].payload)
+        answered = answered_items(run.last.body if run.last else None) if is_answered(run) else []
+        if named.items != posted.with_more(answered or []).items:
+            yield f"{write}: {named.items}, and {run} has named {posted.items} and {answered}"
+
+
+def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
+    """What the attempt with which the run ended was told that it has named."""
+    for write, of, named in _fixed(story):
+        run = story.store.history.run_at(of, write.at)
+        for by, attempt, items in story.receiver.named:
+            if run is not None and (by, attempt) == (of, run.attempt) and not {*items} <= {*named.items}:
+                yield f"{write} lacks {items}"
+
+
+def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
+    """Until another attempt begins: lists only grow."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.named in (None, after.named) or after.attempt != before.attempt:
+            continue
+        old, new = (
+            () if name is None else to_named(story.store.works[after.id.job, name].payload).items
+            for name in (before.named, after.named)
+        )
+        if new[: len(old)] != old:
+            yield str(write)
+
+
+def _each_item_is_called_with_what_it_is(story: Story) -> Iterator[str]:
+    items = {
+        item_id(write.after.id, number): text
+        for write, _, named in _fixed(story)
+        for number, text in enumerate(named.items, 1)
+    }
+    for run in story.store.runs:
+        if run.origin is Origin.DEPENDENCY and run not in items:
+            yield f"{run} is the run of no item"
+    for arrival in story.receiver.arrivals:
+        is_item = arrival.run.origin is Origin.DEPENDENCY
+        if is_item and own_payload(arrival.payload) != items.get(arrival.run):
+            yield f"{arrival} should have {items.get(arrival.run)}"
+
+
+def _a_run_with_items_ends_as_these_do(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.runs:
+        before, after = write.before, write.after
+        if before is None or after.fan is None or not after.fan.count or before.state is after.state:
+            continue
+        items = [history.run_at(item_id(after.id, number), write.at) for number in range(1, after.fan.count + 1)]
+        states = [None if item is None else item.state for item in items]
+        if after.state is RunState.SUCCEEDED and after.pardon is None and {*states} != {RunState.SUCCEEDED}:
+            yield f"{write}, its items: {states}"
+        if after.state is RunState.FAILED and None in states:
+            yield f"{write}, its items: {states}"
+
+
+def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        if run.fan is None or run.state is not RunState.FAILED or not run.fan.count:
+            continue
+        items = [story.store.runs.get(item_id(run.id, number)) for number in range(1, run.fan.count + 1)]
+        if all(item is not None and item.state is RunState.SUCCEEDED for item in items):
+            yield f"{run}, and all of its items have succeeded"
+
+
+ITEM_RULES = (
+    _items_are_what_was_named,
+    _what_was_acknowledged_is_among_them,
+    _what_an_attempt_names_is_kept,
+    _each_item_is_called_with_what_it_is,
+    _a_run_with_items_ends_as_these_do,
+    _who_died_with_an_item_is_mended_with_it,
+)
