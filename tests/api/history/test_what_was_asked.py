@@ -26,6 +26,7 @@ TOLD_ELSEWHERE: Final = {
     "POST /v1/runs/{runId}/complete": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/fail": "a target reports, and the attempt tells it",
     "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt tells it",
+    "POST /v1/runs/{runId}/fan-out": "a target reports, and the attempt tells it",
     **dict.fromkeys(
         (
             "POST /v1/jobs",
