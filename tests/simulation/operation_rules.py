@@ -52,6 +52,7 @@ def _retried(story: Story) -> Counter[JobKey]:
         if write.before is not None
         and write.before.state is RunState.FAILED
         and write.after.state is RunState.QUEUED
+        and write.after.id.origin is not Origin.DEPENDENCY  # an item, with its head
         and write.by.startswith(_OPERATING)
     )
 

@@ -13,7 +13,8 @@ class FanOut:
     """How far a run has come that has a run of its own for each item which another one, `of`, has named.
 
     `items` names the list of them, once it is fixed, and `count` says how many there are. Those up to `released` have
-    been sent; those up to `over` are known to be over.
+    been sent; those up to `over` are known to be over. If its cycle is run again, that was asked for `since` some time:
+    runs of items from before are run again, too.
     """
 
     of: RunId
@@ -21,3 +22,4 @@ class FanOut:
     count: int = 0
     released: int = 0
     over: int = 0
+    since: int | None = None

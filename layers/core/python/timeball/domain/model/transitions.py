@@ -222,7 +222,16 @@ def cleared(run: Run, now: int, *, waits: bool) -> Run:
     """
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     reason = Reason.WAITING_FOR_PARENTS if waits else None
-    return evolve(_with_fresh_budget(moved, now), reason=reason, waits=waits, blocked=None, pardon=None, let_go_at=None)
+    return evolve(
+        _with_fresh_budget(moved, now),
+        reason=reason,
+        waits=waits,
+        blocked=None,
+        pardon=None,
+        let_go_at=None,
+        cancel_requested=False,
+        fan=None,
+    )
 
 
 def planned_anew(run: Run, planned: Run, now: int) -> Run:
@@ -234,9 +243,12 @@ def planned_anew(run: Run, planned: Run, now: int) -> Run:
         stamp=planned.stamp,
         reason=planned.reason,
         let_go_at=planned.let_go_at,
+        waits=planned.waits,
         joined=planned.joined,
         last_fire_at=None,
         pardon=None,
+        cancel_requested=False,
+        fan=None,
     )
 
 

@@ -18,7 +18,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, ended, fanned_out, mended, reopened
+from timeball.domain.model.transitions import asked_to_stop, cleared, ended, fanned_out, mended, reopened
 from timeball.domain.policy.ledger import queued_run
 from timeball.domain.policy.passing import is_cut, read_json
 from timeball.domain.policy.waiting import next_look
@@ -92,7 +92,12 @@ def begun(head: Run, fan: FanOut, named: Named | None, digest: str | None, now: 
         return ended(head, RunState.FAILED, now, Guarantor.SCAN, Reason.BAD_ITEMS)
     if not named.items:
         return ended(head, RunState.SKIPPED, now, Guarantor.SCAN, Reason.NO_ITEMS)
-    return fanned_out(head, FanOut(fan.of, digest, len(named.items)), now)
+    return fanned_out(head, evolve(fan, items=digest, count=len(named.items)), now)
+
+
+def waiting_again(head: Run, now: int) -> Run:
+    """Return a run that was let go as one that waits: who names its items has been started again meanwhile."""
+    return evolve(head, fan=None, waits=True, let_go_at=None, reason=Reason.WAITING_FOR_PARENTS, due_at=now)
 
 
 def item_id(head: RunId, number: int) -> RunId:
@@ -107,14 +112,30 @@ def head_of(item: RunId) -> RunId | None:
 
 def item_run(head: Run, job: Job, number: int, digest: str, now: int) -> Run:
     """Return the run of an item, whose payload has a digest."""
-    run = queued_run(job, Origin.DEPENDENCY, head.id.fire_at, now)
+    run = queued_run(job, Origin.DEPENDENCY, head.id.fire_at, max(now, head.budget_at or 0))
     return evolve(run, id=item_id(head.id, number), not_before=head.not_before, work_digest=digest, let_go_at=now)
 
 
-def tried_again(item: Run, head: Run, now: int) -> Run | None:
-    """Return a dead item as it is tried again because somebody has retried the whole since; None: it stays."""
+def is_of_before(item: Run, meant: Run, fan: FanOut) -> bool:
+    """Say whether an item has run, or runs, as one of a cycle that is run again since, and not yet as it is meant."""
+    if fan.since is None:
+        return False
+    is_meant = item.work_digest == meant.work_digest or item.payload_edited_at is not None
+    return (item.budget_at or item.created_at) < fan.since or not is_meant
+
+
+def still_to_end(item: Run, meant: Run, fan: FanOut) -> bool:
+    """Say whether an item of before is not over, or nobody has seen to what that entails: it cannot run again yet."""
+    return is_of_before(item, meant, fan) and (not item.is_terminal or item.due_at is not None)
+
+
+def tried_again(item: Run, meant: Run, head: Run, fan: FanOut, now: int) -> Run | None:
+    """Return an item as it is run again, because its cycle is, or somebody has retried the whole; None: it stays."""
+    since = max(now, head.budget_at or 0)
+    if is_of_before(item, meant, fan):
+        return evolve(cleared(item, since, waits=False), work_digest=meant.work_digest, payload_edited_at=None)
     is_asked = head.budget_at is not None and (item.budget_at or 0) < head.budget_at
-    return reopened(item, now) if is_asked and item.is_dead_letter else None
+    return reopened(item, since) if is_asked and item.state is RunState.FAILED else None
 
 
 def stopped(item: Run, now: int, reason: Reason) -> Run | None:
@@ -127,8 +148,10 @@ def stopped(item: Run, now: int, reason: Reason) -> Run | None:
 
 
 def released(head: Run, fan: FanOut, through: int, now: int) -> Run:
-    """Return a run whose items have been sent up to one; it goes on at once, or looks at those that are over."""
-    return evolve(head, fan=evolve(fan, released=through), due_at=now)
+    """Return a run whose items have been sent up to one; it goes on at once, or soon if the next one still runs."""
+    return evolve(
+        head, fan=evolve(fan, released=through), due_at=now if through > fan.released else next_look(now, now)
+    )
 
 
 def watched(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:

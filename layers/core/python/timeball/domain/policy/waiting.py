@@ -59,7 +59,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
             if named is None:
                 return evolve(free, waits=False)
             of = RunId(JobKey(job.key.tenant, named[0]), named[1].fire_at or 0, Origin.SCHEDULE)
-            return evolve(free, fan=FanOut(of))
+            return evolve(free, fan=FanOut(of, since=run.budget_at))
         case Step.SKIP:
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
         case Step.WAIT:

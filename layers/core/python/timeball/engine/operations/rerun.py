@@ -56,7 +56,7 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         is_one_off = job.spec.schedule.is_one_off
         run_id = RunId(key, (own_fire(job) or 0) if is_one_off else rerun.fire_at, Origin.SCHEDULE)
         (run,) = context.store.runs.read([run_id])
-        if rerun.mode is RerunMode.FAILED:
+        if rerun.mode is RerunMode.FAILED or _keeps_its_items(operation, rerun, job, run):
             _retry(context, operation, run)
             return None
         if is_cleared(job, run, operation.created_at):
@@ -69,6 +69,13 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         if _clear_job(context, operation, job) if is_one_off else _clear_run(context, operation, job, run):
             return None
     raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _keeps_its_items(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> bool:
+    """Say whether a run stands for items of which some are dead, and nobody above it runs again: then only these do."""
+    if rerun.mode is RerunMode.ALL or run is None or run.fan is None:
+        return False
+    return not any(parent.job_id in operation.batch for parent in job.spec.depends_on)
 
 
 def _retry(context: Context, operation: Operation, run: Run | None) -> None:

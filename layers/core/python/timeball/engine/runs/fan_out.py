@@ -7,6 +7,7 @@ them. Each step goes by the rows alone, so anyone may repeat it: an item's numbe
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.fan_out import FanOut
@@ -28,9 +29,11 @@ from timeball.domain.policy.fan_out import (
     item_id,
     item_run,
     released,
+    still_to_end,
     stopped,
     to_named,
     tried_again,
+    waiting_again,
     watched,
 )
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -131,37 +134,41 @@ def _step(context: Context, head: Run, job: Job | None) -> bool:
 def _begun(context: Context, head: Run, fan: FanOut, now: int) -> Run:
     if fan.items is not None:
         return begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
-    named = _named(context, fan.of)
+    (run,) = context.store.runs.read([fan.of])
+    if run is not None and not run.is_terminal:
+        return waiting_again(head, now)
+    named = Named() if run is None else _named(context, run)
     is_good = named is not None and named.items and not (named.is_too_many or named.is_too_large)
     digest = save_named(context, head.id, named, now) if named is not None and is_good else None
     return begun(head, fan, named, digest, now)
 
 
-def _named(context: Context, run_id: RunId) -> Named | None:
+def _named(context: Context, run: Run) -> Named | None:
     """Return all items that a run has named, which is over; None: what it answered of them is of no use."""
-    (run,) = context.store.runs.read([run_id])
-    if run is None:
-        return Named()
     answered = answered_items(answer_of(context, run)) if is_answered(run) else []
     return None if answered is None else named_by(context, run).with_more(answered)
 
 
 def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
-    """Insert and send the next items; those that stand already are sent again, or tried again if that is asked."""
+    """Insert and send the next items; those that stand already are sent again, or tried again if that is asked.
+
+    If one still runs that its cycle is to run again, it ends before; that makes the head due.
+    """
     named = read_named(context, head.id, fan.items or "")
     through = min(fan.released + _PAGE, fan.count)
     texts = named.items[fan.released : through]
     digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
     rows = [item_run(head, job, fan.released + place, digest, now) for place, digest in enumerate(digests, 1)]
     standing = context.store.runs.insert(rows, now)
-    items = [there or row for row, there in zip(rows, standing, strict=True)]
-    again = [Swap(item, after) for item in items if (after := tried_again(item, head, now)) is not None]
+    pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
+    pairs = list(takewhile(lambda pair: not still_to_end(*pair, fan), pairs))
+    again = [Swap(item, after) for item, row in pairs if (after := tried_again(item, row, head, fan, now)) is not None]
     if again and not all(one.done for one in context.store.runs.swap(again, now)):
         raise UnavailableError(f"the items of run {head.id} kept changing")
-    waiting = [item for item in items if item.state is RunState.QUEUED and item.due_at is None]
+    waiting = [item for item, _ in pairs if item.state is RunState.QUEUED and item.due_at is None]
     if not all(send(context, waiting, now)):
         raise UnavailableError(f"the items of run {head.id} could not be sent")
-    return released(head, fan, through, now)
+    return released(head, fan, fan.released + len(pairs), now)
 
 
 def _stop(context: Context, head: Run, fan: FanOut, now: int) -> list[Run | None]:
