@@ -24,7 +24,7 @@ from timeball.domain.model.run import MOVES, Run, RunState
 from timeball.domain.model.work import Work
 from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.domain.time.schedule import fires, is_occurrence
+from timeball.domain.time.schedule import OnEvents, fires, is_occurrence
 from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS
 from timeball.engine.runs.overlap_lock import LOCKED
 
@@ -289,6 +289,11 @@ def _written_to(writes: Sequence[Write[Job]]) -> int:
     return (job.next_fire_at or LATEST) if last is not None or job.status is JobStatus.PAUSED else LATEST
 
 
+def _is_timeless(job: Job) -> bool:
+    """Say whether a job runs on events alone."""
+    return isinstance(job.spec.schedule.timing, OnEvents)
+
+
 def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
     """A job that is changed and changed back loses no fire: whoever had it, some later schedule has it not."""
     history = story.store.history
@@ -300,7 +305,9 @@ def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
         at = run.id.fire_at
         written_to = _written_to(history.of_job(run.id.job))
         lacking = False
+        timeless_at = [write.after.updated_at for write in history.of_job(run.id.job) if _is_timeless(write.after)]
         for reign in reversed(list(history.reigns(run.id.job, story.ends_at))):
+            lacking = lacking or any(reign.ended_at <= at for at in timeless_at)
             lacking = lacking or not is_occurrence(reign.schedule, at) or reign.schedule.max_runs is not None
             if not lacking and reign.has(at, -1) and at < written_to:
                 yield f"{run} is a fire of {reign}"

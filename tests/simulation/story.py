@@ -10,6 +10,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from tests.simulation.kept_bus import KeptBus
 from tests.simulation.process import Process, Weather, simulated
 from tests.simulation.reckoning import unjoined
 from tests.simulation.simulated_aws import HOSTS, LaggingStore, Receiver, UnrulyQueue
@@ -46,6 +47,7 @@ _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
 _QUOTAS_EACH = 5
 _RERUNS_EACH = 10
+_EVENTS_EACH = 10
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -118,6 +120,8 @@ class Story:
             self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
         self.task_draw = Random(f"the tasks of {self.seed}")
         self.operation_draw = Random(f"the operations of {self.seed}")
+        self.event_draw = Random(f"the events of {self.seed}")
+        self.bus = KeptBus(self.clock, self.event_draw)
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
 
     def _draw_partitions(self, draw: Random) -> None:
@@ -185,6 +189,11 @@ class Story:
         return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
 
     @property
+    def has_events(self) -> bool:
+        """Whether this is one of the stories in which most jobs run on events."""
+        return self.seed % _EVENTS_EACH == 7
+
+    @property
     def slowness(self) -> int:
         """How slowly one thing follows another."""
         return 4 if self.is_long else 1
@@ -230,6 +239,7 @@ class Story:
             bool(self.unfinished() or self.unended() or self.unplanned() or self.unjoined())
             or any(job.intent is not None or job.untold for job in self.store.jobs.values())
             or any(backfill.due_at is not None for backfill in self.store.backfills.values())
+            or bool(self.bus.queue)
             or any(operation.is_running for operation in self.store.operations.values())
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tests.simulation.client import Client
+from tests.simulation.events import cancelling, changing, listening, submitting
 from tests.simulation.kept_away import change_calendar, freeze, with_moved_fires
 from tests.simulation.notices import telling
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
@@ -95,7 +96,7 @@ class _User(Client):
         elif verb != "cancel":
             await self.ask(verb, key, pause if verb == "pause" else resume, [(key, None)], self.by)
         elif story.random.random() < 0.5:
-            await self.ask(verb, key, cancel, [(key, None)], self.by)
+            await self.ask(verb, key, cancelling(self, cancel), [(key, None)], self.by)
 
     async def _deal_with_runs(self, key: JobKey) -> None:
         draw, verb = self.story.random, self.story.random.choice(_OF_RUNS)
@@ -116,7 +117,8 @@ class _User(Client):
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
         spec = telling(self.story, with_moved_fires(self.story, of_task(self.story, self._spec(key))))
-        if await self.ask("submit", key, submit, [spec], self.process.now(), self.by) is not None:
+        spec = listening(self.story, spec)
+        if await self.ask("submit", key, submitting(self, submit), [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
     def _spec(self, key: JobKey) -> JobSpec:
@@ -161,18 +163,19 @@ class _User(Client):
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
         wanted = replace(with_moved_fires(story, of_task(story, self._spec(key))), tags={"n": str(next(story.names))})
-        wanted = telling(story, wanted)
+        wanted = listening(story, telling(story, wanted))
         change = story.random.choice(("all", "all", "tags", "instant"))
         for _ in range(10):
             job = await self._read(key)
             spec = wanted
             if change == "tags":
-                spec = replace(spec, schedule=job.spec.schedule, overlap=job.spec.overlap)
+                spec = replace(spec, schedule=job.spec.schedule, event=job.spec.event, overlap=job.spec.overlap)
             elif change == "instant" and isinstance(job.spec.schedule.timing, At):
                 later = At(self.process.now() + story.random.randrange(60_000))
-                spec = replace(spec, schedule=replace(job.spec.schedule, timing=later), overlap=job.spec.overlap)
+                timing = replace(job.spec.schedule, timing=later)
+                spec = replace(spec, schedule=timing, event=job.spec.event, overlap=job.spec.overlap)
             try:
-                answer = await self.request("revise", key, revise, [(job, spec)], Action.PUT, self.by)
+                answer = await self.request("revise", key, changing(self, revise), [(job, spec)], Action.PUT, self.by)
             except ValueError:
                 return
             if answer is not None and answer[0].outcome is not Outcome.STALE:

@@ -7,6 +7,7 @@ from tests.simulation.faults import (
     dispatching,
     finishing,
     guarding,
+    hearing,
     holding,
     keeping,
     naming,
@@ -27,6 +28,7 @@ FAULTS = (
     | trying.FAULTS
     | finishing.FAULTS
     | guarding.FAULTS
+    | hearing.FAULTS
     | holding.FAULTS
     | keeping.FAULTS
     | operating.FAULTS

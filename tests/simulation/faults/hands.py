@@ -24,7 +24,10 @@ Hand = Callable[[Context], Context]
 
 _ENGINE = (
     "timeball.",
-    *(f"tests.simulation.{actors}" for actors in ("users", "targets", "workers", "meetings", "simulated_aws")),
+    *(
+        f"tests.simulation.{actors}"
+        for actors in ("users", "events", "targets", "workers", "meetings", "simulated_aws")
+    ),
 )
 """Who is to meet a function that is replaced: the engine and who calls it, but for whoever judges what came of it."""
 

@@ -1,0 +1,98 @@
+"""Faults of jobs on events: an event is unheard, heard twice, or by others; its runs are not what it says."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from tests.simulation.faults.hands import Fault, handed, instead, through
+from timeball.domain.model.event import Event, SubscriptionKey
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run
+from timeball.domain.policy.events import event_row
+from timeball.engine.context import Context
+from timeball.engine.events.publish import publish
+from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.subscribe import retire_unneeded, subscribers
+from timeball.ports.errors import UnavailableError
+from timeball.ports.event_bus import EventBus, Refusal
+
+_HEARD = "an event makes a run of each job that listens"
+
+
+def _takes_each_time_anew(context: Context) -> Context:
+    def take_events(_: str, names: Sequence[str], now: int) -> list[int]:
+        return [now] * len(names)
+
+    return through(context, "requests.take_events", take_events)
+
+
+def _goes_before_its_runs(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:
+    try:
+        return receive(context, bus, matched)
+    except UnavailableError:
+        return [True] * len(matched)
+
+
+def _goes_whoever_needs_it(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
+    bus.remove([row.rule for row in context.store.subscriptions.read(keys) if row is not None])
+
+
+def _whoever_was_noted(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
+    found: dict[SubscriptionKey, list[Job]] = {key: [] for key in keys}
+    for row in context.store.subscriptions.read(list(keys)):
+        names = [] if row is None else [JobKey(row.key.tenant, one.job_id) for one in row.jobs]
+        jobs = context.store.jobs.read(names, with_work=True) if names else []
+        if row is not None:
+            found[row.key] = [job for job in jobs if job is not None]
+    return found
+
+
+def _the_first_alone(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
+    return {key: jobs[:1] for key, jobs in subscribers(context, keys).items()}
+
+
+def _as_if_it_were_pending(job: Job, event: Event, digest: str | None, now: int) -> Run:
+    return event_row(evolve(job, status=JobStatus.PENDING), event, digest, now)
+
+
+def _with_the_jobs_payload(job: Job, event: Event, _: str | None, now: int) -> Run:
+    return event_row(job, event, None, now)
+
+
+def _of_no_generation(job: Job, event: Event, digest: str | None, now: int) -> Run:
+    return evolve(event_row(job, event, digest, now), depth=job.depth)
+
+
+def _answers_before_it_is_put(
+    context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
+) -> list[tuple[Event, Refusal | None]]:
+    try:
+        return publish(context, bus, tenant, events, depth)
+    except UnavailableError:
+        return [(Event(tenant, one, context.clock.now(), depth), None) for one in events]
+
+
+FAULTS = {
+    "an event that is sent again is a new one": Fault(
+        handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
+    ),
+    "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 17),
+    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 47),
+    "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
+    "an event runs whoever was noted once": Fault(
+        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 7
+    ),
+    "an event runs a paused job": Fault(
+        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 7
+    ),
+    "a run on an event has the payload of its job": Fault(
+        instead(event_row, _with_the_jobs_payload), "a run on an event is called with what was sent", 7
+    ),
+    "an event forgets its generation": Fault(
+        instead(event_row, _of_no_generation), "a run on an event is of its generation", 7
+    ),
+    "an event is answered before it is on the bus": Fault(
+        instead(publish, _answers_before_it_is_put), "an event that was taken is on the bus", 27
+    ),
+}
