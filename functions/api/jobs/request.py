@@ -35,7 +35,7 @@ JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     "maxRuns": RECURRING,
     "catchUp": (*RECURRING, "dependsOn"),
     "jitterSeconds": (*RECURRING, "dependsOn"),
-    "pauseAfterFailures": (*RECURRING, "dependsOn"),
+    "pauseAfterFailures": (*RECURRING, "event", "dependsOn"),
 }
 """Fields of a job that mean something only beside one of others. A one-off is never missed, and needs no spreading."""
 

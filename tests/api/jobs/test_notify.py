@@ -80,9 +80,10 @@ def test_what_cannot_be_is_named(api: Api, fields: dict[str, Any], names: list[s
     assert words in answer.body["errors"][0]["message"]
 
 
-def test_only_a_recurring_job_pauses_itself(api: Api) -> None:
+def test_only_a_job_that_runs_again_pauses_itself(api: Api) -> None:
     answer = api.call("POST", "/v1/jobs", {"handler": URL, "pauseAfterFailures": 3})
     assert [error["field"] for error in answer.body["errors"]] == ["pauseAfterFailures"]
+    assert api.create(handler=URL, event={"source": ["shop"]}, pauseAfterFailures=3)["pauseAfterFailures"] == 3
 
 
 def test_a_patch_changes_a_part_and_null_removes_all(api: Api) -> None:

@@ -111,3 +111,18 @@ def test_a_run_that_its_calendar_moves_is_late_after_its_start(service: Service)
     service.is_executing = True
     service.until(at(86_400 + 150))
     assert [what["runId"] for _, what in told(service)][:1] == [f"job.{at(60)}.s"]
+
+
+@pytest.mark.parametrize("resumed_at", [80, 86, 91])
+def test_a_notice_is_not_called_before_its_time_though_it_was_paused_meanwhile(
+    service: Service, targets: Targets, resumed_at: int
+) -> None:
+    targets.takes = lambda _: 28 * SECOND_MS
+    begin(service, Notify(on_late=LATE, deadline_seconds=30))
+    service.until(at(80))
+    (notice,) = notices(service)
+    pause(service.play.context(), [(notice.key, None)])
+    service.until(at(resumed_at))
+    resume(service.play.context(), [(notice.key, None)])
+    service.until(at(110))
+    assert (names(service), service.play.job(notice.key).status) == ([], JobStatus.SKIPPED)

@@ -21,7 +21,7 @@ from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.actor import Action
 from timeball.domain.model.dependency import Parent
-from timeball.domain.model.ids import Origin
+from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.notify import News, Notify
 from timeball.domain.model.policies import RetryPolicy
@@ -29,7 +29,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.ledger import queued_run
 from timeball.domain.policy.notices import failing
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume
 from timeball.engine.notices.ends import tell_of_ends
 from timeball.engine.runs.manual import retry_runs
@@ -202,6 +202,20 @@ def test_of_two_runs_that_end_at_the_same_time_the_later_one_decides(first: RunS
 
 def over(job: Job, fire_at: int, state: RunState) -> Run:
     return replace(queued_run(job, Origin.SCHEDULE, fire_at, fire_at), state=state, attempt=1, finished_at=fire_at)
+
+
+def test_failures_pause_a_job_that_runs_on_events(service: Service) -> None:
+    play = service.play
+    (job,) = play.store_jobs([replace(a_spec(), schedule=Schedule(OnEvents()), event="{}", pause_after_failures=2)])
+    ends = [
+        replace(over(job, at(place), BROKE), id=RunId(KEY, at(place), Origin.EVENT, f"e{place}")) for place in (1, 2)
+    ]
+    for end in ends:
+        play.store.runs.insert([end], at(3))
+        tell_of_ends(play.context(), [(end, job)])
+    service.until(at(10))
+    paused = play.job(KEY)
+    assert (paused.status, paused.paused_by_failures, paused.intent) == (JobStatus.PAUSED, True, None)
 
 
 def test_a_failure_that_its_executor_did_not_come_to_tell_is_told_before_the_recovery() -> None:

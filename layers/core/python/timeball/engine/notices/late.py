@@ -11,7 +11,7 @@ from timeball.domain.model.run import Run
 from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.notices import is_late, notices_ahead
 from timeball.engine.context import Context
-from timeball.engine.notices.post import post
+from timeball.engine.notices.post import due_when_passed, post
 from timeball.ports.rows import Swap
 
 
@@ -25,14 +25,23 @@ def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]])
 
 
 def end_needless(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """End the notices among jobs whose runs are in time; return the other jobs. Raises UnavailableError."""
+    """End the notices among jobs whose runs are in time; return the other jobs, but no notice before its time.
+
+    Raises UnavailableError.
+    """
     notices = [(job, job.spec.notice) for job in jobs if job.spec.notice is not None]
     ahead = [(job, one.run, one.milestone) for job, one in notices if one.run is not None and one.milestone is not None]
     if not ahead:
         return list(jobs)
     names = list(dict.fromkeys(run for _, run, _ in ahead))
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
-    ending = {job.key: job for job, run, milestone in ahead if not is_late(rows[run], milestone, job.next_fire_at or 0)}
-    now = context.clock.now()
-    context.store.jobs.swap([Swap(job, concluded(job, JobStatus.SKIPPED, now)) for job in ending.values()], now)
-    return [job for job in jobs if job.key not in ending]
+    now, swaps = context.clock.now(), list[Swap[Job]]()
+    for job, run, milestone in ahead:
+        by = job.next_fire_at or 0
+        if now < by:  # it was paused and resumed, and is due as any job
+            swaps.append(Swap(job, due_when_passed(job, context.rules.lookahead_ms)))
+        elif not is_late(rows[run], milestone, by):
+            swaps.append(Swap(job, concluded(job, JobStatus.SKIPPED, now)))
+    context.store.jobs.swap(swaps, now)
+    left = {one.before.key for one in swaps}
+    return [job for job in jobs if job.key not in left]

@@ -15,7 +15,7 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
     """
     now = context.clock.now()
     new = [
-        _due_at_its_time(new_job(notice, now, context.rules.shards, depth=depth), context.rules.lookahead_ms)
+        due_when_passed(new_job(notice, now, context.rules.shards, depth=depth), context.rules.lookahead_ms)
         for depth, notice in notices
         if notice is not None
     ]
@@ -23,7 +23,7 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
         context.store.jobs.insert(new, now)
 
 
-def _due_at_its_time(notice: Job, lookahead_ms: int) -> Job:
+def due_when_passed(notice: Job, lookahead_ms: int) -> Job:
     """Return a notice that is made ahead as one to be looked at not before its time: a scan takes what is due soon."""
     is_ahead = notice.spec.notice is not None and notice.spec.notice.milestone is not None
     return evolve(notice, due_at=(notice.next_fire_at or 0) + lookahead_ms) if is_ahead else notice

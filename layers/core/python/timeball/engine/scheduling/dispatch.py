@@ -61,8 +61,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
     was begun may be begun again.
     """
-    jobs = end_needless(context, jobs)
-    free = look(context, jobs)
+    free = look(context, end_needless(context, jobs))
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
     planning = [one for one in dispatched if one.job.key in free]
     excluded = read_exclusions(context, [one.job for one in planning])
