@@ -204,6 +204,21 @@ def over(job: Job, fire_at: int, state: RunState) -> Run:
     return replace(queued_run(job, Origin.SCHEDULE, fire_at, fire_at), state=state, attempt=1, finished_at=fire_at)
 
 
+def test_a_run_stands_for_its_items_however_many_they_are() -> None:
+    play = Play()
+    wanted = replace(a_spec(), notify=replace(OF_STREAKS, after_failures=3, on_success=SUCCEEDED))
+    (job,) = play.store_jobs([wanted])
+    for place in range(3):
+        head = over(job, at(place), BROKE)
+        items = [
+            replace(over(job, at(place), state), id=RunId(KEY, at(place), Origin.DEPENDENCY, str(number)))
+            for number, state in enumerate((BROKE, RAN) * 20, 1)
+        ]
+        play.store.runs.insert([head, *items], at(place))
+        tell_of_ends(play.context(), [(run, job) for run in (*items, head)])
+        assert news(play) == ([News.FAILURE] if place == 2 else [])
+
+
 def test_failures_pause_a_job_that_runs_on_events(service: Service) -> None:
     play = service.play
     (job,) = play.store_jobs([replace(a_spec(), schedule=Schedule(OnEvents()), event="{}", pause_after_failures=2)])

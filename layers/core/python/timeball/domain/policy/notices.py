@@ -32,9 +32,13 @@ _KEPT: Mapping[Milestone, frozenset[Reason]] = {
 """Why a run that has not begun is not late: somebody wants it so; or, of its start alone, it waits for other jobs."""
 
 
+UNCOUNTED = frozenset({Origin.BACKFILL, Origin.DEPENDENCY})
+"""Whose ends are no news: a backfill's say nothing of today, and for those of items stands the run that has them."""
+
+
 def counts(run: Run) -> bool:
-    """Say whether the end of a run makes or breaks a streak. A backfill's does not: it says nothing of today."""
-    return run.state in DECIDED and run.id.origin is not Origin.BACKFILL
+    """Say whether the end of a run is news, and makes or breaks a streak."""
+    return run.state in DECIDED and run.id.origin not in UNCOUNTED
 
 
 def end_of(run: Run) -> End:

@@ -9,12 +9,22 @@ from collections.abc import Sequence
 
 from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job, JobSpec, changed_by
 from timeball.domain.model.notify import End, News
 from timeball.domain.model.revision import change_announced, revision_of
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.change import paused
-from timeball.domain.policy.notices import DECIDED, counts, end_of, failing, is_to_pause, looked_back, notice_of_end
+from timeball.domain.policy.notices import (
+    DECIDED,
+    UNCOUNTED,
+    counts,
+    end_of,
+    failing,
+    is_to_pause,
+    looked_back,
+    notice_of_end,
+)
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post
@@ -22,8 +32,8 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
 
-_PAGES = 5
-"""So many pages of a ledger are looked through for a job's newest ends."""
+_IN_VAIN = 5
+"""So many pages of a ledger are looked through in vain for a job's newest ends."""
 
 
 def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
@@ -77,12 +87,20 @@ def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
 
     That lies further back than is looked if very many fires since were skipped, or live.
     """
-    most, found = looked_back(job), list[Run]()
+    most, found, in_vain = looked_back(job), list[Run](), 0
     query = LedgerQuery(job.key, most, states=DECIDED)
-    for _ in range(_PAGES):
+    while len(found) < most and in_vain < _IN_VAIN:
         page = context.store.runs.ledger(query)
-        found += [run for run in page.runs if counts(run)]
-        if len(found) >= most or page.next_before is None:
+        new = [run for run in page.runs if counts(run)]
+        found, in_vain = found + new, in_vain + (not new)
+        if page.next_before is None:
             break
-        query = evolve(query, before=page.next_before)
+        query = _further_back(query, page.next_before)
     return found[:most] or [run]
+
+
+def _further_back(query: LedgerQuery, before: RunId) -> LedgerQuery:
+    """Return the query for the next page. Of an instant those that do not count come last, and may be a thousand."""
+    if before.origin in UNCOUNTED:
+        return evolve(query, before=None, to_at=before.fire_at - 1)
+    return evolve(query, before=before)
