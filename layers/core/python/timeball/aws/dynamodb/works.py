@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
+from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import work_key
-from timeball.aws.dynamodb.table.mapper import work_digest, work_fields
+from timeball.aws.dynamodb.table.mapper import to_work, work_digest, work_fields, work_text
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job
@@ -25,14 +25,14 @@ class DynamoWorks:
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
         """Store each work beside its job, for twice as long as a run that is over: until then it may be retried."""
-        texts = [(key, to_text(work)) for key, work in works]
+        texts = [(key, work_text(work)) for key, work in works]
         self._write(texts, self._mapper.expiry(now + self._mapper.retention_days * DAY_MS))
         return [work_digest(text) for _, text in texts]
 
     def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
         """Return each work."""
         rows = self._reader.get([work_key(key, digest) for key, digest in names])
-        return [from_text(Work, row["work"]) if row else None for row in rows]
+        return [to_work(row["work"]) if row else None for row in rows]
 
     def place(self, jobs: Sequence[Job]) -> None:
         """Write the rows of those jobs' works that are too large for their own."""
@@ -59,4 +59,4 @@ class DynamoWorks:
 
 def _large(jobs: Sequence[Job]) -> list[tuple[JobKey, str]]:
     works = [(job.key, job.spec.work) for job in jobs if "work_digest" in work_fields(job.spec.work)]
-    return [(key, to_text(work)) for key, work in works]
+    return [(key, work_text(work)) for key, work in works]

@@ -48,7 +48,7 @@ from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
-from timeball.domain.model.work import Work
+from timeball.domain.model.work import HttpTarget, Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.pace import Pace
@@ -115,9 +115,9 @@ class Mapper:
         if work is None or shown.spec.work is None:
             raise ValueError(f"version {revision.version} of {revision.spec.key} was read without its work")
         bare = evolve(shown, spec=evolve(shown.spec, work=None))
-        item = {**_row(revision_key(revision.id), bare), "work": to_text(shown.spec.work)}
+        item = {**_row(revision_key(revision.id), bare), "work": work_text(shown.spec.work)}
         if shown.lacks_payload:
-            item["work_digest"] = work_digest(to_text(work))
+            item["work_digest"] = work_digest(work_text(work))
         return {**item, "expires_at": self.history_expiry(now)}
 
     def of_announcement(self, announced: Announcement, now: int) -> Item:
@@ -179,8 +179,23 @@ def work_fields(work: Work | None) -> Item:
     """Return the fields of a job's row that say where its work stands; none for work that was not read."""
     if work is None:
         return {}
-    text = to_text(work)
+    text = work_text(work)
     return {"work": text} if len(text.encode()) <= INLINE_WORK_BYTES else {"work_digest": work_digest(text)}
+
+
+def work_text(work: Work) -> str:
+    """Return a work as a text: its target, and in another line its payload as it is.
+
+    Escaped once more, within JSON, a payload might have four times its size, which no row of DynamoDB holds.
+    """
+    target = to_text(work.target)
+    return target if work.payload is None else f"{target}\n{work.payload}"
+
+
+def to_work(text: str) -> Work:
+    """Return the work that a text holds."""
+    target, line, payload = text.partition("\n")
+    return Work(from_text(HttpTarget, target), payload if line else None)
 
 
 def work_digest(text: str) -> str:
@@ -191,13 +206,13 @@ def work_digest(text: str) -> str:
 def to_job(row: dict[str, Any]) -> Job:
     """Return the job that a row holds, with its work if that stands in the row too."""
     job = from_item(Job, row)
-    return with_spec(job, work=from_text(Work, row["work"])) if "work" in row else job
+    return with_spec(job, work=to_work(row["work"])) if "work" in row else job
 
 
 def to_revision(row: Mapping[str, Any]) -> Revision:
     """Return the revision that a row holds, without a large payload."""
     revision = from_item(Revision, row)
-    return evolve(revision, spec=evolve(revision.spec, work=from_text(Work, row["work"])))
+    return evolve(revision, spec=evolve(revision.spec, work=to_work(row["work"])))
 
 
 def to_run(row: dict[str, Any]) -> Run:
