@@ -9,15 +9,17 @@ from typing import Any
 
 from functions.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
 from functions.api.events.request import MAX_EVENTS, read_event
-from functions.api.http.body import kind_of
+from functions.api.http.body import compact, kind_of
 from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import event_id, event_id_of_key
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from functions.api.http.quotas import count_events, large_payload, quotas_of
 from functions.api.http.reply import Reply, accepted, ok
 from functions.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
 from timeball.domain.model.event import MOST_BYTES, Event
+from timeball.domain.model.quotas import Quotas
 from timeball.domain.time.instants import format_instant
 from timeball.engine.events.publish import publish
 from timeball.ports.event_bus import Refusal
@@ -38,7 +40,9 @@ def post_events(edge: Edge, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     many = body if isinstance(body, list) else [body]
-    done = _published(edge, request, [_read(edge, request, key, index, one) for index, one in enumerate(many)])
+    quotas = quotas_of(edge, request)
+    read = [_read(edge, request, key, index, one) for index, one in enumerate(many)]
+    done = _published(edge, request, [_within(quotas, one) for one in read])
     if isinstance(body, list):
         return ok(EventsAnswer(items=[_item(index, one) for index, one in enumerate(done)]))
     (one,) = done
@@ -58,8 +62,8 @@ def _read(edge: Edge, request: Request, key: str | None, index: int, body: objec
     return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _Wanted(attributes)
 
 
-_ROOM = 32
-"""Bytes for the instant at which an event is taken in, and for its generation."""
+_ROOM = 160
+"""Bytes for the instant at which an event is taken in, its generation, and the name of the rule that matches it."""
 
 
 def _too_large(size: int) -> str:
@@ -69,11 +73,20 @@ def _too_large(size: int) -> str:
     )
 
 
+def _within(quotas: Quotas, one: _Wanted | ProblemError) -> _Wanted | ProblemError:
+    """Hold what the runs of an event would be handed against the tenant's quota of payloads."""
+    if isinstance(one, ProblemError):
+        return one
+    errors = large_payload(quotas, compact(one.attributes), "data")
+    return invalid(errors) if errors else one
+
+
 def _published(
     edge: Edge, request: Request, read: Sequence[_Wanted | ProblemError]
 ) -> list[EventAnswer | ProblemError]:
     wanted = [one.attributes for one in read if isinstance(one, _Wanted)]
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    count_events(edge, request, len(wanted), edge.context.clock.now())
     done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])
     return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]
 

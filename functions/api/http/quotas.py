@@ -4,6 +4,7 @@ Where there is a bound, each request that it is about costs one write, which cou
 nothing is counted. A fire is never counted.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from functions.api.http.body import compact
@@ -32,11 +33,21 @@ def quotas_of(edge: Edge, request: Request) -> Quotas:
 
 def count_submits(edge: Edge, request: Request, amount: int, at: int) -> None:
     """Count jobs that a tenant is about to create at an instant (ms). Raises ProblemError if they are too many."""
-    taking = _taking(edge, request, amount, at)
+    _count(edge, _taking(edge, request, amount, at))
+
+
+def count_events(edge: Edge, request: Request, amount: int, at: int) -> None:
+    """Count events that a tenant is about to send: in their second as jobs are. Raises ProblemError if too many."""
+    _count(edge, replace(_taking(edge, request, amount, at), active=0))
+
+
+def _count(edge: Edge, taking: Taking) -> None:
     match take_in(edge.context, taking):
         case Refused.SUBMITS:
-            when = "fewer at once" if amount > taking.per_second else "this again a second later"
-            raise over_quota("submitsPerSecond", f"You may submit {taking.per_second} jobs a second; send {when}.", 1)
+            when = "fewer at once" if taking.amount > taking.per_second else "this again a second later"
+            raise over_quota(
+                "submitsPerSecond", f"You may submit {taking.per_second} jobs and events a second; send {when}.", 1
+            )
         case Refused.ACTIVE:
             raise over_quota(
                 "activeJobs",
@@ -57,12 +68,12 @@ def check_payload(edge: Edge, request: Request, payload: object) -> None:
         raise invalid(errors)
 
 
-def large_payload(quotas: Quotas, payload: str | None) -> list[FieldError]:
+def large_payload(quotas: Quotas, payload: str | None, field: str = "payload") -> list[FieldError]:
     """Say what is wrong with a payload, as it is stored, that is larger than the tenant's may be."""
     size, most = len((payload or "").encode()), quotas.payload_bytes or 0
     if not most or size <= most:
         return []
-    return [FieldError("payload", f"The payload has {size} bytes; your quota {PAYLOAD} allows {most}.", PAYLOAD)]
+    return [FieldError(field, f"The payload has {size} bytes; your quota {PAYLOAD} allows {most}.", PAYLOAD)]
 
 
 def _taking(edge: Edge, request: Request, amount: int, at: int) -> Taking:

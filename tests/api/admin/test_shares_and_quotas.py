@@ -54,7 +54,7 @@ def test_who_is_over_is_told_the_quotas_name_and_when_to_come_again(api: Api) ->
     assert _submit(api, 1).status == 201
     refused = _submit(api, 1)
     assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "submitsPerSecond", "1")
-    assert refused.body["detail"] == "You may submit 1 jobs a second; send this again a second later."
+    assert refused.body["detail"] == "You may submit 1 jobs and events a second; send this again a second later."
     api.clock.advance(SECOND_MS)
     assert _submit(api, 1).status == 201
 

@@ -1,0 +1,49 @@
+"""Events are held to the quotas of their tenant: in their second as jobs are, and in size as payloads are."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from tests.api.client import Answer, Api, event_of
+from tests.api.events.sending import ORDER
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.time.instants import SECOND_MS
+
+
+def _ask(api: Api, quotas: Quotas, body: object, path: str = "/v1/events") -> Answer:
+    event: dict[str, Any] = event_of("POST", path, "acme", {}, {}) | {"body": json.dumps(body)}
+    event["requestContext"]["authorizer"]["lambda"]["quotas"] = json.dumps(asdict(quotas))
+    return api.answer(event)
+
+
+def test_events_and_jobs_of_a_second_are_counted_together_and_all_or_none_are_taken(api: Api) -> None:
+    quotas, job = Quotas(submits_per_second=3), {"handler": "https://example.com/hook", "delaySeconds": 60}
+    assert _ask(api, quotas, [ORDER, {**ORDER, "id": "8"}]).status == 200
+    refused = _ask(api, quotas, [ORDER, {**ORDER, "id": "9"}])
+    assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "submitsPerSecond", "1")
+    assert _ask(api, quotas, job, "/v1/jobs").status == 201
+    assert _ask(api, quotas, ORDER).status == 429
+    api.clock.advance(SECOND_MS)
+    assert _ask(api, quotas, ORDER).status == 202
+
+
+def test_what_is_no_event_counts_for_nothing(api: Api) -> None:
+    quotas = Quotas(submits_per_second=1)
+    assert [one["status"] for one in _ask(api, quotas, [7, {}, ORDER]).body["items"]] == [400, 400, 202]
+
+
+def test_events_use_up_no_quota_of_jobs(api: Api) -> None:
+    quotas, job = Quotas(active_jobs=1), {"handler": "https://example.com/hook", "delaySeconds": 60}
+    assert _ask(api, quotas, [{**ORDER, "id": str(number)} for number in range(5)]).status == 200
+    assert _ask(api, quotas, job, "/v1/jobs").status == 201
+    assert _ask(api, quotas, ORDER).status == 202
+
+
+def test_an_event_is_held_to_the_quota_of_payloads_and_others_beside_it_are_not(api: Api) -> None:
+    quotas = Quotas(payload_bytes=300)
+    large = {**ORDER, "id": "8", "data": "x" * 300}
+    one, other = _ask(api, quotas, [large, ORDER]).body["items"]
+    assert (one["status"], other["status"]) == (400, 202)
+    (error,) = one["problem"]["errors"]
+    assert error["field"] == "data"
+    assert "payloadBytes allows 300" in error["message"]
