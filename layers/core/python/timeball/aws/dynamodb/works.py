@@ -59,4 +59,4 @@ class DynamoWorks:
 
 def _large(jobs: Sequence[Job]) -> list[tuple[JobKey, str]]:
     works = [(job.key, job.spec.work) for job in jobs if "work_digest" in work_fields(job.spec.work)]
-    return [(key, work_text(work)) for key, work in works]
+    return [(key, work_text(work)) for key, work in works if work is not None]

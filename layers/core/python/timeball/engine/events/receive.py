@@ -5,8 +5,9 @@ that does it again, and finds the same runs.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from timeball.domain.model.event import BusRule, Event
 from timeball.domain.model.evolve import evolve
@@ -33,6 +34,19 @@ class Matched:
     event: Event
 
 
+@dataclass(frozen=True)
+class _Meant:
+    """An event, as JSON too, and a job that it is to run."""
+
+    job: Job
+    event: Event
+    payload: str
+
+
+_PORTION_CHARACTERS: Final = 16 * 1024 * 1024
+"""A hundred jobs may have one pattern, and ten events of 256 KB come together: each is written for each job."""
+
+
 def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:
     """Make and send the runs of what was matched; each is dealt with then. A rule that no job needs is removed.
 
@@ -40,20 +54,37 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     """
     now = context.clock.now()
     jobs = subscribers(context, {one.rule.key for one in matched})
-    _make(context, [(job, one.event) for one in matched for job in jobs[one.rule.key]], now)
+    payloads = [one.event.payload for one in matched]
+    pairs = zip(matched, payloads, strict=True)
+    meant = [_Meant(job, one.event, payload) for one, payload in pairs for job in jobs[one.rule.key]]
+    for portion in _portions(meant):
+        _make(context, portion, now)
     unheard = list(dict.fromkeys(one.rule for one in matched if not jobs[one.rule.key]))
     if unheard:
         _retire(context, bus, unheard)
     return [True] * len(matched)
 
 
-def _make(context: Context, meant: Sequence[tuple[Job, Event]], now: int) -> None:
-    """Insert the row of each event for each job, once, and send those that are runs."""
-    meant = list({event.run_of(job.key): (job, event) for job, event in meant}.values())
-    works = [(job.key, evolve(job.spec.work or Work(), payload=event.payload)) for job, event in meant]
+def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
+    """Yield each event for each job, once; together no more than a function has memory for."""
+    portion: list[_Meant] = []
+    characters = 0
+    for one in {one.event.run_of(one.job.key): one for one in meant}.values():
+        if portion and characters + len(one.payload) > _PORTION_CHARACTERS:
+            yield portion
+            portion, characters = [], 0
+        portion.append(one)
+        characters += len(one.payload)
+    if portion:
+        yield portion
+
+
+def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
+    """Insert the row of each event for each job, and send those that are runs."""
+    works = [(one.job.key, evolve(one.job.spec.work or Work(), payload=one.payload)) for one in meant]
     digests = context.store.works.save(works, now)
-    seen = resolved(context, [job for job, _ in meant])
-    rows = [event_row(job, event, digest, now) for job, (_, event), digest in zip(seen, meant, digests, strict=True)]
+    seen = resolved(context, [one.job for one in meant])
+    rows = [event_row(job, one.event, digest, now) for job, one, digest in zip(seen, meant, digests, strict=True)]
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     for row in new:
