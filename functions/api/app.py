@@ -216,6 +216,8 @@ def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
 def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
+        if route.method not in (methods_of(event.path) or [route.method]):
+            raise NotFoundError  # the resolver takes a verb behind an id for a part of it
         body = _body(event.raw_event) if route.takes_body else b""  # one that is too large costs no request
         _check_access(resolver, route, edge, path)
         route.refuse_undeclared(event.query_string_parameters)

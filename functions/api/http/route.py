@@ -16,7 +16,8 @@ from functions.api.http.request import Request
 from functions.api.http.sentences import unknown_name
 
 _ID = "([A-Za-z0-9_.-]+)"
-_TIME = "([A-Za-z0-9_.:%+-]+)"
+_TIME = r"((?:[A-Za-z0-9_.%+-]|:(?=\d))+)"
+"""A colon before a letter begins a verb, as in `:rerun`."""
 _TIMES = {"fireTime"}
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)

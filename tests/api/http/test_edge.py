@@ -13,6 +13,7 @@ from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
 from functions.api.app import build_api
 from functions.api.backfills.request import BackfillRequest
 from functions.api.calendars.request import CalendarBody, CalendarRequest
+from functions.api.cycles.rerunning import RerunRequest
 from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
 from functions.api.events.request import EventsRequest
 from functions.api.freezes.request import FreezeRequest
@@ -170,6 +171,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     HeartbeatRequest: {"attempt": 1},
     FanOutRequest: {"attempt": 1, "items": [1]},
     RetryRequest: {"payload": 1},
+    RerunRequest: {"mode": "all"},
     CompleteRequest: {"attempt": 1},
     FailRequest: {"attempt": 1},
     ReplayRequest: {"filter": {}},
