@@ -110,8 +110,8 @@ class Service:
         if self.is_watching:
             self.play.watch()
         if self.play.queue.dead:
-            dead, self.play.queue.dead = self.play.queue.dead, []
-            assert all(reconcile_messages(self.play.context(), dead))
+            assert all(reconcile_messages(self.play.context(), self.play.queue.dead))
+            self.play.queue.dead = []
 
     def _next_moment(self) -> int:
         now = self.play.clock.now()

@@ -2,6 +2,7 @@
 
 `--faults` tells of each deliberate fault in which story it is found first: the seeds of the catalogue.
 `--graphs` plays so many stories in which jobs wait for jobs, and no others.
+`--dags` holds so many random graphs against a reference (tests/engine/dependencies/random_graphs.py).
 """
 
 import argparse
@@ -9,7 +10,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import count, islice
@@ -17,6 +18,7 @@ from time import perf_counter
 
 import pytest
 
+from tests.engine.dependencies import random_graphs
 from tests.simulation.checker import complaints
 from tests.simulation.faults import FAULTS
 from tests.simulation.play import play
@@ -38,6 +40,15 @@ def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
             return seed, [f"{type(error).__name__}: {error}"]
 
 
+def check_graph(seed: int) -> tuple[int, list[str]]:
+    """Play one random graph; return its seed and what is wrong with it."""
+    logging.disable(logging.CRITICAL)
+    try:
+        return seed, random_graphs.complaints(seed)
+    except Exception as error:  # noqa: BLE001 - a graph that breaks off has failed
+        return seed, [f"{type(error).__name__}: {error}"]
+
+
 def main() -> int:
     """Play what the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
@@ -48,6 +59,7 @@ def main() -> int:
     parser.add_argument(
         "--graphs", action="store_true", help="of so many seeds, only stories of jobs that wait for jobs"
     )
+    parser.add_argument("--dags", action="store_true", help="hold so many random graphs against a reference")
     asked = parser.parse_args()
     if asked.trace is not None:
         found = complaints(play(asked.trace, print))
@@ -57,7 +69,9 @@ def main() -> int:
     if asked.graphs:
         seeds = [*islice((seed for seed in count(asked.first) if Story(seed).has_graphs), asked.seeds)]
     with ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom) as pool:
-        return _look_for_faults(pool, seeds) if asked.faults else _play_all(pool, seeds)
+        if asked.faults:
+            return _look_for_faults(pool, seeds)
+        return _play_all(pool, seeds, check_graph if asked.dags else check)
 
 
 def _collect_seldom() -> None:
@@ -66,13 +80,14 @@ def _collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _play_all(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> int:
+def _play_all(pool: ProcessPoolExecutor, seeds: Sequence[int], play_one: Callable[[int], tuple[int, list[str]]]) -> int:
     begun = perf_counter()
     failed = 0
-    for done, (seed, found) in enumerate(pool.map(check, seeds, chunksize=10), 1):
+    for done, (seed, found) in enumerate(pool.map(play_one, seeds, chunksize=10), 1):
         if found:
             failed += 1
-            print(f"seed {seed}: {found[0]}\n  replay it: python -m tests.simulation --trace {seed}")
+            again = f"--trace {seed}" if play_one is check else f"--dags --from {seed} --seeds 1"
+            print(f"seed {seed}: {found[0]}\n  replay it: python -m tests.simulation {again}")
         if done % _SHOWN_EVERY == 0 or done == len(seeds):
             print(f"{done} of {len(seeds)} stories, {failed} failed, {perf_counter() - begun:.0f} s", flush=True)
     return bool(failed)
