@@ -14,7 +14,7 @@ from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.notify import Milestone, News, Notify
 from timeball.domain.model.run import RunState
 from timeball.domain.model.work import HttpTarget
-from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead
+from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead, streak_length
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import Every
 
@@ -97,16 +97,19 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _a_failed_run_leaves_its_job_failing(story: Story) -> Iterator[str]:
-    """If it is news at once, and nothing has succeeded since."""
-    for run in story.store.runs.values():
-        job = story.store.jobs[run.id.job]
+def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
+    """Also where runs ended at the same time. One that is run again and cancelled is no end any more."""
+    for job in story.store.jobs.values():
         notify = job.spec.notify
-        if run.state is not RunState.FAILED or not counts(run) or notify is None or not notify.watches_streaks:
+        if notify is None or not notify.watches_streaks:
             continue
-        ends = [one for one in story.store.runs.values() if one.id.job == job.key and counts(one)]
-        if notify.after_failures == 1 and all(one.state is RunState.FAILED for one in ends) and job.failing is None:
-            yield f"{run} of {job}"
+        ends = [run for run in story.store.runs.values() if run.id.job == job.key and counts(run)]
+        newest = sorted(ends, key=lambda run: (run.id.fire_at, run.id.origin), reverse=True)
+        began = None if job.failing is None else story.store.runs[job.failing.run]
+        is_over = began is not None and began.state is RunState.FAILED and streak_length(newest) == 0
+        is_unseen = began is None and streak_length(newest) >= notify.after_failures
+        if (is_over or is_unseen) and all((run.finished_at or 0) <= story.ends_at for run in ends):
+            yield f"{job} after {newest[: notify.after_failures]}"
 
 
 def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
@@ -174,7 +177,7 @@ NOTICE_RULES = (
     _each_success_is_told,
     _a_job_that_begins_to_fail_is_told_of,
     _a_job_that_recovers_is_told_of,
-    _a_failed_run_leaves_its_job_failing,
+    _a_job_is_failing_as_its_newest_ends_say,
     _only_a_streak_of_failures_pauses_a_job,
     _nobody_is_told_of_a_notice,
     _each_run_that_may_be_late_has_its_notice_ahead,
