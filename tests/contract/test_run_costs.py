@@ -12,16 +12,19 @@ from tests.engine.play import NOW, WORK, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.dependency import Parent
-from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import Completion, JobSpec
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.run import RunState
 from timeball.domain.model.spent import NOTHING, Spent
 from timeball.domain.model.task_use import TaskUse
 from timeball.domain.model.work import Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills.backfill import create_backfills
+from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.naming import Naming, name_items
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
 from timeball.engine.tasks.change import create_task
@@ -171,3 +174,33 @@ def test_what_a_row_says_it_has_cost_is_kept(metered: Metered) -> None:
     metered.play.run_on(LATER.key, HOUR_MS)
     assert metered.newest(LATER.key) == Spent(write_units=11, read_units=4, batches=1_000, executor_ms=2_000)
     assert NOTHING.beyond(NOTHING) == NOTHING
+
+
+def _charged_for_items(metered: Metered, count: int) -> tuple[int, int]:
+    """Run a job for so many items; return what was charged for it, and what its runs say."""
+    name = f"each-{count}"
+    fires = At(metered.play.clock.now() + 20 * SECOND_MS)
+    parent = spec(f"list-{count}", fires)
+    child = replace(
+        spec(name, fires), depends_on=(Parent(parent.key.job_id),), inherits=True, for_each=parent.key.job_id
+    )
+    examined = [one.spec for one in examine(metered.play.context(), [parent, child])]
+    submit(metered.play.context(), examined, metered.play.clock.now())
+    run_id, play = RunId(parent.key, fires.at, Origin.SCHEDULE), metered.play
+    naming = Naming(run_id, 1, tuple(map(str, range(count))), "request", "print")
+    play.caller.calls.clear()
+    play.caller.meanwhile = lambda: name_items(play.context(), [naming])
+    for _ in range(40):
+        play.clock.advance(SECOND_MS)
+        play.scan_all()
+        play.drain()
+    runs = metered.play.runs(child.key)
+    assert [run.state for run in runs] == [RunState.SUCCEEDED] * (count + 1)
+    return metered.units(name), sum(run.spent.write_units for run in runs)
+
+
+def test_an_item_takes_seven_units_and_says_so(metered: Metered) -> None:
+    few, told_of_few = _charged_for_items(metered, 2)
+    more, told_of_more = _charged_for_items(metered, 7)
+    assert more - few == told_of_more - told_of_few == 5 * 7
+    assert few - told_of_few <= 40

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
@@ -65,6 +66,10 @@ CASES = {
     "no such run": Case(DROP, None, {}),
     "over: somebody carries out what that entails": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
     "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
+    "it stands for its items": Case(DROP, {"fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}),
+    "it stands for its items, which run": Case(
+        DROP, {**STARTED, "state": RunState.RUNNING, "fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}
+    ),
     "the job is gone": Case(GONE, {}, None),
     "the job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),
     "the job was cancelled between attempts": Case(CANCELLED, STARTED, {"status": JobStatus.CANCELLED}),

@@ -97,6 +97,18 @@ def _a_run_with_items_ends_as_these_do(story: Story) -> Iterator[str]:
             yield f"{write}, its items: {states}"
 
 
+def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]:
+    """Each that it has then, before it succeeds."""
+    history = story.store.history
+    for write in history.runs:
+        fan = write.after.fan
+        if fan is None or fan.since is None or write.after.state is not RunState.SUCCEEDED or write.after.pardon:
+            continue
+        items = [history.run_at(item_id(write.after.id, number), write.at) for number in range(1, fan.count + 1)]
+        if any(item and (item.budget_at or item.created_at) < fan.since for item in items):
+            yield f"{write}, its items: {items}"
+
+
 def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         if run.fan is None or run.state is not RunState.FAILED or not run.fan.count:
@@ -112,5 +124,6 @@ ITEM_RULES = (
     _what_an_attempt_names_is_kept,
     _each_item_is_called_with_what_it_is,
     _a_run_with_items_ends_as_these_do,
+    _a_cycle_that_runs_again_runs_its_items_again,
     _who_died_with_an_item_is_mended_with_it,
 )

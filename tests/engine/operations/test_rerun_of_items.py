@@ -12,10 +12,12 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.run import RunState
 from timeball.domain.operations.operation import OperationStatus, RerunMode
-from timeball.domain.time.instants import HOUR_MS
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.operations.operation import create_operation
+from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.manual import cancel_runs, retry_runs, succeed_runs
+from timeball.testing.faults import Crash, Points
 
 OFTEN = evolve(node("a"), schedule=Schedule(Every(HOUR_MS, BEGIN)))
 ONCE_OR_OFTEN = pytest.mark.parametrize("first", [node("a"), OFTEN], ids=["once", "recurring"])
@@ -126,3 +128,35 @@ def test_who_was_cancelled_at_work_is_not_asked_to_stop_when_it_runs_again() -> 
         rerun(graph, "ab", RerunMode.ALL)
         graph.until(90)
         assert (graph.run("a").state, graph.run("b").state) == (RunState.SUCCEEDED, RunState.SUCCEEDED)
+
+
+@ONCE_OR_OFTEN
+def test_stopped_at_any_write_a_cycle_that_runs_again_runs_each_item_once_more(first: JobSpec) -> None:
+    stop_at, is_stopped = 0, True
+    while is_stopped:
+        with Graph(first, each("b", "a"), node("c", "b")) as graph:
+            graph.bodies = {"a": naming(1, 2)}
+            graph.until(15)
+            forget(graph)
+            graph.bodies = {"a": naming("new", 2)}
+            rerun(graph, "abc", RerunMode.ALL)
+            graph.until(15 + 2)
+            is_stopped = _stopped_while_it_releases(graph, stop_at)
+            stop_at += 1
+            graph.until(60)
+            assert last_handed(graph) == [("d1", "new"), ("d2", 2)], stop_at
+            assert (graph.called.count("a"), graph.called[-1], head(graph).state) == (1, "c", RunState.SUCCEEDED)
+    assert stop_at > 8
+
+
+def _stopped_while_it_releases(graph: Graph, stop_at: int) -> bool:
+    """Work through the head from its first look to the release of its items; return whether that was stopped."""
+    points = Points(stop_at)
+    try:
+        for _ in range(20):
+            graph.play.clock.advance(SECOND_MS)
+            resend(graph.play.context(points), graph.play.runs(key("b")))
+            graph.service.until(graph.play.clock.now())
+    except Crash:
+        return True
+    return False

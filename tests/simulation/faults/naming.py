@@ -10,6 +10,7 @@ from timeball.domain.policy.fan_out import (
     answered_items,
     concluded,
     healed,
+    is_of_before,
     item_run,
 )
 from timeball.ports.rows import Swap
@@ -34,6 +35,9 @@ FAULTS = {
     "items have the numbers of others": Fault(instead(item_run, _shifted), "each item is called with what it is", 6),
     "a whole ends as its first item does": Fault(
         instead(concluded, _with_half), "a run with items ends as these do", 26
+    ),
+    "a cycle that runs again leaves its items as they were": Fault(
+        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 86
     ),
     "nobody looks at the whole when an item is mended": Fault(
         instead(healed, lambda *_: None), "who died with an item is mended with it", 106

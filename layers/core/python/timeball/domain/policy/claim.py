@@ -72,6 +72,8 @@ def decide_claim(
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
     if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
         return Decision(Action.DROP)
+    if run.fan is not None:
+        return Decision(Action.DROP)  # it was sent before its job had a run for each item
     if run.state is RunState.RUNNING:
         if run.callback is not None and run.due_at is not None:
             return Decision(Action.DROP)  # its target has the run: nobody calls before the due entry ends the attempt

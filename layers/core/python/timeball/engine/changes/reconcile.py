@@ -204,8 +204,8 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     due_at = max(not_before, now) if run.due_at is None else run.due_at
     let_go = put_off(run, not_before, due_at, job.schedule_version)
     joined = bool(job.spec.depends_on)  # perhaps since it was planned
-    waits = joined and (run.fan is not None or job.spec.for_each is not None or not job.spec.schedule.is_one_off)
-    return evolve(let_go, joined=joined, waits=waits)
+    waits = joined and (job.spec.for_each is not None or not job.spec.schedule.is_one_off)
+    return evolve(let_go, joined=joined, waits=waits, fan=None)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:

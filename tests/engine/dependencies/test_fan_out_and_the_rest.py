@@ -1,0 +1,74 @@
+"""Runs for items beside all else that a job may have: changes, notices, quotas."""
+
+from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.dependencies.test_fan_out import each, handed, head, naming
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.notify import Notify
+from timeball.domain.model.run import RunState
+from timeball.domain.model.work import HttpTarget
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import Outcome, cancel, revise
+
+TELL = HttpTarget("https://told.example/")
+OFTEN = evolve(node("a"), schedule=Schedule(Every(MINUTE_MS // 1_000, BEGIN)))
+
+
+def change(graph: Graph, for_each: str | None) -> None:
+    (job,) = graph.play.store.jobs.read([key("b")], with_work=True)
+    assert job is not None
+    changed = revise(graph.play.context(), [(job, evolve(job.spec, for_each=for_each))])
+    assert changed[0].outcome is Outcome.DONE
+
+
+def told(graph: Graph) -> list[str]:
+    return [call.work.target.url for call in graph.calls if call.work.target.url.startswith(TELL.url)]
+
+
+def test_a_job_that_has_no_items_any_more_lets_those_that_run_go_on() -> None:
+    with Graph(node("a"), each("b", "a")) as graph:
+        graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 10_000}
+        graph.until(8)
+        change(graph, None)
+        graph.until(30)
+        assert handed(graph) == {"d1": 1, "d2": 2}
+        assert (head(graph).state, graph.statuses()["b"]) == (RunState.SUCCEEDED, "completed")
+
+
+def test_a_change_before_it_begins_decides_whether_it_has_items() -> None:
+    for first, then, expected in (("a", None, ["s"]), (None, "a", ["d1"])):
+        child = evolve(node("b", "a"), for_each=first)
+        with Graph(node("a"), child) as graph:
+            graph.bodies, graph.takes_ms = {"a": naming(1)}, {"a": 5_000}
+            graph.until(2)
+            change(graph, then)
+            graph.until(60)
+            assert [*handed(graph)] == expected
+            assert graph.statuses() == {"a": "completed", "b": "completed"}
+
+
+def test_a_cancel_of_its_job_ends_the_items_and_the_whole() -> None:
+    with Graph(OFTEN, each("b", "a")) as graph:
+        graph.bodies, graph.takes_ms = {"a": naming(*range(5))}, {"b": 25_000}
+        graph.until(8)
+        cancel(graph.play.context(), [(key("b"), None)])
+        graph.until(120)
+        assert {run.state for run in graph.play.runs(key("b"))} == {RunState.CANCELLED}
+        assert {run.due_at for run in graph.play.runs(key("b"))} == {None}
+
+
+def test_a_cycle_is_told_of_once_and_not_each_of_its_items() -> None:
+    with Graph(node("a"), each("b", "a", notify=Notify(on_success=TELL))) as graph:
+        graph.bodies = {"a": naming(1, 2, 3)}
+        graph.until(40)
+        assert len(told(graph)) == 1
+
+
+def test_cycles_that_fail_in_a_row_pause_their_job_however_many_items_they_have() -> None:
+    with Graph(OFTEN, each("b", "a", pause_after_failures=3), failing="b") as graph:
+        graph.bodies = {"a": naming(*range(40))}
+        graph.until(100)
+        assert graph.job("b").status is JobStatus.PENDING
+        graph.until(150)
+        assert graph.job("b").status is JobStatus.PAUSED
