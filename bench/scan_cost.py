@@ -30,7 +30,7 @@ UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 
 def requests_of_a_scan(jobs_not_due: int) -> int:
     """Count the requests of a first scan, older days and all, that finds one job due among so many that are not."""
-    with _counted() as (play, charges):
+    with counted() as (play, charges):
         play.store_jobs([spec("due", Every(60, NOW))])
         play.store_jobs(spec(f"later-{n}", At(NOW + DAY_MS + n)) for n in range(jobs_not_due))
         charges.clear()
@@ -42,7 +42,7 @@ def requests_of_a_scan(jobs_not_due: int) -> int:
 
 def write_units_of_a_run() -> dict[str, int]:
     """Compute the write units of a one-off from its submission to its end, and of each fire of recurring jobs."""
-    with _counted() as (play, charges):
+    with counted() as (play, charges):
         play.store_jobs([spec("once", At(NOW))])
         play.run_on(JobKey("acme", "once"), HOUR_MS)
         one_off = charges.units
@@ -57,7 +57,7 @@ def write_units_of_a_run() -> dict[str, int]:
 
 def _units_of_a_fire(wanted: JobSpec) -> int:
     """Compute the write units of the second fire of a job."""
-    with _counted() as (play, charges):
+    with counted() as (play, charges):
         (job,) = play.store_jobs([wanted])
         play.run_on(job.key, HOUR_MS)
         charges.clear()
@@ -69,7 +69,8 @@ def _units_of_a_fire(wanted: JobSpec) -> int:
 
 
 @contextmanager
-def _counted() -> Iterator[tuple[Play, Charges]]:
+def counted() -> Iterator[tuple[Play, Charges]]:
+    """Give a Timeball on a mocked DynamoDB, and what that has charged."""
     with moto():
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.engine.dependencies.counting import count
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
@@ -88,7 +89,10 @@ def test_a_graph_has_the_runs_that_its_shape_and_its_rules_say(case: str) -> Non
 
 
 def test_a_graph_of_a_thousand_jobs_in_layers_ends_within_some_seconds_for_each_layer() -> None:
-    """Twenty layers of fifty, in which each job waits for three of the layer above."""
+    """Twenty layers of fifty, in which each job waits for three of the layer above.
+
+    When this was written it took 4,960 requests, and 11,470 rows and messages that were written.
+    """
     layers, width = 20, 50
 
     def parents(layer: int, place: int) -> str:
@@ -96,8 +100,11 @@ def test_a_graph_of_a_thousand_jobs_in_layers_ends_within_some_seconds_for_each_
 
     names = [(layer, place) for layer in range(layers) for place in range(width)]
     with Graph(*(node(f"l{layer:02}-{place}", parents(layer, place)) for layer, place in names)) as graph:
+        requests, writes = count(graph)
         graph.until(4 * layers)
         runs = [graph.play.runs(key(f"l{layer:02}-{place}")) for layer, place in names]
         assert {(len(of_job), of_job[0].state) for of_job in runs if of_job} == {(1, RunState.SUCCEEDED)}
         assert len(graph.called) == layers * width
         assert [name[:3] for name in graph.called] == sorted(name[:3] for name in graph.called)
+        assert requests.total() <= 5.5 * layers * width, requests
+        assert writes.total() <= 12 * layers * width, writes
