@@ -9,6 +9,7 @@ from tests.contract.conftest import Subject
 from tests.contract.rows import NOW, job
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.notify import News, Notice
 from timeball.domain.policy.intake import Intake, Taking, reckoned
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.store import Store
@@ -90,5 +91,15 @@ def test_jobs_that_have_not_ended_are_counted_that_are_older(store: Store) -> No
     made[1] = replace(made[1], status=JobStatus.PAUSED, due_at=None)
     made[2] = replace(made[2], status=JobStatus.COMPLETED, due_at=None)
     other = with_spec(made[0], key=JobKey("other", "job-0"))
-    assert store.jobs.insert([*made, other], NOW) == [None] * 7
-    assert [store.jobs.count_open("acme", NOW + n) for n in (0, 1, 4, 9)] == [0, 1, 3, 5]
+    about = with_spec(made[0], key=JobKey("acme", "notice-0"), notice=Notice(News.SUCCESS, "job-0", None))
+    assert store.jobs.insert([*made, other, about], NOW) == [None] * 8
+    assert [store.jobs.count_open("acme", NOW + n, 10) for n in (0, 1, 4, 9)] == [0, 1, 3, 5]
+
+
+def test_of_jobs_that_are_too_many_no_more_are_counted_than_tell_that(subject: Subject) -> None:
+    subject.store.jobs.insert([job(f"job-{n}") for n in range(40)], NOW)
+    before = subject.requests()
+    assert subject.store.jobs.count_open("acme", NOW + 1, 1) >= 1
+    fewest = subject.requests() - before
+    assert subject.store.jobs.count_open("acme", NOW + 1, 41) == 40
+    assert subject.requests() - before > 2 * fewest or not subject.requests()

@@ -17,7 +17,10 @@ class QuotaAnswer(Answer):
     """One quota."""
 
     limit: int | None = Field(description="Its own, or else what the settings say; null: no bound.")
-    used: int | None = Field(description="How much of it is used now; null: not told here, or nothing that adds up.")
+    used: int | None = Field(
+        description="How much of it is used now, of jobs an estimate where they are tens of thousands; null: not told "
+        "here, or nothing that adds up."
+    )
 
 
 class QuotasAnswer(Answer):

@@ -38,12 +38,14 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     if wanted.disabled:
         tenant = evolve(tenant, disabled_at=now)
     note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
-    if edge.admin.tenants.insert([tenant], now)[0] is not None:
+    standing = edge.admin.tenants.insert([tenant], now)[0]
+    made = standing or tenant
+    if made.disabled_at is not None or made.quotas != NO_QUOTAS:
+        _follow(edge, made)  # of one that stands, the request that made it may have been cut off before this
+    if standing is not None:
         raise ProblemError(
             Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
         )
-    if wanted.disabled or tenant.quotas != NO_QUOTAS:
-        _follow(edge, tenant)
     return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 

@@ -86,7 +86,7 @@ def _published(
 ) -> list[EventAnswer | ProblemError]:
     wanted = [one.attributes for one in read if isinstance(one, _Wanted)]
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
-    count_events(edge, request, len(wanted), edge.context.clock.now())
+    count_events(edge, request, len(wanted))
     done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])
     return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]
 

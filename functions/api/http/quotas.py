@@ -31,17 +31,20 @@ def quotas_of(edge: Edge, request: Request) -> Quotas:
     return request.quotas.over(edge.context.rules.quotas)
 
 
-def count_submits(edge: Edge, request: Request, amount: int, at: int) -> None:
-    """Count jobs that a tenant is about to create at an instant (ms). Raises ProblemError if they are too many."""
-    _count(edge, _taking(edge, request, amount, at))
+def count_submits(edge: Edge, request: Request, amount: int) -> Taking:
+    """Count jobs that a tenant creates now, whenever its request came; return them. Raises ProblemError for too many.
+
+    One that came seconds ago would else be counted in no second that anybody still looks at.
+    """
+    return _count(edge, _taking(edge, request, amount))
 
 
-def count_events(edge: Edge, request: Request, amount: int, at: int) -> None:
+def count_events(edge: Edge, request: Request, amount: int) -> None:
     """Count events that a tenant is about to send: in their second as jobs are. Raises ProblemError if too many."""
-    _count(edge, replace(_taking(edge, request, amount, at), active=0))
+    _count(edge, replace(_taking(edge, request, amount), active=0))
 
 
-def _count(edge: Edge, taking: Taking) -> None:
+def _count(edge: Edge, taking: Taking) -> Taking:
     match take_in(edge.context, taking):
         case Refused.SUBMITS:
             when = "fewer at once" if taking.amount > taking.per_second else "this again a second later"
@@ -54,11 +57,12 @@ def _count(edge: Edge, taking: Taking) -> None:
                 f"You may have {taking.active} jobs that have not ended; cancel some, or wait until some have ended.",
                 _ENDS_SECONDS,
             )
+    return taking
 
 
-def uncount_submits(edge: Edge, request: Request, amount: int, at: int) -> None:
-    """Take back what was counted: so many jobs stood already."""
-    intake.give_back(edge.context, _taking(edge, request, amount, at), amount)
+def uncount_submits(edge: Edge, counted: Taking, amount: int) -> None:
+    """Take back so many of what was counted: these jobs stood already."""
+    intake.give_back(edge.context, counted, amount)
 
 
 def check_payload(edge: Edge, request: Request, payload: object) -> None:
@@ -76,6 +80,6 @@ def large_payload(quotas: Quotas, payload: str | None, field: str = "payload") -
     return [FieldError(field, f"The payload has {size} bytes; your quota {PAYLOAD} allows {most}.", PAYLOAD)]
 
 
-def _taking(edge: Edge, request: Request, amount: int, at: int) -> Taking:
-    quotas = quotas_of(edge, request)
-    return Taking(request.tenant, amount, at, quotas.submits_per_second or 0, quotas.active_jobs or 0)
+def _taking(edge: Edge, request: Request, amount: int) -> Taking:
+    quotas, now = quotas_of(edge, request), edge.context.clock.now()
+    return Taking(request.tenant, amount, now, quotas.submits_per_second or 0, quotas.active_jobs or 0)

@@ -150,17 +150,17 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     made: dict[JobKey, Made | ProblemError] = {}
     try:
-        count_submits(edge, request, len(wanted), now)
+        counted = count_submits(edge, request, len(wanted))
     except ProblemError:
         jobs = _repeats(edge, wanted)
         if not jobs:
             raise
         made = {one.spec.key: _repeated(one, jobs[one.spec.key]) for one in wanted if one.spec.key in jobs}
         wanted = [one for one in wanted if one.spec.key not in jobs]
-        count_submits(edge, request, len(wanted), now)
+        counted = count_submits(edge, request, len(wanted))
     ancestors = {one.spec.key: one.ancestors for one in wanted}
     submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth, ancestors)
-    uncount_submits(edge, request, sum(done.outcome is not Submission.CREATED for done in submitted), now)
+    uncount_submits(edge, counted, sum(done.outcome is not Submission.CREATED for done in submitted))
     return made | {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
         for one, done in zip(wanted, submitted, strict=True)

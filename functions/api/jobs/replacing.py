@@ -74,12 +74,12 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     if refused := unheard(edge, [item.spec], now):
         raise invalid(refused.values())
     depth = generation_of(edge, request)
-    count_submits(edge, request, 1, now)
+    counted = count_submits(edge, request, 1)
     done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, calendars=outlooks(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
-    uncount_submits(edge, request, 1, now)
+    uncount_submits(edge, counted, 1)
     raise stale("job", done.job.version, "replace")
 
 

@@ -81,7 +81,8 @@ def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[F
     """Say what of a job is over a quota; what it has `before` is held against nobody."""
     errors: list[FieldError] = []
     least, period = quotas.least_period_seconds or 0, least_period_seconds(spec.schedule)
-    if (before is None or before.schedule != spec.schedule) and period is not None and period < least:
+    is_new = before is None or before.schedule.timing != spec.schedule.timing
+    if is_new and period is not None and period < least:
         message = f"This job would fire every {period} s at times; your quota {PERIOD} asks for {least} s at least."
         errors.append(FieldError(form_of(spec.schedule), message, PERIOD))
     payload = None if spec.work is None else spec.work.payload

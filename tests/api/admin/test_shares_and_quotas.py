@@ -10,8 +10,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.api.app import Handler, build_api
 from tests.api.client import Answer, Api, event_of
+from tests.api.events.sending import PLACED
+from timeball.domain.model.event import Subscription
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.time.instants import SECOND_MS
+from timeball.testing.memory_bus import MemoryBus
 
 JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
 TENANTS = "/v1/admin/tenants"
@@ -103,6 +106,18 @@ def test_the_jobs_that_a_tenant_has_are_bounded_and_one_that_ends_makes_room(api
     assert _submit(api, quotas).status == 201
 
 
+def test_a_job_is_counted_when_it_is_created_however_long_its_request_took_before(api: Api) -> None:
+    class SlowBus(MemoryBus):
+        def ensure(self, subscription: Subscription) -> None:
+            api.clock.advance(5 * SECOND_MS)
+            super().ensure(subscription)
+
+    api.bus.__class__ = SlowBus
+    assert _submit(api, Quotas(active_jobs=2), body={"handler": "https://a.example", "event": PLACED}).status == 201
+    now = api.clock.now()
+    assert api.store.intakes["acme"].taken == {now - now % SECOND_MS: 1}
+
+
 @pytest.mark.parametrize(
     ("schedule", "field"),
     [({"everySeconds": 59}, "everySeconds"), ({"cronExpression": "0,1 9 * * *"}, "cronExpression")],
@@ -122,6 +137,7 @@ def test_a_quota_is_held_against_no_job_that_is_as_it_was(api: Api) -> None:
     job = {"handler": "https://example.com", "everySeconds": 60, "payload": "x" * 10}
     assert _submit(api, None, path, job, "PUT").status == 201
     assert _submit(api, quotas, path, {"name": "renamed"}, "PATCH").status == 200
+    assert _submit(api, quotas, path, {"endAt": "2027-01-01T00:00:00Z"}, "PATCH").status == 200
     refused = _submit(api, quotas, path, {"everySeconds": 59, "payload": "y" * 10}, "PATCH")
     assert (refused.status, refused.bad_fields()) == (400, ["everySeconds", "payload"])
 

@@ -90,6 +90,16 @@ def test_a_repeat_mends_a_change_that_was_cut_off_between_its_two_rows(api: Api)
     assert not is_stopped(api)
 
 
+def test_a_repeat_mends_a_creation_that_was_cut_off_between_its_two_rows(api: Api) -> None:
+    body = {"name": "new", "disabled": True, "quotas": {"runsAtOnce": 1}}
+    assert api.call("POST", TENANTS, body).status == 201
+    whole = [(row.quotas, len(row.items)) for row in api.store.freezes.values()]
+    api.clock.advance(1)
+    api.store.freezes.clear()
+    assert api.call("POST", TENANTS, body).status == 409
+    assert [(row.quotas, len(row.items)) for row in api.store.freezes.values()] == whole
+
+
 def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: Api) -> None:
     refused = api.call("DELETE", f"{TENANTS}/globex")
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:tenant-enabled")

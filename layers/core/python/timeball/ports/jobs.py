@@ -41,10 +41,11 @@ class Jobs(Rows[JobKey, Job], Protocol):
     def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
         """Return how many jobs a tenant has in each status: all counted if they are few, else an estimate. May lag."""
 
-    def count_open(self, tenant: str, before_at: int) -> int:
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Return how many jobs of a tenant have not ended that were created before an instant (ms): all counted.
 
-        May lag by some seconds.
+        Those that its users made; notices are none of them. Where there are `most` or more, any number from that on is
+        as good: nobody reads what millions of jobs take to tell that they are too many. May lag by some seconds.
         """
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:

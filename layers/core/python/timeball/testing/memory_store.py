@@ -87,11 +87,11 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
             found = Counter(job.listed_status for job in self._of_users() if job.key.tenant == tenant)
         return [Estimate(found[status]) for status in statuses]
 
-    def count_open(self, tenant: str, before_at: int) -> int:
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Count a tenant's jobs that have not ended."""
         with self._memory.lock:
-            own = [job for job in self.values() if job.key.tenant == tenant and job.created_at < before_at]
-            return sum(job.listed_status in OPEN for job in own)
+            own = [job for job in self._of_users() if job.key.tenant == tenant and job.created_at < before_at]
+            return min(sum(job.listed_status in OPEN for job in own), most)
 
     def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
         """Return a tenant's jobs in a status, those first whose hashes are the least."""

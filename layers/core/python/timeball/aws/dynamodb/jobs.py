@@ -78,10 +78,10 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         """Count a tenant's jobs in each status, all of them at once."""
         return list(self._table.threads.map(lambda status: self._listing.count(tenant, status), statuses))
 
-    def count_open(self, tenant: str, before_at: int) -> int:
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Count a tenant's jobs in each status that is not the last, all of them at once."""
         counted = self._table.threads.map(
-            lambda status: self._listing.count_older(tenant, status, before_at), sorted(OPEN)
+            lambda status: self._listing.count_older(tenant, status, before_at, most), sorted(OPEN)
         )
         return sum(counted)
 

@@ -47,10 +47,14 @@ class Listing:
             share = stratum.end
         return estimated(counted, share)
 
-    def count_older(self, tenant: str, state: str, before_at: int) -> int:
-        """Count all that a tenant has in a state since before an instant (ms)."""
-        partitions = [list_partition(tenant, state, stratum.name) for stratum in strata(self._list_shards)]
-        return sum(self._reader.count(LISTING, partition, before_at - 1) for partition in partitions)
+    def count_older(self, tenant: str, state: str, before_at: int, most: int) -> int:
+        """Count what a tenant has in a state since before an instant (ms), and stop behind so many."""
+        counted = 0
+        for stratum in strata(self._list_shards):
+            if counted < most:
+                partition = list_partition(tenant, state, stratum.name)
+                counted += self._reader.count(LISTING, partition, before_at - 1, most - counted)
+        return counted
 
     def sample(self, tenant: str, state: str, most: int) -> list[JobKey]:
         """Return a fair sample of a tenant's jobs in a state: those whose places are the least; all, if they are few.

@@ -36,7 +36,7 @@ def take_in(context: Context, taking: Taking) -> Refused | None:
         now = context.clock.now()
         if not may_count(standing, taking.active, now):
             return Refused.ACTIVE
-        counted = context.store.jobs.count_open(taking.tenant, counted_until(now))
+        counted = context.store.jobs.count_open(taking.tenant, counted_until(now), taking.active)
         context.store.intakes.reckon(standing, reckoned(standing, counted, taking.active, now))
     return Refused.ACTIVE
 

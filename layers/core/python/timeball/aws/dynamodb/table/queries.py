@@ -1,5 +1,6 @@
 """Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,11 @@ class Reader:
                 return rows, from_values(answer["LastEvaluatedKey"])
         return rows, None
 
-    def count(self, index: Index, partition: str, through_at: int = LATEST) -> int:
-        """Count what stands in a partition of an index, up to an instant: a request for about each 8,000 keys."""
+    def count(self, index: Index, partition: str, through_at: int = LATEST, most: float = math.inf) -> int:
+        """Count what stands in a partition of an index, up to an instant: a request for about each 8,000 keys.
+
+        No request is made behind the one with which there are `most`.
+        """
         request = {
             "TableName": self._table,
             "IndexName": index.name,
@@ -102,7 +106,12 @@ class Reader:
             "ExpressionAttributeValues": to_values({":partition": partition, ":through": through_at}),
             "Select": "COUNT",
         }
-        return sum(answer["Count"] for answer in self._answers(request))
+        counted = 0
+        for answer in self._answers(request):
+            counted += answer["Count"]
+            if counted >= most:
+                break
+        return counted
 
     def listed(
         self, index: Index, partition: str, first_at: int, last_at: int, page: int, *, forward: bool
