@@ -17,6 +17,7 @@ from timeball.domain.policy.pace import (
     Pace,
     admit,
     asked_by,
+    given_in,
     is_to_be_looked_at,
     is_under_way,
     looked_at,
@@ -64,7 +65,15 @@ FULL = Line(SECOND, 2)
         (Pace("acme", begins=Line(SECOND, 1)), run(), A_SECOND, CALL),
         (Pace("acme", begins=FULL), run(), A_SECOND, Admission(NEXT, Reason.QUOTA_TURN)),
         (Pace("acme", begins=Line(SECOND - SECOND_MS, 2)), run(), A_SECOND, CALL),  # a second that is over
-        (Pace("acme", begins=Line(NEXT, 1)), run(), A_SECOND, Admission(NEXT, Reason.QUOTA_TURN)),  # behind others
+        (Pace("acme", begins=Line(NEXT, 1)), run(), A_SECOND, CALL),  # of one that is claimed ahead of its instant
+        (Pace("acme", begins=Line(NEXT, 1, 1)), run(), A_SECOND, CALL),
+        (Pace("acme", begins=Line(NEXT, 1, 2)), run(), A_SECOND, Admission(NEXT, Reason.QUOTA_TURN)),
+        (
+            Pace("acme", begins=Line(NEXT + SECOND_MS, 1)),
+            run(),
+            A_SECOND,
+            Admission(NEXT + SECOND_MS, Reason.QUOTA_TURN),
+        ),
         (Pace("acme", begins=FULL), replace(run(), reason=Reason.QUOTA_TURN), A_SECOND, CALL),  # it has its turn
         (
             Pace("acme", begins=FULL),
@@ -79,6 +88,16 @@ FULL = Line(SECOND, 2)
 )
 def test_a_run_begins_or_gets_a_turn(pace: Pace, asking: Run, quotas: Quotas, admission: Admission) -> None:
     assert admit(pace, asking, quotas, NOW, LEASE_MS)[1] == admission
+
+
+def test_turns_are_given_second_by_second_whoever_comes_ahead() -> None:
+    pace, turns = Pace("acme"), list[int]()
+    for ahead in (0, 1, 0, 0, 1, 0):
+        asking = replace(run(), not_before=NOW + ahead * SECOND_MS)
+        pace, admission = admit(pace, asking, A_SECOND, NOW, LEASE_MS)
+        turns.append((admission.until or asking.not_before) // SECOND_MS - SECOND // SECOND_MS)
+    assert turns == [0, 1, 0, 1, 2, 2]
+    assert [given_in(pace.begins, SECOND + n * SECOND_MS, 2) for n in range(4)] == [2, 2, 2, 0]
 
 
 def test_one_that_comes_late_for_its_turn_takes_another() -> None:

@@ -84,7 +84,19 @@ def test_those_who_wait_say_why(service: Service) -> None:
     service.until(at(12))
     reasons = Counter((run.state, run.reason) for run in _runs(service))
     assert reasons == {(RunState.RUNNING, None): 1, (RunState.QUEUED, Reason.QUOTA_WAIT): 2}
-    assert used_of_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))["runs_at_once"] == 1
+    used = used_of_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))
+    assert (used["runs_at_once"], "runs_per_second" in used) == (1, False)
+
+
+def test_where_runs_wait_their_turn_all_turns_of_the_second_are_told_as_used(service: Service) -> None:
+    quotas = Quotas(runs_per_second=10)
+    _begin(service, 60, quotas)
+    told = []
+    for second in (9, 11, 12, 14, 17):
+        service.until(at(second))
+        used = used_of_quotas(service.play.context(), "acme", quotas)
+        told.append((used["runs_per_second"], "runs_at_once" in used))
+    assert told == [(0, False), (10, False), (10, False), (10, False), (0, False)]
 
 
 def test_other_tenants_are_as_punctual_as_ever_and_pay_nothing(service: Service) -> None:
@@ -133,9 +145,7 @@ def test_a_turn_that_a_pause_takes_is_taken_anew(service: Service) -> None:
     assert len(service.target.calls) == 6
 
 
-def test_a_quota_that_is_raised_helps_those_who_come_later_at_once_and_all_within_twenty_minutes(
-    service: Service,
-) -> None:
+def test_behind_a_long_line_all_ask_again_within_twenty_minutes(service: Service) -> None:
     _begin(service, 700, Quotas(runs_per_second=1))
     service.until(at(20))
     waiting = [run.not_before for run in _runs(service) if run.reason is not None]

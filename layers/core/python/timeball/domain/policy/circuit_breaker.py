@@ -68,6 +68,9 @@ class Admission:
 
 CALL = Admission()
 
+_HAVE_PASSED = frozenset({Reason.HOST_PACED, Reason.QUOTA_TURN, Reason.QUOTA_WAIT})
+"""Why a run waits that has its token: a quota is asked last. Else each wait would spend what the other had given."""
+
 
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:
     """Decide whether a run that is about to be claimed may call its host, at its instant or now if that is past.
@@ -79,7 +82,7 @@ def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admis
         return host, _deferred(host, run, at, rules)
     if host.open_until is not None:
         return evolve(host, open_until=at + rules.trial_ms, is_half_open=True), CALL
-    if run.reason is Reason.HOST_PACED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
+    if run.reason in _HAVE_PASSED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
         return host, CALL  # it has its token, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
     after = evolve(host, refilled_at=max(host.refilled_at, at) + interval_ms)

@@ -24,10 +24,14 @@ LONGEST_LINE_MS: Final = 10 * MINUTE_MS
 
 @dataclass(frozen=True)
 class Line:
-    """Turns, so many in a second: the last second of which some were given (ms), and how many."""
+    """Turns, so many in a second: the last second of which some were given (ms), how many, and how many of that before.
+
+    For a run is claimed up to a second ahead of its instant, and keeps nobody from a turn that is left until then.
+    """
 
     second: int = 0
     given: int = 0
+    before: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,15 @@ def admit(pace: Pace, run: Run, quotas: Quotas, now: int, lease_ms: int) -> tupl
     return pace, CALL
 
 
+def given_in(line: Line, second: int, per_second: int) -> int:
+    """Return how many turns of a second were given: all of one long before the last, where nobody gets one."""
+    if second > line.second:
+        return 0
+    if second == line.second:
+        return line.given
+    return line.before if second == line.second - SECOND_MS else per_second
+
+
 def under_way(pace: Pace, rows: Sequence[Run | None], now: int) -> int:
     """Count what may be under way, given the rows of the runs that are named, in their order."""
     return sum(is_under_way(one, row, now) for one, row in zip(pace.begun, rows, strict=True))
@@ -118,10 +131,12 @@ def _next(line: Line, at: int, per_second: int) -> tuple[Line, int]:
     """Return the line with one turn more, and the instant of that: `at`, or the first second that has one left."""
     second = at - at % SECOND_MS
     if second > line.second:
-        return Line(second, 1), at
+        return Line(second, 1, given_in(line, second - SECOND_MS, per_second)), at
+    if second == line.second - SECOND_MS and line.before < per_second:
+        return evolve(line, before=line.before + 1), at
     if line.given < per_second:
-        return Line(line.second, line.given + 1), max(at, line.second)
-    return Line(line.second + SECOND_MS, 1), max(at, line.second + SECOND_MS)
+        return evolve(line, given=line.given + 1), max(at, line.second)
+    return Line(line.second + SECOND_MS, 1, line.given), max(at, line.second + SECOND_MS)
 
 
 def _has_turn(run: Run, at: int) -> bool:

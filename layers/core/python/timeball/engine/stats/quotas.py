@@ -3,13 +3,16 @@
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.job import OPEN
 from timeball.domain.model.quotas import Quotas
-from timeball.domain.policy.pace import Pace, under_way
+from timeball.domain.policy.pace import Pace, given_in, is_bound, under_way
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 
 
 def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
-    """Return how much of each quota is used, by the name of its field. Raises UnavailableError."""
+    """Return how much of each quota is used, by the name of its field. Raises UnavailableError.
+
+    Of runs only where they have that quota: else nobody notes what begins.
+    """
     active = context.store.jobs.count(tenant, sorted(OPEN))
     slots = context.store.slots.read([tenant])[0]
     named = context.store.backfills.read([] if slots is None else slots.held)
@@ -18,13 +21,16 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     if quotas.submits_per_second or quotas.active_jobs:
         second = context.clock.now() // SECOND_MS * SECOND_MS
         used["submits_per_second"] = context.store.intakes.read(tenant).taken.get(second, 0)
-    if quotas.runs_per_second or quotas.runs_at_once:
-        used |= _of_runs(context, tenant)
+    if is_bound(quotas):
+        used |= _of_runs(context, tenant, quotas)
     return used
 
 
-def _of_runs(context: Context, tenant: str) -> dict[str, int]:
-    now, pace = context.clock.now(), context.store.paces.read([tenant])[0] or Pace(tenant)
-    rows = context.store.runs.read([one.run for one in pace.begun]) if pace.begun else []
-    begins = pace.begins.given if pace.begins.second == now // SECOND_MS * SECOND_MS else 0
-    return {"runs_per_second": begins, "runs_at_once": under_way(pace, rows, now)}
+def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
+    now, pace, used = context.clock.now(), context.store.paces.read([tenant])[0] or Pace(tenant), dict[str, int]()
+    if quotas.runs_per_second:
+        used["runs_per_second"] = given_in(pace.begins, now - now % SECOND_MS, quotas.runs_per_second)
+    if quotas.runs_at_once:
+        rows = context.store.runs.read([one.run for one in pace.begun]) if pace.begun else []
+        used["runs_at_once"] = under_way(pace, rows, now)
+    return used
