@@ -5,13 +5,16 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol
 
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.domain.model.ids import RunId
 from timeball.domain.policy.callback_token import token_of
+from timeball.domain.policy.places import PLACES
 from timeball.engine.execution.execute import execute
+from timeball.engine.stats.tally import flush_on
 from timeball.ports.queue import Delivery
 from timeball.runtime.wiring import (
     environment,
@@ -28,7 +31,8 @@ from timeball.targets.http.caller import http_caller
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
-_THREADS = 32
+_THREADS = 3 * PLACES
+"""For each place one that keeps its lease, one that writes and one that speaks to the queue: none waits for another."""
 
 start(executor_context)
 
@@ -72,10 +76,13 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 
 async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
-    # So many that a renewal never waits for a thread behind writes that hang.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
     async with http_caller(engine_context.clock, _address_rules(), sign=_sign) as caller:
-        return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
+        counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
+        try:
+            return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
+        finally:
+            counting.cancel()
 
 
 def _sign(run: RunId, attempt: int) -> str:

@@ -27,6 +27,7 @@ from tests.webhooks.targets import (
     success,
 )
 from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.policy.places import PLACES
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import BODY_BYTES, http_caller
 from timeball.testing.virtual_clock import VirtualClock
@@ -166,6 +167,27 @@ def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobod
         release.set()
     error = "No connection to hooks.example came about within 0.2 s."
     assert answer == no_answer(error, None, timed_out=True)
+
+
+def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executor_from_its_target() -> None:
+    release = threading.Event()
+
+    def look_up(host: str, _: int) -> list[str]:
+        if host != "hooks.example":
+            release.wait()
+        return ["127.0.0.1"]
+
+    async def main() -> Answer:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
+            hanging = [asyncio.create_task(caller.call(a_call(f"http://{n}.example/"))) for n in range(PLACES - 1)]
+            await asyncio.sleep(0)
+            try:
+                return await caller.call(a_call(f"http://hooks.example:{target.port}/", timeout=2))
+            finally:
+                release.set()
+                await asyncio.gather(*hanging)
+
+    assert asyncio.run(main()).error is None
 
 
 def test_a_name_that_does_not_exist_is_an_answer() -> None:

@@ -18,10 +18,11 @@ HANGS_MS = 200_000
 
 
 class Hangs(NotingCaller):
-    """Targets of `slow` hang; those of others take a moment."""
+    """Targets of `slow` hang, those of `step1`, `step2` ... take so many times 400 ms, those of others a moment."""
 
     async def call(self, call: Call) -> Answer:
-        self.takes_ms = HANGS_MS if call.run.job.tenant == "slow" else 10
+        tenant = call.run.job.tenant
+        self.takes_ms = HANGS_MS if tenant == "slow" else int(tenant.partition("step")[2] or 0) * 400 or 10
         return await super().call(call)
 
 
@@ -80,6 +81,19 @@ def test_a_tenant_whose_calls_hang_fills_half_of_an_executor_and_another_is_call
     assert _called(play, "quick")[:10] == [5 * SECOND_MS] * 10
     assert max(_called(play, "quick")) < 6.5 * SECOND_MS
     assert inbox.asked.count(1) > 300  # one at a time, as long as what waits has no place
+
+
+def test_batches_that_end_again_and_again_keep_no_executor_from_taking_more() -> None:
+    play, looked_at = _play(slow=(10, 0), **{f"step{n}": (10, 0) for n in range(1, 7)}), list[int]()
+
+    class Noting(MemoryInbox):
+        def receive(self, limit: int, seconds: int) -> list[Delivery]:
+            looked_at.append(play.clock.now() - NOW)
+            return super().receive(limit, seconds)
+
+    deliveries, inbox = play.queue.receive("normal"), Noting(play.queue, "normal")
+    assert play.clock.run(execute(play.context(), inbox, play.caller, deliveries, "one", inline)) == []
+    assert {*range(LOOK_EVERY_MS, 5 * SECOND_MS, LOOK_EVERY_MS)} <= {*looked_at}
 
 
 def test_what_has_no_place_comes_again_as_a_new_message_and_is_no_delivery_in_vain() -> None:

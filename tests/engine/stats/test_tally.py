@@ -1,19 +1,20 @@
 """Runs are counted in memory, and added to what is kept once in a while: seldom, all together, and never twice."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, Play, inline, spec
 from timeball.domain.model.job import Priority
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.domain.usage.hours import Counts, HourKey, hour_of
 from timeball.engine.metrics import Metric
 from timeball.engine.stats.runs import read_windows
-from timeball.engine.stats.tally import FLUSH_MS, Tally
+from timeball.engine.stats.tally import FLUSH_MS, Tally, flush_on
 from timeball.ports.errors import UnavailableError
 from timeball.ports.telemetry import Event
 from timeball.testing.memory_kept import MemoryUsage
@@ -130,3 +131,15 @@ def test_windows_tell_what_runs_came_to_by_priority(play: Play) -> None:
     assert day.total.on_time() == {1: 0.9, 5: 0.9, 30: 1.0}
     assert (month.total.skipped, month.by_priority[Priority.LOW].started) == (7, 0)
     assert all(window.total.started == 0 for window in read_windows(play.context(), "other", now))
+
+
+def test_an_invocation_that_lasts_keeps_what_it_counts_again_and_again() -> None:
+    play, kept_at = Play(), list[int]()
+
+    async def invocation() -> None:
+        counting = asyncio.create_task(flush_on(play.clock, lambda: kept_at.append(play.clock.now() - NOW), inline))
+        await play.clock.sleep_until(NOW + 100_000)
+        counting.cancel()
+
+    play.clock.run(invocation())
+    assert kept_at == [FLUSH_MS, 2 * FLUSH_MS, 3 * FLUSH_MS]

@@ -52,16 +52,18 @@ async def execute(
     takes_until = last_call_at(deadline_at) - TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
     first = Batch(context, inbox, caller, offload, deliveries, owner, deadline_at)
     given = asyncio.create_task(first.work())
-    at_work = {given: first}
+    at_work, look_at = {given: first}, clock.now() + LOOK_EVERY_MS
     try:
         while at_work:
-            look = asyncio.create_task(clock.sleep_until(clock.now() + LOOK_EVERY_MS))
+            look = asyncio.create_task(clock.sleep_until(look_at))
             await asyncio.wait({look, *at_work}, return_when=asyncio.FIRST_COMPLETED)
             is_time = look.done() and clock.now() <= takes_until
             look.cancel()
             while is_time and (taken := await taking.take(at_work.values())):
                 batch = Batch(context, inbox, caller, offload, taken, f"{owner}+{taking.times}", deadline_at)
                 at_work[asyncio.create_task(batch.work())] = batch
+            if clock.now() >= look_at:  # and not anew whenever a batch ends: they may end again and again
+                look_at = clock.now() + LOOK_EVERY_MS
             taking.learn(at_work.values())
             at_work = {task: batch for task, batch in at_work.items() if not task.done()}
     finally:

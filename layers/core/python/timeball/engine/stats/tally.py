@@ -6,15 +6,17 @@ has met since. Invariant: nothing is counted twice. What a process has not added
 was being added when no answer came.
 """
 
+import asyncio
 import logging
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.domain.usage.lateness import bucket_of
+from timeball.engine.execution.offload import Offload
 from timeball.ports.clock import Clock
 from timeball.ports.telemetry import Event, Telemetry
 from timeball.ports.usage import Usage
@@ -56,6 +58,13 @@ class Tally:
             return
         if unknown:
             log.warning("counts are lost", extra={"hours": unknown})
+
+
+async def flush_on(clock: Clock, flush: Callable[[], object], offload: Offload = asyncio.to_thread) -> None:
+    """Flush again and again until this is cancelled, in an invocation that may last for many minutes."""
+    while True:
+        await clock.sleep_until(clock.now() + FLUSH_MS)
+        await offload(flush)
 
 
 def _counted_as(event: Event) -> str:

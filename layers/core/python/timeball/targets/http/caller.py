@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.policy.places import PLACES
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
@@ -27,7 +28,8 @@ from timeball.targets.http.verdict import answered, unanswered
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""
 
-_LOOKUP_THREADS = 32
+_LOOKUP_THREADS = 2 * PLACES
+"""One for each call that is under way, and as many for look-ups that their calls have not waited for."""
 
 Sign = Callable[[RunId, int], str]
 """Returns the token of an attempt. It may block."""
