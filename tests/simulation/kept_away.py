@@ -77,7 +77,7 @@ def with_moved_fires(story: Story, spec: JobSpec) -> JobSpec:
 
 
 def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
-    """No first attempt of the schedule, from the beginning that its user was told until it is over or lifted.
+    """No first attempt of the schedule or on an event, from the beginning that its user was told to its end.
 
     Of a disabled tenant no attempt at all, but those by which a lost one is taken over.
     """
@@ -85,11 +85,11 @@ def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
     for write, before in history.claims():
         if before.state is RunState.RUNNING:
             continue
-        is_of_schedule = before.id.origin is Origin.SCHEDULE and before.is_unstarted
+        is_held = before.id.origin in (Origin.SCHEDULE, Origin.EVENT) and before.is_unstarted
         starts_at = max(write.after.claimed_at or 0, before.not_before)
         for job in history.jobs_between(before.id.job, write.at, write.at):
             for freeze in history.freezes_between(job, write.at, write.at):
-                if not freeze.stops_all and not is_of_schedule:
+                if not freeze.stops_all and not is_held:
                     continue
                 start, end = freeze.span
                 known_at = history.frozen_at[freeze.name] + BEGINS_AFTER_MS

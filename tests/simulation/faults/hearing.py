@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tests.simulation.faults.hands import Fault, handed, instead, through
+from tests.simulation.faults.hands import Fault, given, handed, instead, through
 from timeball.domain.model.event import Event, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.policy.events import event_row
+from timeball.domain.policy.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
 from timeball.engine.events.receive import Matched, receive
@@ -85,6 +86,9 @@ FAULTS = {
     ),
     "an event runs a paused job": Fault(
         instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 7
+    ),
+    "a freeze holds no event back": Fault(
+        given(Exclusions, "held_until", Exclusions.stopped_until), "nothing starts in a freeze", 37
     ),
     "a run on an event has the payload of its job": Fault(
         instead(event_row, _with_the_jobs_payload), "a run on an event is called with what was sent", 7
