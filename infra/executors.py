@@ -9,7 +9,7 @@ from constructs import Construct
 
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Queues
-from infra.storage import ROWS, Storage
+from infra.storage import FIND, ROWS, Storage
 
 
 class Executors(Construct):
@@ -31,7 +31,8 @@ class Executors(Construct):
             function = maker.make(
                 self, f"execute-{priority}", "execute", about=f"Carries out runs of {priority} priority", bounds=bounds
             )
-            allow(function, ROWS, [storage.jobs.table_arn])
+            # What came of parents is handed on, and how long a streak of failures is, the ledger says.
+            allow(function, [*ROWS, *FIND], [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             feed.into(function, most_at_once=maker.settings.executors[priority])

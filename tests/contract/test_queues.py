@@ -169,9 +169,12 @@ def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
     inbox.delete([])
 
 
+_SERIES = {Origin.BACKFILL: "9" * 26, Origin.EVENT: "a" * 26, Origin.DEPENDENCY: "1000"}
+
+
 @pytest.mark.parametrize("origin", Origin)
 def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, origin: Origin) -> None:
-    run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin, "9" * 26 if origin is Origin.BACKFILL else "")
+    run = RunId(JobKey("zürich-✓", "x" * 64), 0, origin, _SERIES.get(origin, ""))
     queues.queue.send([_message(run, "high", 0)], NOW)
     assert [delivery.run for delivery in _receive_all(queues, "high")] == [run]
 

@@ -16,7 +16,17 @@ from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
     {"read", "read_with_tasks", "between", "ledger", "dead_letters", "of_job", "of_run", "of_task", "of_tenant", "uses"}
-    | {"listed", "announced", "query", "read_oldest_days", "count", "count_dead_letters", "sample", "children"}
+    | {
+        "listed",
+        "announced",
+        "query",
+        "read_oldest_days",
+        "count",
+        "count_open",
+        "count_dead_letters",
+        "sample",
+        "children",
+    }
     | {"depth"}  # a queue's
 )
 PORTS = [*dict.fromkeys(get_origin(kind) or kind for kind in get_type_hints(Store).values()), Queue, Inbox]

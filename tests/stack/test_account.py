@@ -83,6 +83,7 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
     assert bounds == {
         **dict(zip(("execute-high", "execute-normal", "execute-low"), executors, strict=True)),
         "watch": 2,
+        "events": 10,
     }
     assert sum(bounds.values()) <= 1000 - 100, "the scan, the authorizer and the API need the rest"
 
@@ -104,6 +105,8 @@ def test_a_function_that_what_it_sends_may_come_back_to_is_not_stopped_for_a_loo
     after: dict[str, set[str]] = {}
     for name in stack.functions():
         after[name] = {arn["Fn::GetAtt"][0] for arn in _resources(stack, name, "sqs:SendMessage")}
+        if name.startswith("execute-"):  # its target may send an event
+            after[name] |= {queue for queue, function in fed.items() if function == "events"}
     for queue, body in stack.resources("AWS::SQS::Queue").items():
         redrive = body["Properties"].get("RedrivePolicy")
         given_up = {redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]} if redrive else set()
@@ -134,6 +137,7 @@ def _reached(after: dict[str, set[str]], start: str) -> set[str]:
         ("execute-normal", "functions.execute"),
         ("execute-low", "functions.execute"),
         ("watch", "functions.watch"),
+        ("events", "functions.events"),
     ],
 )
 def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
@@ -177,7 +181,7 @@ def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attach
         ("api", "dynamodb:Query", ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_task", "listing"))]),
         ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
         ("authorize", "dynamodb:BatchGetItem", ["tenants-of-may"]),
-        ("admin", "dynamodb:Query", ["tenants-of-may"]),
+        ("admin", "dynamodb:Query", ["tenants-of-may", "jobs-of-may", "jobs-of-may/index/listing"]),
     ):
         ends = [arn["Fn::Join"][1][-1] for arn in _resources(attached_stack, name, action)]
         assert ends == [f":table/{table}" for table in tables]
