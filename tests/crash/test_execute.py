@@ -68,6 +68,19 @@ def test_a_run_whose_executor_was_stopped_anywhere_ends_and_was_called_with_risi
         assert_all_is_well(rest)
 
 
+def test_a_message_for_whose_run_there_was_no_time_is_never_lost_on_its_way_back(stage: Stage) -> None:
+    play, job, deliveries = _sent(stage)
+    send_back = partial(Play.execute, deliveries=deliveries, deadline_at=NOW + 100 * SECOND_MS)
+    # Hidden, the new message sent, the old one removed; in between there are two.
+    for left in stage.crashes(play, send_back, 6):
+        assert left.messages()
+        left.clock.advance(stage.later_ms)
+        left.run_on(job.key)
+        rest = at_rest(left, job)
+        assert (rest.runs[0].state, rest.row.status, len(rest.calls)) == (RunState.SUCCEEDED, JobStatus.COMPLETED, 1)
+        assert_all_is_well(rest)
+
+
 def test_a_batch_whose_executor_was_stopped_anywhere_ends_whole_and_each_of_its_jobs_by_itself(stage: Stage) -> None:
     play = stage.play(NOW)
     jobs = play.store_jobs(spec(name, At(NOW + 400)) for name in ("a", "b"))

@@ -147,7 +147,11 @@ class Play:
         raise AssertionError("a hundred scans left a backlog")
 
     def execute(
-        self, deliveries: Sequence[Delivery], points: Points | None = None, priority: str = Priority.NORMAL
+        self,
+        deliveries: Sequence[Delivery],
+        points: Points | None = None,
+        priority: str = Priority.NORMAL,
+        deadline_at: int | None = None,
     ) -> list[Delivery]:
         """Let one invocation of an executor work through deliveries; return what it gives back."""
         self._invocations += 1
@@ -157,7 +161,8 @@ class Play:
         if points is not None:
             inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
         owner = f"invocation-{self._invocations}"
-        return self.clock.run(execute(self.context(points), inbox, caller, deliveries, owner, inline))
+        work = execute(self.context(points), inbox, caller, deliveries, owner, inline, deadline_at)
+        return self.clock.run(work)
 
     def execute_next(self) -> bool:
         """Execute the messages that can be received from one queue; False: there are none in any."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 
 from tests.engine.play import NOW, open_days_only, spec
-from tests.simulation.executors import Calls, Executors
+from tests.simulation.executors import Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
-from timeball.domain.policy.places import PLACES
+from timeball.domain.policy.places import PLACES, placed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
@@ -41,7 +41,7 @@ class Contention:
     """A Timeball of which little more is real than who is sent, and who is received, when.
 
     `started` is when each run's call began. `quotas` are of runs at once, by tenant. Without `takes_more` an executor
-    has what it was handed, and nothing else.
+    has what it was handed, and nothing else; by its `rule` it gives places to what it takes.
     """
 
     executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
@@ -50,6 +50,7 @@ class Contention:
     quotas: dict[str, int] = field(default_factory=dict)
     takes_more: bool = True
     places: int = PLACES
+    rule: Rule = placed
     shards: int = 4
     scanned_a_second: int = _SCANNED_A_SECOND
 
@@ -66,7 +67,17 @@ class Contention:
         self._scan_at = self.begun_at
         self._sweeps = open_days_only(*range(self.shards))
         self._executors = [
-            Executors(self.queue, priority, most, self.calls, self.quotas, self._begun, self.takes_more, self.places)
+            Executors(
+                self.queue,
+                priority,
+                most,
+                self.calls,
+                self.quotas,
+                self._begun,
+                self.takes_more,
+                self.places,
+                self.rule,
+            )
             for priority, most in self.executors.items()
         ]
 
@@ -136,7 +147,7 @@ class Contention:
         return replace(spec(name, At(at)), key=JobKey(tenant, name), priority=priority)
 
 
-def beside_a_crowd(crowd: int, seconds: int = 60) -> Contention:
+def beside_a_crowd(crowd: int, seconds: int = 30) -> Contention:
     """Let one tenant have so many due in one second, and another a job in that second and in each that follows."""
     contention = Contention()
     contention.store_jobs("crowd", [10.0] * crowd)
@@ -177,12 +188,12 @@ def main() -> int:
         print(f"  beside {crowd:>7,}: {late[len(late) // 2]:.1f}  {late[-1]:.1f}")
     print("dispatches of tenants that contend, by weight")
     for weights in ({"one": 1, "two": 2}, {"one": 1, "two": 2, "five": 5}):
-        sent = by_weight(weights, 12_000, 40).dispatched()
+        sent = by_weight(weights, 9_000, 30).dispatched()
         shown = ", ".join(f"weight {weight}: {sent[tenant]:,}" for tenant, weight in weights.items())
         print(f"  {shown} ({sent['two'] / sent['one']:.2f} to 1)")
     for more in (3, 10):
         print(f"executors with {more} times as much to do as they can: mean wait in s, and share of all starts")
-        contention = by_priority({"high": 24, "normal": 14, "low": 2}, 60, more)
+        contention = by_priority({"high": 12, "normal": 7, "low": 1}, 20, more)
         waits, started = contention.waits(), contention.started_of()
         for priority in Priority:
             print(f"  {priority:<6}: {waits[priority]:5.1f}  {started[priority] / started.total():.0%}")

@@ -5,7 +5,7 @@ not what a claim reads and writes. Lambda starts one for each batch, up to a bou
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.policy.places import PLACES, placed
@@ -23,6 +23,10 @@ _DEFERRED_MS = 5 * SECOND_MS
 """After how long a run over a quota is sent again; its row brings it back, and no message."""
 
 
+Rule = Callable[[Mapping[str, int], Sequence[str], int], list[bool]]
+"""Who gets a place."""
+
+
 @dataclass(frozen=True)
 class Calls:
     """Of each tenant: how long its calls last (ms, 200 if nothing is said), and may last (ms, 300 s)."""
@@ -37,13 +41,15 @@ class _Executor:
     held: list[tuple[int, int, Delivery]] = field(default_factory=list)
     looks_at: int = 0
     at_once: int = _AT_ONCE
+    asked: int = 0
 
 
 @dataclass
 class Executors:
     """Those of one queue. `began` is told of each call that begins, and when; `quotas` of runs at once, by tenant.
 
-    Without `takes_more` each has the ten runs that it was handed, and no others before all of those are over.
+    Without `takes_more` each has the ten runs that it was handed, and no others before all of those are over. By its
+    `rule` it gives places to what it takes.
     """
 
     queue: MemoryQueue
@@ -54,11 +60,12 @@ class Executors:
     began: Callable[[Delivery, int], None]
     takes_more: bool = True
     places: int = PLACES
+    rule: Rule = placed
     at_work: list[_Executor] = field(default_factory=list)
     deferred: list[tuple[int, Delivery]] = field(default_factory=list)
 
     def work(self, now: int) -> None:
-        """End what is over, take more where a call lasts, and start executors for what waits."""
+        """End what is over, start executors for what waits, and take more where a call lasts."""
         inbox = self.queue.inbox(self.priority)
         inbox.send_again([delivery for at, delivery in self.deferred if at <= now])
         self.deferred = [one for one in self.deferred if one[0] > now]
@@ -68,29 +75,31 @@ class Executors:
                 inbox.delete(over)
                 one.held = [call for call in one.held if call[1] > now]
         self.at_work = [one for one in self.at_work if one.held]
+        while len(self.at_work) < self.most and (deliveries := self.queue.receive(self.priority)):
+            self._begin(one := _Executor(now, looks_at=now + execute.LOOK_EVERY_MS), deliveries, now)
+            self.at_work += [one] if one.held else []
         for one in self.at_work:
             takes_until = one.born_at + LIVES_MS - execute.TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
             if self.takes_more and one.looks_at <= now <= takes_until:
                 one.looks_at = now + execute.LOOK_EVERY_MS
-                while self._takes(one, now):
+                while self._takes(one, now) and one.asked > 1:
                     pass
-        while len(self.at_work) < self.most and (deliveries := self.queue.receive(self.priority)):
-            self._begin(one := _Executor(now, looks_at=now + execute.LOOK_EVERY_MS), deliveries, now)
-            self.at_work += [one] if one.held else []
 
     def _takes(self, one: _Executor, now: int) -> bool:
         """Take what waits into free places; say whether something came to stay."""
-        room = min(one.at_once, self.places - len(one.held))
-        if room <= 0 or not any(called_at <= now - execute.LOOK_EVERY_MS for called_at, _, _ in one.held):
+        one.asked = min(one.at_once, self.places - len(one.held))
+        if one.asked <= 0 or not any(called_at <= now - execute.LOOK_EVERY_MS for called_at, _, _ in one.held):
             return False
-        found = self.queue.receive(self.priority, room)
-        has_place = placed(
+        found = self.queue.receive(self.priority, one.asked)
+        has_place = self.rule(
             Counter(_tenant(delivery) for _, _, delivery in one.held), [*map(_tenant, found)], self.places
         )
         back = [delivery for delivery, has in zip(found, has_place, strict=True) if not has]
-        one.at_once = 1 if back else _AT_ONCE
+        stay = [delivery for delivery, has in zip(found, has_place, strict=True) if has]
         self._send_back(back)
-        return self._begin(one, [delivery for delivery in found if delivery not in back], now) > 0
+        began = self._begin(one, stay, now)
+        one.at_once = 1 if back or began < len(stay) else _AT_ONCE
+        return began > 0
 
     def _begin(self, one: _Executor, deliveries: Sequence[Delivery], now: int) -> int:
         """Begin the calls that fit into what is left of an executor and into a quota; return how many did."""

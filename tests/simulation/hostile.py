@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from tests.engine.play import spec
 from tests.simulation.contention import Contention
-from tests.simulation.executors import Calls
+from tests.simulation.executors import Calls, Rule
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.policy.places import placed
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills.backfill import create_backfills
@@ -29,18 +30,27 @@ BEGINS_AT = 10
 
 
 def contention_of(
-    executors: Mapping[str, int] = FEW, quotas: Mapping[str, int] | None = None, *, takes_more: bool = True
+    executors: Mapping[str, int] = FEW,
+    quotas: Mapping[str, int] | None = None,
+    *,
+    takes_more: bool = True,
+    may_last_seconds: int = 300,
+    rule: Rule = placed,
 ) -> Contention:
-    """Return executors, and a tenant whose calls hang for as long as a call may."""
-    calls = Calls({"hostile": HANGS_MS}, {"hostile": HANGS_MS})
-    return Contention(executors, calls=calls, quotas=dict(quotas or {}), takes_more=takes_more)
+    """Return executors, and a tenant whose calls hang for as long as a call may; those of the quiet one may last."""
+    calls = Calls({"hostile": HANGS_MS}, {"hostile": HANGS_MS, "quiet": may_last_seconds * SECOND_MS})
+    return Contention(executors, calls=calls, quotas=dict(quotas or {}), takes_more=takes_more, rule=rule)
 
 
-def beside_hanging(contention: Contention, calls: int, seconds: int) -> Contention:
-    """Let calls of one tenant hang, in each priority, and another have a run due there each second."""
+def beside_hanging(contention: Contention, calls: int, seconds: int, apart_seconds: float = 0) -> Contention:
+    """Let calls of one tenant hang, in each priority, and another have a run due there each second from 10 s later on.
+
+    The first are so far apart from each other. One by one they come to more executors than at once, ten to each.
+    """
+    hang_from = [BEGINS_AT + number * apart_seconds for number in range(calls)]
     for priority in contention.executors:
-        contention.store_jobs("hostile", [BEGINS_AT] * calls, Priority(priority), f"tarpit-{priority}")
-        contention.store_jobs("quiet", range(BEGINS_AT, seconds), Priority(priority), f"job-{priority}")
+        contention.store_jobs("hostile", hang_from, Priority(priority), f"tarpit-{priority}")
+        contention.store_jobs("quiet", range(BEGINS_AT + 10, seconds), Priority(priority), f"job-{priority}")
     contention.play(seconds)
     return contention
 
@@ -95,14 +105,19 @@ def main() -> int:
     """Print the figures."""
     print("runs of others, each second in each priority: how late the latest began, in s")
     shown = {
-        "beside 1,000 calls in each priority that hang for 840 s, 2 minutes": (1_000, 120, {}, True),
-        "if executors took nothing more": (1_000, 120, {}, False),
-        "for 15 minutes, a run being allowed 300 s": (300, 900, {}, True),
-        "for 15 minutes, and 20 runs at once for the tenant": (300, 900, {"hostile": 20}, True),
+        "beside 1,000 calls in each priority that hang for 840 s, 2 minutes": (1_000, 120, {}, True, 300),
+        "if executors took nothing more": (1_000, 120, {}, False, 300),
+        "for 15 minutes, each run of the others being allowed 30 s": (300, 900, {}, True, 30),
+        "for 15 minutes, each being allowed 300 s": (300, 900, {}, True, 300),
+        "that, and 20 runs at once for the tenant": (300, 900, {"hostile": 20}, True, 300),
     }
-    for name, (calls, seconds, quotas, takes_more) in shown.items():
-        contention = contention_of(MORE, quotas, takes_more=takes_more)
+    for name, (calls, seconds, quotas, takes_more, may_last_seconds) in shown.items():
+        contention = contention_of(MORE, quotas, takes_more=takes_more, may_last_seconds=may_last_seconds)
         print(f"  {name}: {latest(beside_hanging(contention, calls, seconds)):.1f}", flush=True)
+    for at_once in (20, 2):
+        bounded = contention_of(MORE, {"hostile": at_once})
+        late = latest(beside_hanging(bounded, 300, 900, apart_seconds=2.3))
+        print(f"  one call after the other for 15 minutes, and {at_once} runs at once: {late:.1f}", flush=True)
     siege = latest(besieged(contention_of(), 1_000, 120))
     print(f"  beside 1,000 backfills, 3,000 hanging calls, 100 submissions a second: {siege:.1f}")
     return 0

@@ -10,13 +10,21 @@ from timeball.targets.http.verdict import answered
 
 
 def test_what_all_have_had_is_the_time_from_the_first_to_the_last() -> None:
-    hands = Hands(3, 1_000)
-    assert [hands.leave(at) for at in (1_300, 1_300, 11_300)] == [100, 100, 10_100]
+    hands = Hands()
+    came = hands.take(3, 1_000)
+    assert [hands.leave(came, at) for at in (1_300, 1_300, 11_300)] == [100, 100, 10_100]
+
+
+def test_who_comes_later_has_a_part_from_then_on() -> None:
+    hands = Hands()
+    first, second = hands.take(1, 1_000), hands.take(1, 2_000)
+    assert [hands.leave(second, 4_000), hands.leave(first, 5_000)] == [1_000, 3_000]
 
 
 def test_one_that_leaves_an_empty_hand_takes_nothing_more() -> None:
-    hands = Hands(1, 0)
-    assert [hands.leave(at) for at in (70, 100)] == [70, 70]
+    hands = Hands()
+    came = hands.take(1, 0)
+    assert [hands.leave(came, at) for at in (70, 100)] == [70, 70]
 
 
 def test_a_slow_run_pays_for_the_time_that_it_alone_takes_and_its_batch_is_shared() -> None:

@@ -111,11 +111,22 @@ def test_a_second_message_of_a_run_that_is_called_here_does_not_call_it_again() 
     assert sorted(Counter(call.run for _, call in play.caller.calls).values()) == [1] * 10
 
 
-def test_nothing_is_taken_that_could_not_be_called_to_its_end() -> None:
+def test_what_could_not_be_called_to_its_end_goes_back_and_is_then_asked_for_one_by_one() -> None:
     play = _play(slow=(10, 0), quick=(25, 0))
-    _execute(play, NOW + 320_499)  # a run may take 300 s, and the last writes 20
+    inbox = _execute(play, NOW + 320_499)  # a run may take 300 s, and the last writes 20
     assert _called(play, "quick") == []
     assert len(play.messages()) == 25
+    assert inbox.asked.count(10) < 10
+    assert len(inbox.asked) <= HANGS_MS / LOOK_EVERY_MS + 10
+
+
+def test_what_may_not_last_long_is_called_when_little_time_is_left() -> None:
+    play = _play(slow=(10, 0))
+    brief = spec("brief", At(NOW + 5 * SECOND_MS), timeout_seconds=30)
+    play.store_jobs([replace(brief, key=JobKey("quick", "brief"))])
+    play.scan_all()
+    _execute(play, NOW + 320_499)
+    assert _called(play, "quick") == [5 * SECOND_MS]
 
 
 def test_an_executor_that_cannot_ask_its_queue_goes_on_with_what_it_has() -> None:

@@ -14,16 +14,13 @@ _LONGEST_HIDE_SECONDS = 900
 
 
 class Messages:
-    """What an invocation was handed. `acknowledged` ones may be removed; `removed` ones are gone.
-
-    `sent_back` counts those for which there was no room.
-    """
+    """What an invocation was handed. `acknowledged` ones may be removed; `removed` ones are gone."""
 
     def __init__(self, context: Context, inbox: Inbox, offload: Offload) -> None:
         self._context, self._inbox, self._offload = context, inbox, offload
         self.acknowledged: list[Delivery] = []
         self.removed: list[Delivery] = []
-        self.sent_back = 0
+        self._has_sent_back = False
 
     async def hide(self, deliveries: Sequence[Delivery], wait_ms: int = 0) -> None:
         """Keep messages from other executors until runs may be taken over that are claimed after so long."""
@@ -43,9 +40,14 @@ class Messages:
         The new message is sent before the old one may go. One whose fate is unknown stays hidden, and comes again.
         """
         if deliveries:
-            self.sent_back += len(deliveries)
+            self._has_sent_back = True
             sent = await self._offload(self._inbox.send_again, deliveries)
             self.acknowledged += [delivery for delivery, is_sent in zip(deliveries, sent, strict=True) if is_sent]
+
+    def has_sent_back(self) -> bool:
+        """Say whether there was no room for some since this was asked before."""
+        has_sent_back, self._has_sent_back = self._has_sent_back, False
+        return has_sent_back
 
     async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""

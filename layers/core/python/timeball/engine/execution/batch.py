@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 class Batch:
     """The messages of one batch, and the runs of theirs that are live.
 
-    `owner` names it and no other; its invocation is ended at `deadline_at` (ms; None: never). `waiting` are those
-    whose runs are not claimed yet.
+    `owner` names it and no other; its invocation, of which it is in the `hands`, is ended at `deadline_at` (ms; None:
+    never). `waiting` are those whose runs are not claimed yet.
     """
 
     context: Context
@@ -44,13 +44,14 @@ class Batch:
     offload: Offload
     deliveries: Sequence[Delivery]
     owner: str
+    hands: Hands
     deadline_at: int | None = None
     live: list[InFlight] = field(default_factory=list)
     tried: dict[RunId, Claim] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.waiting = set(self.deliveries)
-        self.hands = Hands(len(self.deliveries), self.context.clock.now())
+        self._came_at_ms = self.hands.take(len(self.deliveries), self.context.clock.now())
         self.last_call_at = last_call_at(self.deadline_at)
         self.messages = Messages(self.context, self.inbox, self.offload)
         self.finishes = Finishes(self.context, self.offload, last_write_at(self.deadline_at))
@@ -85,7 +86,7 @@ class Batch:
         now = self.context.clock.now()
         waves, too_early = waves_of(self.deliveries, now, self.context.rules)
         for _ in too_early:
-            self.hands.leave(now)
+            self._leave(now)
         longest_wait_ms = waves[-1].claim_at - now if waves else 0
         await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
         keeping = asyncio.create_task(self._keep())
@@ -114,7 +115,7 @@ class Batch:
         for delivery in wave.deliveries:
             one = claims.get(delivery.run)
             if one is None or delivery.run in begun:
-                self.hands.leave(now)
+                self._leave(now)
                 continue
             wait_until = one.decision.wait_until
             if one.is_mine and one.run is not None and one.job is not None:
@@ -122,15 +123,15 @@ class Batch:
                 self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
                 work.append(self._work_on(self.live[-1]))
             elif one.is_done:
-                self.hands.leave(now)
+                self._leave(now)
                 self.messages.acknowledged.append(delivery)
             elif one.decision.action is Action.RETURN:
-                self.hands.leave(now)
+                self._leave(now)
                 work.append(self.messages.send_back([delivery]))
             elif wait_until is not None and now < wait_until < now + SECOND_MS:
                 soon.setdefault(wait_until, []).append(delivery)
             else:
-                self.hands.leave(now)
+                self._leave(now)
                 work.append(self.messages.put_off(delivery, wait_until))
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
@@ -151,9 +152,8 @@ class Batch:
         try:
             answer = await flight.answered(asyncio.create_task(self._hold_and_call(flight)))
             watch.cancel()
-            flight.took = Spent(
-                batches=round(1_000 / self.hands.received), executor_ms=self.hands.leave(self.context.clock.now())
-            )
+            had_ms = self._leave(self.context.clock.now())
+            flight.took = Spent(batches=round(1_000 / len(self.deliveries)), executor_ms=had_ms)
             if answer is not None and await self.finishes.finish(flight, answer):
                 self.messages.acknowledged.append(flight.delivery)
         finally:
@@ -176,6 +176,9 @@ class Batch:
         while self.context.clock.now() < self._stop_at(flight):
             await self.context.clock.sleep_until(self._stop_at(flight))
         flight.cut(self._instead(flight))
+
+    def _leave(self, now: int) -> int:
+        return self.hands.leave(self._came_at_ms, now)
 
     def _stop_at(self, flight: InFlight) -> int:
         return min(flight.stop_at(self.context.rules), self.last_call_at)

@@ -18,6 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch
+from timeball.engine.execution.hands import Hands
 from timeball.engine.execution.invocation import last_call_at
 from timeball.engine.execution.offload import Offload
 from timeball.ports.queue import Delivery, Inbox
@@ -28,8 +29,8 @@ log = logging.getLogger(__name__)
 LOOK_EVERY_MS = 500
 """How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
 
-TAKES_UNTIL_LEFT_SECONDS = 300
-"""An executor of which less is left takes no more: what may last as long as most would be for another to call."""
+TAKES_UNTIL_LEFT_SECONDS = 30
+"""An executor of which less is left takes no more. What may last longer than is left goes back when it is claimed."""
 
 _AT_ONCE = 10
 
@@ -48,9 +49,9 @@ async def execute(
     `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
     message, a target or an unavailable store.
     """
-    taking, clock = _Taking(context, inbox, offload), context.clock
+    taking, clock, hands = _Taking(context, inbox, offload), context.clock, Hands()
     takes_until = last_call_at(deadline_at) - TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
-    first = Batch(context, inbox, caller, offload, deliveries, owner, deadline_at)
+    first = Batch(context, inbox, caller, offload, deliveries, owner, hands, deadline_at)
     given = asyncio.create_task(first.work())
     at_work, look_at = {given: first}, clock.now() + LOOK_EVERY_MS
     try:
@@ -59,12 +60,13 @@ async def execute(
             await asyncio.wait({look, *at_work}, return_when=asyncio.FIRST_COMPLETED)
             is_time = look.done() and clock.now() <= takes_until
             look.cancel()
+            taking.learn(at_work.values())
             while is_time and (taken := await taking.take(at_work.values())):
-                batch = Batch(context, inbox, caller, offload, taken, f"{owner}+{taking.times}", deadline_at)
+                batch = Batch(context, inbox, caller, offload, taken, f"{owner}+{taking.times}", hands, deadline_at)
                 at_work[asyncio.create_task(batch.work())] = batch
+                is_time = taking.asked > 1
             if clock.now() >= look_at:  # and not anew whenever a batch ends: they may end again and again
                 look_at = clock.now() + LOOK_EVERY_MS
-            taking.learn(at_work.values())
             at_work = {task: batch for task, batch in at_work.items() if not task.done()}
     finally:
         for task in at_work:
@@ -74,23 +76,25 @@ async def execute(
 
 @dataclass
 class _Taking:
-    """What an executor takes itself. `times` counts how often."""
+    """What an executor takes itself. `times` counts how often; `asked` is how many it asked for the last time."""
 
     context: Context
     inbox: Inbox
     offload: Offload
     times: int = 0
+    asked: int = 0
     _at_once: int = _AT_ONCE
 
     async def take(self, batches: Iterable[Batch]) -> list[Delivery]:
         """Take what waits into places that are free, if a call lasts; send back what is not to have one here."""
         held = Counter(tenant for batch in batches for tenant in batch.tenants())
-        room = min(self._at_once, PLACES - held.total())
+        self.asked = min(self._at_once, PLACES - held.total())
         lasts_since = self.context.clock.now() - LOOK_EVERY_MS
-        if room <= 0 or not any(batch.has_called_by(lasts_since) for batch in batches):
+        if self.asked <= 0 or not any(batch.has_called_by(lasts_since) for batch in batches):
             return []
         try:
-            found = await self.offload(self.inbox.receive, room, self.context.rules.lease_seconds + MARGIN_SECONDS)
+            hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
+            found = await self.offload(self.inbox.receive, self.asked, hidden_seconds)
         except Exception:
             log.exception("nothing was taken")
             return []
@@ -100,9 +104,10 @@ class _Taking:
         return [delivery for delivery, has in zip(found, has_place, strict=True) if has]
 
     def learn(self, batches: Iterable[Batch]) -> None:
-        """After there was no room for one, ask for one at a time: of what waits, that of quiet tenants comes first."""
-        if any(batch.messages.sent_back for batch in batches):
-            self._at_once = 1
+        """After one went back, ask for one, and once: it would come again at once, but for that of quiet tenants."""
+        for batch in batches:
+            if batch.messages.has_sent_back():
+                self._at_once = 1
 
     async def _send_back(self, deliveries: Sequence[Delivery]) -> None:
         self._at_once = 1 if deliveries else _AT_ONCE

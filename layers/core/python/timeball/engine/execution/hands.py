@@ -6,15 +6,24 @@ from its beginning to its last answer, and one that takes long pays for the time
 
 
 class Hands:
-    """So many messages since an instant (ms), until each leaves."""
+    """The messages of one invocation, of all its batches, each from when it comes until it leaves; empty at first."""
 
-    def __init__(self, count: int, now: int) -> None:
-        self.received = count
-        self._left, self._at, self._part_ms = count, now, 0.0
+    def __init__(self) -> None:
+        self._held, self._at, self._part_ms = 0, 0, 0.0
 
-    def leave(self, now: int) -> int:
+    def take(self, count: int, now: int) -> float:
+        """Take some in; return what each of them says when it leaves: how long one's part was (ms) before it came."""
+        self._pass_to(now)
+        self._held += count
+        return self._part_ms
+
+    def leave(self, came_at_ms: float, now: int) -> int:
         """Take one out; return how long (ms) it was there, for its part."""
-        if self._left:
-            self._part_ms += (now - self._at) / self._left
-        self._left, self._at = max(0, self._left - 1), now
-        return round(self._part_ms)
+        self._pass_to(now)
+        self._held = max(0, self._held - 1)
+        return round(self._part_ms - came_at_ms)
+
+    def _pass_to(self, now: int) -> None:
+        if self._held:
+            self._part_ms += (now - self._at) / self._held
+        self._at = now
