@@ -223,7 +223,7 @@ def cleared(run: Run, now: int, *, waits: bool) -> Run:
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     reason = Reason.WAITING_FOR_PARENTS if waits else None
     return evolve(
-        _with_fresh_budget(moved, now),
+        _with_fresh_budget(moved, max(now, run.not_before)),
         reason=reason,
         waits=waits,
         blocked=None,
