@@ -72,7 +72,9 @@ REFUSALS: Sequence[Refusal] = (
         TARGETS, "handler|url", "This is no URL", "What stands in brackets must be an IPv6 address, a port a port."
     ),
     Refusal(TARGETS, "handler|url", "The URL names no host", "A host has at most 253 characters, a port is not 0."),
-    Refusal(TARGETS, "handler|url", "Webhooks do not call this", "Which addresses may be called is a setting."),
+    Refusal(
+        TARGETS, "handler|url|on[A-Z][a-z]+", "Webhooks do not call this", "Which addresses may be called is a setting."
+    ),
     Refusal(TARGETS, ANY, "Leave this header out", "The names of Timeball's own headers, in any case of letters."),
     Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
     Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
@@ -95,7 +97,7 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         JOBS,
         ANY,
-        "This goes with .*dependsOn only",
+        "This goes with .*dependsOn only|A job runs on events or waits",
         "With rules for these, too, generators of requests find none that the document allows.",
     ),
     Refusal(

@@ -31,7 +31,8 @@ class Ids:
         """Remember what an answer names, where it was no problem."""
         if response.status_code >= 300:
             return
-        self._keep(case.path_parameters or {})
+        # Those of a case are escaped as they are sent; what is lent is to fit its schema.
+        self._keep({name: unquote(str(value)) for name, value in (case.path_parameters or {}).items()})
         for location in response.headers.get("location", []):
             for pattern in self._templates:
                 if match := pattern.fullmatch(location):
@@ -44,7 +45,9 @@ class Ids:
         """Give a request ids of what exists, most of the time, in place of the good ones that were made up."""
         names = tuple(case.path_parameters or {})
         if names and _is_good(case, ParameterLocation.PATH):
-            case.path_parameters = self._one_of(names, case.path_parameters)
+            lent = self._one_of(names, case.path_parameters)
+            if lent != case.path_parameters:  # what is set is judged anew, and its escapes fit no pattern
+                case.path_parameters = lent
         for name in {*(case.query or {})} & {name for (name, *more) in self._known if not more}:
             if _is_good(case, ParameterLocation.QUERY) and isinstance(case.query, dict):
                 case.query |= self._one_of((name,), {name: case.query[name]})

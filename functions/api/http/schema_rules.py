@@ -28,13 +28,13 @@ def together(
     *,
     one_of: Sequence[str] = (),
     exclusive: Sequence[Sequence[str]] = (),
-    beside: Mapping[str, Sequence[str]] | None = None,
+    beside: Mapping[str, Sequence[str | None]] | None = None,
     also: Sequence[_Schema] = (),
 ) -> Callable[[_Schema], None]:
     """Return what adds rules to a model's schema.
 
     One of `one_of`, an exclusive group, is given; of each group of `exclusive` at most one; each of `beside` only with
-    one of its partners, which are of one group. `also` are rules of another kind.
+    one of its partners, which are of one group; None stands for none of that. `also` are rules of another kind.
     """
 
     def add(schema: _Schema) -> None:
@@ -43,12 +43,14 @@ def together(
     return add
 
 
-def one_at_most(group: Sequence[str], beside: Mapping[str, Sequence[str]], *, is_needed: bool = False) -> _Schema:
+def one_at_most(
+    group: Sequence[str], beside: Mapping[str, Sequence[str | None]], *, is_needed: bool = False
+) -> _Schema:
     """Return the rule of a group: its alternatives, each with the fields that are not given beside it.
 
     A generator of clients or of tests reads that in a moment; one `not` for each pair of fields costs it seconds.
     """
-    goes_with = {name: partners for name, partners in beside.items() if {*partners} <= {*group}}
+    goes_with = {name: partners for name, partners in beside.items() if {*partners} <= {*group, None}}
     matters = is_needed or bool(goes_with)
     alternatives = []
     for chosen in group if is_needed or not goes_with else [*group, None]:

@@ -48,19 +48,6 @@ _NAMES_A_TASK: Final = {
     "required": ["handler"],
     "properties": {"handler": {"type": "string", "pattern": f"^{JOB_ID.pattern}$"}},
 }
-_NULL: Final = {"type": "null"}
-_EVENTS_OR_ONCE: Final = {
-    "anyOf": [
-        {"properties": {"event": _NULL}},
-        {
-            "properties": {
-                "scheduleAt": _NULL,
-                "delaySeconds": _NULL,
-                "dependsOn": {"anyOf": [_NULL, {"type": "array", "maxItems": 0}]},
-            }
-        },
-    ]
-}
 _NO_NUMBER: Final = {"properties": {"maxRuns": {"type": "null"}}}
 _OF_ALL: Final = {"required": ["policy"], "properties": {"policy": {"const": "all"}}}
 
@@ -84,8 +71,8 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields):
         json_schema_extra=together(
             one_of=TO_CALL,
             exclusive=[TO_CALL, SCHEDULE_FORMS],
-            beside=JOB_NEEDS,
-            also=[only_of_reports(given("taskId"), _NAMES_A_TASK), _EVENTS_OR_ONCE],
+            beside={**JOB_NEEDS, "event": (*RECURRING, None)},
+            also=[only_of_reports(given("taskId"), _NAMES_A_TASK)],
         )
     )
 
