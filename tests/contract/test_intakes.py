@@ -103,3 +103,13 @@ def test_of_jobs_that_are_too_many_no_more_are_counted_than_tell_that(subject: S
     fewest = subject.requests() - before
     assert subject.store.jobs.count_open("acme", NOW + 1, 41) == 40
     assert subject.requests() - before > 2 * fewest or not subject.requests()
+
+
+def test_what_is_taken_beside_leaves_as_many_jobs_as_before(store: Store) -> None:
+    """As events do: they count in their second, and against nothing else."""
+    _reckon(store)
+    assert store.intakes.take(replace(ONE, active=0, amount=2)) is None
+    assert store.intakes.take(ONE) is None
+    standing = store.intakes.read("acme")
+    assert standing == Intake("acme", {SECOND: 3}, {SECOND: 2}, most=5, left=4, counted_at=NOW)
+    assert reckoned(standing, 0, 5, NOW).left == 4

@@ -22,7 +22,8 @@ NOW = 1_000_000_250
 def test_what_is_left_lacks_what_was_counted_and_what_was_taken_since(
     taken: dict[int, int], counted: int, left: int
 ) -> None:
-    assert reckoned(Intake("acme", taken), counted, 10, NOW) == Intake("acme", taken, 10, left, NOW)
+    found = reckoned(Intake("acme", taken), counted, 10, NOW)
+    assert found == Intake("acme", taken, most=10, left=left, counted_at=NOW)
 
 
 def test_every_job_is_counted_or_taken_lately_and_none_is_both() -> None:

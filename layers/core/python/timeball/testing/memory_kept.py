@@ -124,7 +124,7 @@ class MemoryIntakes(dict[str, Intake]):
             standing = self.read(before.tenant)
             if (standing.left, standing.counted_at) != (before.left, before.counted_at):
                 return False
-            self[before.tenant] = evolve(after, taken=standing.taken)
+            self[before.tenant] = evolve(after, taken=standing.taken, beside=standing.beside)
             return True
 
     def read(self, tenant: str) -> Intake:
@@ -135,7 +135,10 @@ class MemoryIntakes(dict[str, Intake]):
 def _counted(intake: Intake, taking: Taking, sign: int) -> Intake:
     amount = sign * taking.amount
     taken = {**intake.taken, taking.second: intake.taken.get(taking.second, 0) + amount}
-    return evolve(intake, taken=taken, left=intake.left - amount if taking.active else intake.left)
+    if taking.active:
+        return evolve(intake, taken=taken, left=intake.left - amount)
+    beside = {**intake.beside, taking.second: intake.beside.get(taking.second, 0) + amount}
+    return evolve(intake, taken=taken, beside=beside)
 
 
 class MemoryEdges:

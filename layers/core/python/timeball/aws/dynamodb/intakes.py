@@ -10,6 +10,9 @@ from timeball.aws.dynamodb.table.writes import Add, Take
 from timeball.domain.policy.intake import Intake, Taking, outdated
 from timeball.domain.time.instants import SECOND_MS
 
+_TAKEN: Final = "s"
+_BESIDE: Final = "b"
+
 _MANY: Final = 30
 """Outdated seconds are dropped that many at once: the row stays small, and a write more in thirty pays for it."""
 
@@ -57,20 +60,25 @@ class DynamoIntakes:
 
     def _forget(self, tenant: str, seconds: list[int]) -> None:
         if len(seconds) >= _MANY:
-            forgotten = tuple(map(_name, seconds))
+            forgotten = tuple(name for second in seconds for name in (_name(second), _name(second, _BESIDE)))
             self._table.writer.take(Take(Add(intake_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
 
 
 def _amounts(taking: Taking, sign: int) -> dict[str, int]:
-    left = {"left": -sign * taking.amount} if taking.active else {}
-    return {_name(taking.second): sign * taking.amount, **left}
+    amount = sign * taking.amount
+    also = {"left": -amount} if taking.active else {_name(taking.second, _BESIDE): amount}
+    return {_name(taking.second): amount, **also}
 
 
-def _name(second: int) -> str:
-    return f"s{second // SECOND_MS}"
+def _name(second: int, letter: str = _TAKEN) -> str:
+    return f"{letter}{second // SECOND_MS}"
 
 
 def _to_intake(tenant: str, row: dict[str, Any] | None) -> Intake:
     row = row or {}
-    taken = {int(name[1:]) * SECOND_MS: row[name] for name in row if name[0] == "s" and name[1:].isdigit()}
-    return Intake(tenant, taken, row.get("most", 0), row.get("left", 0), row.get("counted_at", 0))
+
+    def seconds(letter: str) -> dict[int, int]:
+        return {int(name[1:]) * SECOND_MS: row[name] for name in row if name[0] == letter and name[1:].isdigit()}
+
+    left = {name: row.get(name, 0) for name in ("most", "left", "counted_at")}
+    return Intake(tenant, seconds(_TAKEN), seconds(_BESIDE), **left)

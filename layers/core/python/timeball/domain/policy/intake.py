@@ -23,11 +23,13 @@ _KEPT_MS: Final = MINUTE_MS
 class Intake:
     """What a tenant took lately, by the second (the instant at which it began, in ms), and what is left.
 
+    What was taken `beside` is a part of that: it does not count against all that the tenant may have, as events do not.
     `left` is of the quota `most`, as it was reckoned at `counted_at` (0: never) and counted down since.
     """
 
     tenant: str
     taken: Mapping[int, int] = field(default_factory=dict)
+    beside: Mapping[int, int] = field(default_factory=dict)
     most: int = 0
     left: int = 0
     counted_at: int = 0
@@ -66,7 +68,8 @@ def counted_until(now: int) -> int:
 
 def reckoned(intake: Intake, counted: int, most: int, now: int) -> Intake:
     """Return what is left if so many jobs have not ended of those that are older than `counted_until`."""
-    since = sum(amount for second, amount in intake.taken.items() if second >= counted_until(now))
+    recent = [second for second in intake.taken if second >= counted_until(now)]
+    since = sum(intake.taken[second] - intake.beside.get(second, 0) for second in recent)
     return evolve(intake, most=most, left=max(most - counted - since, 0), counted_at=now)
 
 
