@@ -4,15 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, instead, lost
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.policy.fan_out import (
+    Named,
     answered_items,
     concluded,
     healed,
     is_of_before,
     item_run,
 )
+from timeball.engine.context import Context
+from timeball.engine.runs.fan_out import save_named
 from timeball.ports.rows import Swap
 
 
@@ -25,12 +30,19 @@ def _with_half(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) ->
     return concluded(head, fan, [*items[:1]] * len(items), now)
 
 
+def _with_the_newest_alone(context: Context, run_id: RunId, named: Named, now: int) -> str:
+    return save_named(context, run_id, evolve(named, items=named.items[-1:]), now)
+
+
 def _names(swap: Swap[Any]) -> bool:
     return isinstance(swap.after, Run) and swap.after.named != swap.before.named and swap.after.named is not None
 
 
 FAULTS = {
     "what a target names at work is lost": Fault(lost("runs.swap", _names), "what was acknowledged is among them", 26),
+    "what is named later takes the place of what was named": Fault(
+        instead(save_named, _with_the_newest_alone), "what an attempt names is kept", 26
+    ),
     "an answer names nothing": Fault(instead(answered_items, lambda _: []), "items are what was named", 6),
     "items have the numbers of others": Fault(instead(item_run, _shifted), "each item is called with what it is", 6),
     "a whole ends as its first item does": Fault(
