@@ -43,11 +43,11 @@ def _revives(run: Run, now: int) -> Run | None:
 
 FAULTS = {
     "a submission is acknowledged and not stored": Fault(
-        hoped_for("jobs.insert"), "what was acknowledged is stored", 7
+        hoped_for("jobs.insert"), "what was acknowledged is stored", 17
     ),
-    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 562),
+    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 48),
     "a trigger's payload is forgotten": Fault(
-        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 155
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 9
     ),
     "a retry by hand is answered and not done": Fault(
         lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"
@@ -62,7 +62,7 @@ FAULTS = {
     ),
     "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
     "a report is taken whatever its attempt": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 20
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 17
     ),
-    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 42),
+    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 12),
 }

@@ -81,7 +81,7 @@ def _drops_the_due_key(run: Run, owner: str, now: int, lease_ms: int) -> Run:
 
 FAULTS = {
     "an unexpired running run is claimed": Fault(
-        instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 1
+        instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 2
     ),
     "a claim ignores cancel_requested": Fault(
         instead(decide_claim, _ignores_that_it_is_asked_to_stop),
@@ -94,16 +94,16 @@ FAULTS = {
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 15
+        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 128
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 6
+        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 3
     ),
     "a parked run misfires": Fault(
-        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 1
+        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 16
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 3
+        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 25
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),
@@ -120,6 +120,6 @@ FAULTS = {
         meeting="an execution that wakes when another has called its run",
     ),
     "a retry is called early": Fault(
-        instead(claimed, _forgets_the_instant_of_a_retry), "nothing is called before its instant", 1
+        instead(claimed, _forgets_the_instant_of_a_retry), "nothing is called before its instant", 8
     ),
 }

@@ -44,7 +44,7 @@ FAULTS = {
         instead(join, _at_any_time), "a job is let go only if its rule holds", 1
     ),
     "a cycle does not wait for its parents": Fault(
-        instead(cycle_of_parent, _in_any_cycle), "a cycle is let go only if its rule holds", 1
+        instead(cycle_of_parent, _in_any_cycle), "a cycle is let go only if its rule holds", 21
     ),
     "a parent does not hear of its child": Fault(
         lost("jobs.swap", _tells_a_parent), "who is waited for knows that it has children", 1
@@ -55,7 +55,7 @@ FAULTS = {
     "nobody tells the children": Fault(
         instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
     ),
-    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 1),
+    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 11),
     "a child has a fire time of its own": Fault(
         instead(fire_time, _a_second_late), "a job runs once for its parents", 6
     ),

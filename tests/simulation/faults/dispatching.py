@@ -73,7 +73,7 @@ FAULTS = {
         instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 2
     ),
     "advance before insert": Fault(
-        late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 1
+        late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 3
     ),
     "advance before send": Fault(late("queue.send", behind="jobs.swap"), "nothing is stuck", 5),
     "advance unconditionally": Fault(
@@ -110,7 +110,7 @@ FAULTS = {
         meeting="a scan, and another schedule",
     ),
     "a run is inserted outside dispatch without a due key": Fault(
-        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 13
+        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 17
     ),
     "a retry is queued before it is sent": Fault(late("queue.send", behind="runs.swap"), "nothing is stuck"),
 }

@@ -100,11 +100,11 @@ FAULTS = {
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 72
+        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 53
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
-        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 27
+        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 5
     ),
     # The queue keeps that rule too: a receipt that is not the newest deletes nothing. So here neither keeps it.
     "a message is deleted by a zombie": Fault(
@@ -122,7 +122,7 @@ FAULTS = {
         instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
     ),
     "the guard is freed while its holder is retrying": Fault(
-        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 14
+        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 2
     ),
     "a one-off is completed by an older fire": Fault(
         overwritten(_concludes, _whatever_its_final_fire_is),

@@ -33,9 +33,9 @@ def _whoever_was_named(_: Begun, row: Run | None, __: int) -> bool:
 AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin in a second than may"
 
 FAULTS = {
-    "a claim asks nobody about quotas": Fault(instead(pass_quotas, _everybody_may, within=claiming), AT_ONCE, 9),
+    "a claim asks nobody about quotas": Fault(instead(pass_quotas, _everybody_may, within=claiming), AT_ONCE, 14),
     "who begins is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 14),
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
-    "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 144),
+    "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 229),
     "who is over keeps its place": Fault(instead(is_under_way, _whoever_was_named), "nothing is stuck", 19),
 }

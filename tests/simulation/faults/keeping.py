@@ -40,18 +40,18 @@ FAULTS = {
         instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 2
     ),
     "a claim asks nobody about calendars": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 5
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 135
     ),
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
-        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 2
+        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 45
     ),
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",
-        1,
+        12,
     ),
     "a fire is moved by a day, whatever that day is": Fault(
         given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3

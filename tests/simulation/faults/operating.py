@@ -53,16 +53,18 @@ def _is_due_at_once(
 
 FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
-    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 221),
+    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 11),
     "an operation retries what has died again": Fault(
         instead(is_to_be_retried, lambda run, _: run.is_dead_letter),
         _ONCE,
         meeting="an operation that takes long, while what it retries dies again",
     ),
-    "an operation goes on behind what it could not do": Fault(instead(treat, _leaves_out_what_cannot_be_done), _ALL, 1),
-    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 321),
+    "an operation goes on behind what it could not do": Fault(
+        instead(treat, _leaves_out_what_cannot_be_done), _ALL, 11
+    ),
+    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 151),
     "an operation counts what somebody else has counted": Fault(
         instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 1
     ),
-    "an operation has no pace": Fault(instead(treated, _is_due_at_once), "an operation keeps its pace", 371),
+    "an operation has no pace": Fault(instead(treated, _is_due_at_once), "an operation keeps its pace", 41),
 }

@@ -93,16 +93,16 @@ def _nothing(*_: Any) -> list[Any]:
 
 
 FAULTS = {
-    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 6),
+    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 16),
     "a cancel writes the job's row only": Fault(
-        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 2
+        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 0
     ),
     "what is cancelled starts": Fault(  # either the cancel or the claim ends it: so here neither does
         both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_what_is_cancelled)),
         "nothing is called after its cancel",
-        2,
+        16,
     ),
-    "no fence against a late insert": Fault(instead(fenced_through, lambda *_: 0), "each due instant has one row", 4),
+    "no fence against a late insert": Fault(instead(fenced_through, lambda *_: 0), "each due instant has one row", 13),
     "no closing row where the new schedule has the fire": Fault(
         handed(_leaving_open_what_the_new_schedule_has),
         "each due instant has one row",
@@ -127,9 +127,9 @@ FAULTS = {
     "withdrawn without the stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
-    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 63),
+    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 0),
     "what is skipped has no row": Fault(
-        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_BY_HAND), "each due instant has one row", 1
+        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_BY_HAND), "each due instant has one row", 24
     ),
     "superseded by stamp instead of by schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),

@@ -38,13 +38,13 @@ FAULTS = {
         instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail is told of", 3
     ),
     "nobody is told of a recovery": Fault(
-        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 3
+        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 33
     ),
     "nobody notes that a job is failing": Fault(
         instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 3
     ),
     "one failure pauses a job": Fault(
-        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 3
+        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 33
     ),
     "a notice has wishes of its own": Fault(
         instead(notice_of_end, _with_wishes_of_its_own), "nobody is told of a notice", 3
@@ -53,7 +53,7 @@ FAULTS = {
         instead(notices_ahead, lambda *_: iter(())), "each run that may be late has its notice ahead", 3
     ),
     "every run is late": Fault(instead(is_late, lambda *_: True), "who is late is told of and nobody else", 3),
-    "no run is late": Fault(instead(is_late, lambda *_: False), "who is late is told of and nobody else", 3),
+    "no run is late": Fault(instead(is_late, lambda *_: False), "who is late is told of and nobody else", 33),
     "a needless notice is not ended": Fault(
         lost("jobs.swap", _ends_a_notice), "a notice is called or needless in the end", 3
     ),

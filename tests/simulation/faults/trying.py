@@ -89,13 +89,13 @@ FAULTS = {
         instead(answered, _what_was_taken_over_is_done), "each verdict becomes of its run what it says"
     ),
     "a run that its target refuses is tried again": Fault(
-        instead(decide_retry, _whatever_was_refused), "each verdict becomes of its run what it says", 1
+        instead(decide_retry, _whatever_was_refused), "each verdict becomes of its run what it says", 3
     ),
-    "a run that a pause took back is claimed": Fault(_starts_anew(RunState.WITHDRAWN), "each move is legal", 5),
+    "a run that a pause took back is claimed": Fault(_starts_anew(RunState.WITHDRAWN), "each move is legal", 1),
     "a second message starts what is over": Fault(_starts_anew(RunState.SUCCEEDED), "what is over changes no more"),
     "a claim does not count": Fault(instead(claimed, _does_not_count), "an attempt is one more"),
     "a retry misfires": Fault(
-        instead(decide_claim, _takes_a_retry_for_a_first_start), "what was skipped was not called", 15
+        instead(decide_claim, _takes_a_retry_for_a_first_start), "what was skipped was not called", 3
     ),
     "a lost attempt counts as done": Fault(
         both(
@@ -108,7 +108,7 @@ FAULTS = {
     "three retries more than the policy allows": Fault(
         instead(exhausted, _three_retries_more), "no attempt is beyond what the policy allows"
     ),
-    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 1),
+    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 3),
     "at_most_once is ignored": Fault(instead(after_attempt, _once_more), "what may be called once is"),
     "a run is called with its job's work": Fault(handed(_its_jobs_work), "what is called is what was asked for"),
 }
