@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from timeball.domain.model.freeze import KNOWN_MS, Freezes
 from timeball.engine.known import Known
+from timeball.testing.memory_collections import MemoryFreezes
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryFreezes
 
 
 class Asked(MemoryFreezes):

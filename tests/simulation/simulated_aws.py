@@ -32,10 +32,11 @@ from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
+from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryJobs, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONGEST_LAG_MS = 10 * SECOND_MS

@@ -8,8 +8,9 @@ import pytest
 from tests.api.client import Answer, Api
 from timeball.domain.model.job import Job
 from timeball.ports.errors import UnavailableError
+from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryJobs, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 
 GOOD: dict[str, Any] = {"handler": "https://example.com/hook", "everySeconds": 3600}
 KEY = {"Idempotency-Key": "import-1"}

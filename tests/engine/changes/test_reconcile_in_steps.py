@@ -21,8 +21,9 @@ from timeball.engine.runs.manual import retry_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import LedgerPage, LedgerQuery
+from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryJobs, MemoryRuns, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 LONG_AGO = NOW - 89 * DAY_MS

@@ -14,8 +14,9 @@ from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.schedule import At
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_collections import MemoryHosts
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryHosts, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 
 KEY = HostKey("acme", "target.example")
 FAILED_LATELY = Host(KEY, failures=2)

@@ -37,7 +37,8 @@ from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerPage, LedgerQuery
-from timeball.testing.memory_store import MemoryRuns, MemoryStore
+from timeball.testing.memory_collections import MemoryRuns
+from timeball.testing.memory_store import MemoryStore
 
 
 def test_a_failure_is_told_once_for_a_streak_and_its_end_once(service: Service, targets: Targets) -> None:

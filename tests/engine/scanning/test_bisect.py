@@ -22,8 +22,9 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap, Swapped
+from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryJobs, MemoryRuns, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 

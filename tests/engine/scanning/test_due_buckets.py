@@ -27,10 +27,11 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.partitions import Owner
 from timeball.targets.http.resource import host_of
+from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_index import Buckets
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Memory
-from timeball.testing.memory_store import MemoryJobs, MemoryStore
+from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 TODAY = day_of(NOW)

@@ -1,0 +1,255 @@
+"""Collections in memory: what each asks beside reading and writing rows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
+
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.freeze import Freezes
+from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
+from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.run import Run
+from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.model.work import Work
+from timeball.domain.operations.operation import Operation
+from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.policy.estimate import Estimate
+from timeball.domain.policy.pace import Pace
+from timeball.ports.listing import Id, ListQuery
+from timeball.ports.rows import Swap, Swapped
+from timeball.ports.runs import LedgerPage, LedgerQuery
+from timeball.testing.memory_rows import Memory, MemoryRows
+
+
+class MemoryJobs(MemoryRows[JobKey, Job]):
+    """The jobs. Work comes only with a reading that asks for it, so that nobody relies on it by chance."""
+
+    tasks: "MemoryTasks"
+    """Those that are read beside them."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+
+    def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
+        """Insert each job that is not there."""
+        return [job and _with_work(job, None) for job in super().insert(rows, now)]
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        """Return each job; its work only if that was asked for."""
+        found = super().read(keys, strong=strong)
+        return found if with_work else [job and _with_work(job, None) for job in found]
+
+    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        """Replace each job that is as it was read."""
+        return [evolve(one, row=one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return the jobs of a tenant in a status, by when they were created."""
+        with self._memory.lock:
+            jobs = [(job.created_at, job.key) for job in self._of_users() if job.listed_status in statuses]
+        return _page([one for one in jobs if one[1].tenant == query.tenant], query)
+
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs, and versions of tasks."""
+        with self._memory.lock:
+            return self.read(keys, with_work=with_work), [self.tasks.version(ref) for ref in refs]
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return a task's jobs, open or ended, by when they were created."""
+        with self._memory.lock:
+            own = [job for job in self.values() if job.key.tenant == task.tenant and job.task_id == task.task_id]
+            return _page([(job.created_at, job.key) for job in own if job.is_open is is_open], query)
+
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Count a tenant's jobs in each status."""
+        with self._memory.lock:
+            found = Counter(job.listed_status for job in self._of_users() if job.key.tenant == tenant)
+        return [Estimate(found[status]) for status in statuses]
+
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
+        """Count a tenant's jobs that have not ended."""
+        with self._memory.lock:
+            own = [job for job in self._of_users() if job.key.tenant == tenant and job.created_at < before_at]
+            return min(sum(job.listed_status in OPEN for job in own), most)
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return a tenant's jobs in a status, those first whose hashes are the least."""
+        with self._memory.lock:
+            keys = [job.key for job in self._of_users() if job.key.tenant == tenant and job.listed_status is status]
+        return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
+
+    def _of_users(self) -> list[Job]:
+        return [job for job in self.values() if job.spec.notice is None]
+
+    def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
+        standing = self.get(swap.before.key)
+        if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
+            swap = Swap(swap.before, _with_work(swap.after, standing.spec.work if standing else None))
+        if standing is not None and _with_work(swap.before, None).spec == _with_work(swap.after, None).spec:
+            swap = Swap(swap.before, with_spec(evolve(swap.after, spec=standing.spec), work=swap.after.spec.work))
+        return super()._swap(swap, now)
+
+
+class MemoryRuns(MemoryRows[RunId, Run]):
+    """The runs."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("id"))
+
+    def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
+        """Return the schedule's runs whose fire time lies within."""
+        return [
+            run
+            for run in self._of_job(job)
+            if run.id.origin is Origin.SCHEDULE and first_at <= run.id.fire_at <= last_at
+        ]
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page, newest first."""
+        matching = [
+            run
+            for run in reversed(self._of_job(query.job))
+            if (query.from_at is None or run.id.fire_at >= query.from_at)
+            and (query.to_at is None or run.id.fire_at <= query.to_at)
+            and (query.before is None or _position(run.id) < _position(query.before))
+            and (not query.states or run.state in query.states)
+        ]
+        page = tuple(matching[: query.limit])
+        return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
+
+    def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
+        """Return the dead letters of a tenant, by when they died."""
+        with self._memory.lock:
+            dead = [((run.finished_at or 0), run.id) for run in self.values() if run.is_dead_letter]
+        return _page([one for one in dead if one[1].job.tenant == query.tenant], query)
+
+    def count_dead_letters(self, tenant: str) -> Estimate:
+        """Count the dead letters of a tenant."""
+        with self._memory.lock:
+            return Estimate(sum(run.is_dead_letter and run.id.job.tenant == tenant for run in self.values()))
+
+    def _of_job(self, job: JobKey) -> list[Run]:
+        with self._memory.lock:
+            return sorted((run for run in self.values() if run.id.job == job), key=lambda run: _position(run.id))
+
+
+def _page(entries: Sequence[tuple[int, Id]], query: ListQuery[Id]) -> list[tuple[int, Id]]:
+    """Return what comes behind a position, in the order that was asked for."""
+    within = sorted(one for one in entries if query.from_at <= one[0] <= query.to_at)
+    if query.oldest_first:
+        following = [one for one in within if query.after is None or one > query.after]
+    else:
+        following = [one for one in reversed(within) if query.after is None or one < query.after]
+    return following[: query.limit]
+
+
+class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):
+    """The backfills."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+
+    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
+        """Return a job's backfills."""
+        with self._memory.lock:
+            own = [one for key, one in sorted(self.items()) if key.job == job and key.name > after]
+            return own[:limit]
+
+
+class MemoryOperations(MemoryRows[OperationKey, Operation]):
+    """The bulk operations."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+
+    def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
+        """Return the operations of a tenant, by when they were created."""
+        with self._memory.lock:
+            own = [(one.created_at, key) for key, one in self.items() if key.tenant == query.tenant]
+        return _page(own, query)
+
+
+class MemoryTasks(MemoryRows[TaskKey, Task]):
+    """The tasks, and beside them the versions that were replaced."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+        self.replaced: MemoryRows[TaskRef, Task] = MemoryRows(memory, attrgetter("ref"))
+
+    def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
+        """Return the tasks of a tenant that are not deleted, by when they were created."""
+        with self._memory.lock:
+            there = [(task.created_at, task.key) for task in self.values() if not task.is_deleted]
+        return _page([one for one in there if one[1].tenant == query.tenant], query)
+
+    def version(self, ref: TaskRef) -> Task | None:
+        """Return a version of a task."""
+        task = self.get(ref.key)
+        return task if task is not None and ref.version in (None, task.version) else self.replaced.get(ref)
+
+
+class MemoryHosts(MemoryRows[HostKey, Host]):
+    """The hosts."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+
+
+class MemorySlots(MemoryRows[str, Slots]):
+    """The slots, by their tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("tenant"))
+
+
+class MemoryPaces(MemoryRows[str, Pace]):
+    """Which runs are under way, by their tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("tenant"))
+
+
+class MemoryFreezes(MemoryRows[str, Freezes]):
+    """The freezes, by their tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("tenant"))
+
+
+class MemoryCalendars(MemoryRows[CalendarKey, Calendar]):
+    """The calendars, and which jobs may name them."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key"))
+        self._uses: dict[tuple[CalendarKey, JobKey], int] = {}
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
+        """Return a tenant's calendars behind a name."""
+        with self._memory.lock:
+            own = [one for key, one in sorted(self.items()) if key.tenant == tenant and key.name > after]
+        return [one for one in own if not one.is_deleted][:limit]
+
+    def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
+        """Note that jobs are about to name calendars."""
+        with self._memory.lock:
+            self._uses.update((use, now) for use in uses)
+        return [None] * len(uses)
+
+    def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
+        """Return which jobs may name a calendar."""
+        with self._memory.lock:
+            noted = sorted((job, at) for (calendar, job), at in self._uses.items() if calendar == key)
+        return [(job, at) for job, at in noted if job.job_id > after][:limit]
+
+
+def _position(run: RunId) -> tuple[int, str, str]:
+    return run.fire_at, run.origin.value, run.series
+
+
+def _with_work(job: Job, work: Work | None) -> Job:
+    return job if job.spec.work is work else with_spec(job, work=work)
