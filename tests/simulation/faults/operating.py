@@ -55,7 +55,7 @@ FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
     "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 11),
     "an operation retries what has died again": Fault(
-        instead(is_to_be_retried, lambda run, _: run.is_dead_letter),
+        instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
         meeting="an operation that takes long, while what it retries dies again",
     ),
