@@ -4,10 +4,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, WithJsonSchema
 
-from timeball.domain.model.ids import JOB_ID, SERIES, RunId
+from timeball.domain.model.ids import JOB_ID, RUN_ID, RunId
 from timeball.domain.model.reason import FAILURES
 
-_RUN_ID: Final = rf"^{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.([smde]|b{SERIES.pattern})$"
 _REASONS: Final = [reason.value for reason in FAILURES]
 
 
@@ -37,5 +36,5 @@ def _reason(text: str) -> str:
 
 JobId = Annotated[str, AfterValidator(_job_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
 TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
-RunIdText = Annotated[str, AfterValidator(_run_id), WithJsonSchema({"type": "string", "pattern": _RUN_ID})]
+RunIdText = Annotated[str, AfterValidator(_run_id), WithJsonSchema({"type": "string", "pattern": f"^{RUN_ID}$"})]
 ReasonText = Annotated[str, AfterValidator(_reason), WithJsonSchema({"type": "string", "enum": _REASONS})]

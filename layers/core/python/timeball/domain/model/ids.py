@@ -36,6 +36,10 @@ _SERIES_OF = {
 }
 """What the rest of a run's id looks like of a backfill, on an event, or of an item; all others have none."""
 
+_OCCURRENCES = "|".join(f"{letter}{_SERIES_OF.get(origin, '')}" for origin, letter in _LETTERS.items())
+RUN_ID = rf"{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.({_OCCURRENCES})"
+"""The pattern of what may be the id of a run."""
+
 
 @dataclass(frozen=True, order=True)
 class JobKey:
