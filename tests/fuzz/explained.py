@@ -82,7 +82,7 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         JOBS,
         ANY,
-        "You have no job with this id; create it first|Give each (job|name)",
+        "You have no job with this id; create it first|Give each (job|name)|Name one of the jobs in dependsOn",
         "It depends on the jobs that there are, and on each other.",
     ),
     Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the calendars that there are."),
