@@ -142,7 +142,6 @@ def notify_answer(notify: Notify | None) -> NotifyAnswer | None:
     """Return the answer about it."""
     if notify is None:
         return None
-
     return NotifyAnswer(
         on_failure=_whom_answer(notify.on_failure),
         on_recovery=_whom_answer(notify.on_recovery),
