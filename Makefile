@@ -98,8 +98,8 @@ fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while 
 	@$(BIN)/python -m tests.simulation.contention
 
 .PHONY: bench
-bench: setup ## Count the requests of a scan, the write units of a run, what a create costs, the time of a cron step
-	@$(BIN)/python -m bench
+bench: setup ## Measure processor time, requests, units and dollars, beside those of the last release: two minutes
+	@$(BIN)/python -m bench $(KEEP)
 
 .PHONY: synth
 synth: setup ## Synthesize the CloudFormation template into cdk.out

@@ -1,8 +1,108 @@
-"""Every measurement that needs no AWS, one after the other: `python -m bench`."""
+"""Every measurement that needs no AWS, in one table, each figure beside that of the last release: `make bench`.
 
+Figures are processor time and counts: a busy machine changes them little, and its wall clock tells nothing. They go to
+`bench/out/summary.json`. With `--keep` they become those of the release (`bench/baseline.json`).
+"""
+
+import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
 
-from bench import create_cost, idle, scan_cost, stepping
+from bench import stepping
+from bench.bill import idle_month, usd_per_million
+from bench.endpoint import endpoint
+from bench.handlers import RUNS, measure
+
+_HERE = Path(__file__).parent
+SUMMARY, BASELINE = _HERE / "out" / "summary.json", _HERE / "baseline.json"
+
+FIGURES: Mapping[str, str] = {
+    "scan_cpu_ms_per_run": f"scan's processor time, of {RUNS['recurring']:,} recurring runs at one instant (ms a run)",
+    "execute_cpu_ms_per_run": "executors' processor time of these, a POST over a fresh connection each (ms a run)",
+    "submit_cpu_ms_single": "API's processor time for a job that is created alone (ms)",
+    "submit_cpu_ms_batch": "API's processor time for a job in a batch of a hundred (ms)",
+    "requests_per_run": "requests to AWS of scan and executors (a run of the burst)",
+    "read_units_per_run": "read units of scan and executors (a run of the burst)",
+    "write_units_per_run_recurring": "write units of a fire of a recurring job",
+    "write_units_one_off_lifetime": "write units of a one-off, from its creation to its end",
+    "step_us_utc": "one step of a cron expression in UTC, the median of 17 (us)",
+    "step_us_zoned": "one step of a cron expression in New York, the median of 17 (us)",
+    "import_cpu_ms_scan": "cold start of the scan: loaded and connected (ms of processor time)",
+    "import_cpu_ms_execute": "cold start of an executor",
+    "import_cpu_ms_api": "cold start of the API",
+    "tick_requests_idle": "requests of a scan when nothing is due, on average",
+    "tick_cpu_ms_idle": "processor time of that (ms)",
+    "first_scan_requests": "requests of a process's first scan",
+    "first_scan_requests_new_table": "requests of a table's very first scan: a month back is asked",
+    "tick_cost_ratio_1k_to_100k": "cost of a tick (read units) beside 100,000 jobs not due, by that beside 1,000",
+    "idle_usd_per_month": "an idle month of the stage `small`, by documented prices ($)",
+    "usd_per_million_recurring": "a million fires of recurring jobs, by documented prices ($)",
+    "usd_per_million_one_off": "a million one-offs with their creation, by documented prices ($)",
+}
+"""Of each figure what it says."""
+
+_LOUD = 1.25
+"""By how much a figure is worse than the release's before it is marked."""
+
+
+def figures() -> dict[str, float]:
+    """Measure all; some two minutes."""
+    with endpoint() as aws:
+        recurring, one_off = measure("burst", aws, "recurring"), measure("burst", aws, "one_off")
+        submitted = measure("submit", aws)
+    with endpoint() as aws:
+        idle, beside = measure("idle", aws), measure("ticks", aws)
+        functions = ("scan", "execute", "api")
+        modules = ("functions.scan", "functions.execute", "functions.api.app")
+        cold = {
+            # The least of three: the first one may compile.
+            f"import_cpu_ms_{name}": min(measure("imports", aws, module)["cpu_ms"] for _ in range(3))
+            for name, module in zip(functions, modules, strict=True)
+        }
+    steps = {
+        name: median(stepping.microseconds(stepping.timeball_steps, one, zone) for one in stepping.EXPRESSIONS)
+        for name, zone in (("step_us_utc", "UTC"), ("step_us_zoned", "America/New_York"))
+    }
+    return {
+        "scan_cpu_ms_per_run": recurring["scan_cpu_ms"],
+        "execute_cpu_ms_per_run": recurring["execute_cpu_ms"],
+        "submit_cpu_ms_single": submitted["single"],
+        "submit_cpu_ms_batch": submitted["batch"],
+        "requests_per_run": recurring["requests"],
+        "read_units_per_run": recurring["read_units"],
+        "write_units_per_run_recurring": recurring["write_units"],
+        "write_units_one_off_lifetime": one_off["submit_write_units"] + one_off["write_units"],
+        **steps,
+        **cold,
+        "tick_requests_idle": idle["requests"],
+        "tick_cpu_ms_idle": idle["cpu_ms"],
+        "first_scan_requests": idle["first_requests"],
+        "first_scan_requests_new_table": idle["first_of_all_requests"],
+        "tick_cost_ratio_1k_to_100k": beside["read_units_100k"] / beside["read_units_1k"],
+        "idle_usd_per_month": sum(item.dollars for item in idle_month(idle["read_units"], idle["cpu_ms"])),
+        "usd_per_million_recurring": usd_per_million(recurring),
+        "usd_per_million_one_off": usd_per_million(one_off, submitted["single"]),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table, and write it."""
+    found = {name: round(figure, 3) for name, figure in figures().items()}
+    before: dict[str, float] = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
+    print(f"{'':<32}{'now':>10}{'release':>10}")
+    for name, about in FIGURES.items():
+        was = before.get(name)
+        is_worse = was is not None and found[name] > was * _LOUD
+        beside = "-" if was is None else f"{was:.3f}"
+        print(f"{name:<32}{found[name]:>10.3f}{beside:>10}{'  WORSE' if is_worse else '':<8} {about}")
+    for file in (SUMMARY, *([BASELINE] if "--keep" in arguments else [])):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(found, indent=2) + "\n")
+    print(f"written to {SUMMARY.relative_to(_HERE.parent)}")
+    return 0
+
 
 if __name__ == "__main__":
-    sys.exit(stepping.main(sys.argv[1:]) or create_cost.main() or scan_cost.main() or idle.main())
+    sys.exit(main(sys.argv[1:]))

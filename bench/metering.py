@@ -27,7 +27,7 @@ WRITES = _SINGLE | {"BatchExecuteStatement"}
 """The operations by which a store writes."""
 
 _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
-_HOUSEKEEPING = ("PARTITION#", "SHARD#")
+HOUSEKEEPING = ("PARTITION#", "SHARD#")
 """Rows that are written per scan or day, not per run."""
 
 
@@ -60,7 +60,7 @@ class Charges:
     @property
     def of_runs(self) -> list[Charge]:
         """Return the writes for jobs and runs, without those that a scan makes whatever is due."""
-        return [charge for charge in self.writes if not charge.key[0].startswith(_HOUSEKEEPING)]
+        return [charge for charge in self.writes if not charge.key[0].startswith(HOUSEKEEPING)]
 
     @property
     def units(self) -> int:

@@ -1,6 +1,7 @@
 """What a create that is not yet due may cost: the figures that `make bench` prints."""
 
-from bench.create_cost import NOT_DUE, charges_of_a_create
+from bench.charges import charges_of_a_create
+from bench.handlers import NOT_DUE
 
 
 def test_a_create_that_is_not_yet_due_costs_at_most_two_requests_and_four_write_units() -> None:

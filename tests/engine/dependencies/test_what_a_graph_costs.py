@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bench.scan_cost import counted
+from bench.charges import counted
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.dependency import Parent
 from timeball.domain.model.evolve import evolve

@@ -1,16 +1,19 @@
-"""What the store is asked for: requests of a scan beside many jobs that are not due, and write units of a run.
+"""What the store is asked for: requests of a scan beside many jobs that are not due, write units of a run and a create.
 
-`python bench/scan_cost.py` prints both. The requests are counted on the wire to a mocked DynamoDB, and the write units
-are computed there (metering.py); tests/end_to_end/test_write_units.py holds them against what an endpoint says it
-consumed.
+The requests are counted on the wire to a mocked DynamoDB, and the write units are computed there (metering.py);
+tests/end_to_end/test_write_units.py holds them against what an endpoint says it consumed.
 """
 
-import sys
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
 from bench.metering import Charges, meter
+from functions.api.app import build_api
+from tests.api.client import Api, event_of
 from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
@@ -68,6 +71,20 @@ def _units_of_a_fire(wanted: JobSpec) -> int:
         return charges.units
 
 
+def charges_of_a_create(path: str, body: object) -> Charges:
+    """Count what one request of jobs that are not due asks of DynamoDB, and what its writes cost."""
+    with moto():
+        dynamodb = client("dynamodb")
+        table = new_table(dynamodb)
+        charges = meter(dynamodb, client("dynamodb"))
+        play = Play(dynamo_store(dynamodb, table, threads=1, asker=Asker(UNHURRIED)))
+        event = event_of("POST", path, "acme", {"Content-Type": "application/json"}, {}) | {"body": json.dumps(body)}
+        answer = build_api(replace(Api().edge, context=play.context()))(event, LambdaContext())
+        if answer["statusCode"] not in {200, 201}:
+            raise AssertionError(answer["body"])
+        return charges
+
+
 @contextmanager
 def counted() -> Iterator[tuple[Play, Charges]]:
     """Give a Timeball on a mocked DynamoDB, and what that has charged."""
@@ -76,18 +93,3 @@ def counted() -> Iterator[tuple[Play, Charges]]:
         table = new_table(dynamodb)
         charges = meter(dynamodb, client("dynamodb"))
         yield Play(dynamo_store(dynamodb, table, threads=1, asker=Asker(UNHURRIED))), charges
-
-
-def main() -> int:
-    """Print the figures."""
-    print("requests of a scan that finds one job due (counted)")
-    for jobs in (10, 1_000):
-        print(f"  beside {jobs:>5} jobs that are not due: {requests_of_a_scan(jobs):>4}")
-    print("write units of a run (computed)")
-    for kind, units in write_units_of_a_run().items():
-        print(f"  {kind:<10} {units:>3}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

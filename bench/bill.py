@@ -1,0 +1,85 @@
+"""What Timeball costs in dollars, by documented prices (`timeball/domain/usage/prices.py`): idle, and by the run.
+
+Requests, units and processor time are measured (handlers.py). What no handler tells is documented: how often Lambda's
+pollers ask, how long a message is held ahead of its instant, how long DynamoDB takes to answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.usage.bill import CALLS_OF_A_BATCH, QUEUE_REQUESTS_OF_A_BATCH
+from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
+
+QUEUES = 4
+"""That a function consumes: three priorities, and watches."""
+
+BATCH = 10
+"""Messages in a request, and those that an executor is handed."""
+
+_POLLS_A_SECOND = 5 / 20
+"""Of Lambda's pollers at an idle queue: five, each of which waits for 20 s (documented)."""
+_OVERLAP = 62 / 60
+"""A loop of the ticker begins each minute, and the one before ends within two seconds."""
+_EXPRESS_GB = 64 / 1024
+_GB, _EXECUTOR_GB = 1024 / 1024, 768 / 1024
+_GB_OF_A_PROCESSOR = 1769 / 1024
+"""1,769 MB are one processor (documented)."""
+_ROUND_TRIP_MS = 5
+"""DynamoDB answers in some milliseconds (documented as single-digit)."""
+_AHEAD_MS = 3_500
+"""A message comes to an executor 3 to 4 s before its instant, and is waited with."""
+_REQUESTS_OF_AN_EXECUTOR = 7
+"""One after the other for each batch."""
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Item:
+    """A line of the bill: what, how much of it in a month, and in dollars."""
+
+    what: str
+    quantity: str
+    dollars: float
+
+
+def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
+    """Return what a month of the stage `small` costs in which a second's scan takes so much, and nothing is due."""
+    seconds = SECONDS_A_MONTH * _OVERLAP
+    billed_ms = cpu_ms * _GB_OF_A_PROCESSOR / _GB + 2 * _ROUND_TRIP_MS
+    gb_seconds = seconds * billed_ms / 1000 * _GB
+    polls = QUEUES * _POLLS_A_SECOND * SECONDS_A_MONTH
+    starts = SECONDS_A_MONTH / 60
+    express = seconds * _EXPRESS_GB
+    reads = seconds * read_units
+    return (
+        Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
+        Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
+        Item("the scan's calls", f"{seconds:,.0f}", seconds * PRICES.function_request),
+        Item(
+            f"the scan's duration, {billed_ms:.0f} ms each",
+            f"{gb_seconds:,.0f} GB-s",
+            gb_seconds * PRICES.function_gb_second,
+        ),
+        Item("the scan's reads", f"{reads:,.0f} units", reads * PRICES.read_unit),
+        Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
+        Item("the secret with the first admin key", "1", PRICES.secret_month),
+    )
+
+
+def usd_per_million(burst: Mapping[str, float], created_cpu_ms: float | None = None) -> float:
+    """Return what a million runs cost that take so much each; of one-offs the creation too, each by a request."""
+    scan_gb_seconds = burst["scan_cpu_ms"] / 1000 * _GB_OF_A_PROCESSOR
+    executor_ms = (_AHEAD_MS + _REQUESTS_OF_AN_EXECUTOR * _ROUND_TRIP_MS) / BATCH
+    executor_gb_seconds = executor_ms / 1000 * _EXECUTOR_GB + burst["execute_cpu_ms"] / 1000 * _GB_OF_A_PROCESSOR
+    usd = (
+        burst["write_units"] * PRICES.write_unit
+        + burst["read_units"] * PRICES.read_unit
+        + QUEUE_REQUESTS_OF_A_BATCH / BATCH * PRICES.queue_request
+        + CALLS_OF_A_BATCH / BATCH * PRICES.function_request
+        + (scan_gb_seconds + executor_gb_seconds) * PRICES.function_gb_second
+    )
+    if created_cpu_ms is not None:
+        api_gb_seconds = (created_cpu_ms / 1000 * _GB_OF_A_PROCESSOR) + 2 * _ROUND_TRIP_MS / 1000 * _GB
+        usd += burst["submit_write_units"] * PRICES.write_unit
+        usd += PRICES.api_request + PRICES.function_request + api_gb_seconds * PRICES.function_gb_second
+    return usd * _MILLION

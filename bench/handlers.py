@@ -1,0 +1,282 @@
+"""Lambda's handlers, measured: each in a process of its own that does nothing else, against the loopback endpoint.
+
+`python -m bench.handlers <part> <endpoint's port>` prints the figures of a part as JSON. Figures are processor time of
+the whole process (all of its threads) and counts, so that a busy machine changes them little.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.endpoint import Endpoint
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+
+QUEUES = ("high", "normal", "low", "watch", "unreadable")
+BATCH = 10
+"""Messages that Lambda hands an executor at once."""
+RUNS = {"recurring": 1_000, "one_off": 200}
+"""Of a burst, all at one instant, each with a POST; more of what the goals are about."""
+
+_AHEAD_MS = 9_000
+_SEEN_AHEAD_SECONDS = 4.5
+_WARM = {"recurring": 100, "one_off": 50}
+"""Runs of a burst before that which is measured."""
+_SCANS = 600
+_TICKS = 20
+_FIRST_SCANS = 60
+"""Of a table that was never scanned, they ask a month back."""
+
+NOT_DUE = {
+    "name": "nightly",
+    "handler": "https://example.com/hook",
+    "cronExpression": "0 9 * * MON-FRI",
+    "timezone": "Europe/Berlin",
+    "payload": {"report": "sales", "rows": 100},
+    "tags": {"team": "blue"},
+}
+"""A job as people write them; its first fire is hours away."""
+
+
+@dataclass
+class Invocation:
+    """What Lambda tells a handler."""
+
+    aws_request_id: str = "invocation"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long is left."""
+        return 900_000
+
+
+@dataclass
+class Measured:
+    """What so many pieces of work took: processor time (ms), and what the endpoint was asked."""
+
+    cpu_ms: float = 0.0
+    requests: int = 0
+    calls: int = 0
+    read_units: float = 0.0
+    write_units: int = 0
+
+    @contextmanager
+    def of(self, endpoint: Endpoint) -> Any:  # noqa: ANN401 - an iterator of nothing
+        """Measure what is done here."""
+        endpoint.counts()
+        begun = time.process_time()
+        yield
+        self.cpu_ms += (time.process_time() - begun) * 1000
+        counted = endpoint.counts()
+        self.calls += counted["requests"].pop("POST", 0)
+        self.requests += sum(counted["requests"].values())
+        self.read_units += counted["read_units"]
+        self.write_units += counted["write_units"]
+
+
+def environment(url: str) -> dict[str, str]:
+    """Return what Lambda and the stack tell a function whose AWS is the endpoint."""
+    return {
+        **{f"TIMEBALL_QUEUE_{name.upper()}": f"{url}/1/{name}" for name in QUEUES},
+        "TIMEBALL_JOBS_TABLE": "jobs",
+        "TIMEBALL_TENANTS_TABLE": "tenants",
+        "TIMEBALL_PRIVATE_TARGETS": "127.0.0.0/8",
+        "AWS_ENDPOINT_URL": url,
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_SESSION_TOKEN": "a token of some length " * 30,
+        "POWERTOOLS_SERVICE_NAME": "bench",
+        "PYTHONTZPATH": "",
+    }
+
+
+def measure(part: str, endpoint: Endpoint, *arguments: str) -> dict[str, Any]:
+    """Measure a part in a process of its own."""
+    port = endpoint.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "bench.handlers", part, port, *arguments]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TIMEBALL_"))}
+    done = subprocess.run(command, env=kept | environment(endpoint.url), stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def imports(_: Endpoint, module: str) -> Mapping[str, float]:
+    """Measure the cold start of a function: its module loaded, its context made and connected."""
+    os.environ["AWS_LAMBDA_FUNCTION_NAME"] = "bench"
+    begun = time.process_time()
+    __import__(module)
+    return {"cpu_ms": (time.process_time() - begun) * 1000}
+
+
+def submit(endpoint: Endpoint) -> Mapping[str, float]:
+    """Measure the API's handler by the job that is created: alone, and in batches of a hundred."""
+    from functions.api.app import handler  # noqa: PLC0415 - in a process that is told of the endpoint
+    from functions.api.jobs.batch import MAX_JOBS  # noqa: PLC0415
+    from tests.api.client import event_of  # noqa: PLC0415
+
+    def asked(path: str, body: object, times: int) -> Measured:
+        event = event_of("POST", path, "acme", {"Content-Type": "application/json"}, {}) | {"body": json.dumps(body)}
+        measured = Measured()
+        for _ in range(2):  # the first time is a warm-up
+            measured = Measured()
+            with measured.of(endpoint):
+                for _ in range(times):
+                    if handler(event, Invocation())["statusCode"] not in {200, 201}:  # type: ignore[arg-type]
+                        raise AssertionError("every job was to be created")
+        return measured
+
+    alone, batches = asked("/v1/jobs", NOT_DUE, 100), asked("/v1/jobs:batch", {"jobs": [NOT_DUE] * MAX_JOBS}, 3)
+    return {"single": alone.cpu_ms / 100, "batch": batches.cpu_ms / (3 * MAX_JOBS)}
+
+
+def burst(endpoint: Endpoint, kind: str) -> Mapping[str, float]:
+    """Measure a burst from its scan to its end; the executors' handler runs in a process of its own."""
+    from functions import scan  # noqa: PLC0415 - in a process that is told of the endpoint
+
+    event = {"owner": {"startedAt": "2026", "name": "a"}, "partition": 0, "partitions": 1}
+    figures: dict[str, float] = {}
+    runs = 0
+    for runs in (_WARM[kind], RUNS[kind]):
+        fire_at = time.time_ns() // 1_000_000 + _AHEAD_MS
+        submitted, scanned = Measured(), Measured()
+        with submitted.of(endpoint):
+            _submit(endpoint, kind, runs, fire_at)
+        scan.handler(event, Invocation())  # its connections are made, and nothing is due
+        time.sleep(max(fire_at / SECOND_MS - _SEEN_AHEAD_SECONDS - time.time(), 0))
+        with scanned.of(endpoint):
+            while scan.handler(event, Invocation())["backlog"]:
+                pass
+        executed = measure("execute", endpoint, str(runs))
+        figures = {
+            "scan_cpu_ms": scanned.cpu_ms / runs,
+            "execute_cpu_ms": executed["cpu_ms"] / executed["runs"],
+            "scan_requests": scanned.requests / runs,
+            "execute_requests": executed["requests"] / executed["runs"],
+            "requests": scanned.requests / runs + executed["requests"] / executed["runs"],
+            "read_units": scanned.read_units / runs + executed["read_units"] / executed["runs"],
+            "write_units": scanned.write_units / runs + executed["write_units"] / executed["runs"],
+            "submit_write_units": submitted.write_units / runs,
+        }
+    return figures
+
+
+def _submit(endpoint: Endpoint, kind: str, runs: int, fire_at: int) -> None:
+    from timeball.engine.scheduling.submit import submit as submit_jobs  # noqa: PLC0415
+    from timeball.runtime.wiring import engine_context  # noqa: PLC0415
+
+    timing: Timing = Every(DAY_MS // SECOND_MS, fire_at) if kind == "recurring" else At(fire_at)
+    work = Work(HttpTarget(f"{endpoint.url}/hook"), json.dumps({"report": "sales", "rows": 100, "note": "x" * 140}))
+    specs = [
+        JobSpec(JobKey("acme", f"{kind}-{fire_at}-{number}"), Schedule(timing), work, f"print-{number}")
+        for number in range(runs)
+    ]
+    submit_jobs(engine_context(), specs, fire_at - _AHEAD_MS)
+
+
+def execute(endpoint: Endpoint, expected: str) -> Mapping[str, float]:
+    """Measure the executor's handler, which is handed all messages that wait, batch by batch."""
+    from functions.execute import handler  # noqa: PLC0415 - in a process that is told of the endpoint
+
+    batches = []
+    while records := endpoint.messages("normal", BATCH):
+        batches.append([{**record, "eventSourceARN": "arn:aws:sqs:us-east-1:1:normal"} for record in records])
+    sent = sum(map(len, batches))
+    if sent != int(expected):
+        raise AssertionError(f"{sent} messages were sent of {expected} runs")
+    measured, runs = Measured(), 0
+    for number, records in enumerate(batches):
+        one = Measured()
+        with one.of(endpoint):
+            left = handler({"Records": records}, Invocation(f"invocation-{number}"))["batchItemFailures"]
+        if left or one.calls != len(records):
+            raise AssertionError(f"{one.calls} calls were made for {len(records)} runs, and {len(left)} given back")
+        if number >= 2:  # before that connections are made, and the instant waited for
+            runs += len(records)
+            measured.cpu_ms += one.cpu_ms
+            measured.requests += one.requests
+            measured.read_units += one.read_units
+            measured.write_units += one.write_units
+    return {**vars(measured), "runs": runs}
+
+
+def idle(endpoint: Endpoint) -> Mapping[str, float]:
+    """Measure scans where nothing is due: the first of a table, the first of a process, and a second's on average."""
+    from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process that is told of the endpoint
+    from timeball.engine.scanning.scan import scan  # noqa: PLC0415
+    from timeball.ports.partitions import Owner  # noqa: PLC0415
+    from timeball.runtime.wiring import scan_context  # noqa: PLC0415
+    from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
+
+    clock = VirtualClock(time.time_ns() // 1_000_000)
+    context = replace(scan_context(), clock=clock)
+    owner, sweeps = Owner("2026", "a"), Sweeps()
+
+    def scans(count: int) -> Measured:
+        measured = Measured()
+        with measured.of(endpoint):
+            for _ in range(count):
+                clock.advance(SECOND_MS)
+                scan(context, 0, owner, sweeps)
+        return measured
+
+    first_of_all, _, later = scans(1), scans(_FIRST_SCANS), scans(_SCANS)
+    sweeps = Sweeps()
+    return {
+        "first_requests": scans(1).requests,
+        "first_of_all_requests": first_of_all.requests,
+        "requests": later.requests / _SCANS,
+        "read_units": later.read_units / _SCANS,
+        "cpu_ms": later.cpu_ms / _SCANS,
+    }
+
+
+def ticks(endpoint: Endpoint) -> Mapping[str, float]:
+    """Measure what a minute of ticks reads beside a thousand jobs that are not due, and beside a hundred thousand."""
+    from functions import scan  # noqa: PLC0415 - in a process that is told of the endpoint
+    from timeball.engine.context import Rules  # noqa: PLC0415
+
+    event = {"owner": {"startedAt": "2026", "name": "a"}, "partition": 0, "partitions": 1}
+    now, figures = time.time_ns() // 1_000_000, {}
+    for name, jobs in (("1k", range(1_000)), ("100k", range(1_000, 100_000))):
+        endpoint.store([_row_not_due(f"later-{job}", now, job % Rules().shards) for job in jobs])
+        measured = Measured()
+        for _ in range(2):  # the first time is a warm-up
+            measured = Measured()
+            with measured.of(endpoint):
+                for _ in range(_TICKS):
+                    if scan.handler(event, Invocation())["backlog"]:
+                        raise AssertionError("nothing was to be due")
+        figures[f"read_units_{name}"] = measured.read_units
+    return figures
+
+
+def _row_not_due(name: str, now: int, shard: int) -> dict[str, Any]:
+    """Return a job's row as the due index sees it: it fires in an hour, or tomorrow."""
+    from timeball.aws.dynamodb.table.keys import due_bucket, job_key  # noqa: PLC0415
+    from timeball.aws.dynamodb.table.writes import to_values  # noqa: PLC0415
+
+    due_at = now + HOUR_MS
+    return to_values({**job_key(JobKey("acme", name)), "due_bucket": due_bucket(shard, due_at), "due_at": due_at})
+
+
+PARTS: Mapping[str, Callable[..., Mapping[str, float]]] = {
+    "imports": imports,
+    "submit": submit,
+    "burst": burst,
+    "execute": execute,
+    "idle": idle,
+    "ticks": ticks,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(PARTS[sys.argv[1]](Endpoint(int(sys.argv[2])), *sys.argv[3:])))
