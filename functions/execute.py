@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.target import TargetType
 from timeball.domain.policy.callback_token import token_of
 from timeball.domain.policy.places import PLACES
 from timeball.engine.execution.execute import execute
@@ -25,6 +26,7 @@ from timeball.runtime.wiring import (
     start,
     unreadable_queue,
 )
+from timeball.targets.caller import TargetCaller
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
 
@@ -77,7 +79,8 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with http_caller(engine_context.clock, _address_rules(), sign=_sign) as caller:
+    async with http_caller(engine_context.clock, _address_rules(), sign=_sign) as http:
+        caller = TargetCaller(engine_context.clock, {TargetType.HTTP: http})
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
         try:
             return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)

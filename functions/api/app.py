@@ -40,6 +40,7 @@ from timeball.domain.usage.hours import NOBODY
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.metrics import answered, refused
 from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.http.addresses import parse_rules
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ def _api() -> Handler:
             parse_prices(settings.prices),
             settings.execute_memory_mb / 1024,
             bus=event_bus(),
+            allowed=parse_arns(settings.targets),
         )
     )
 

@@ -27,7 +27,6 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.events.receive import Matched, receive
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.stats.tally import Tally
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_bus import MemoryBus
 from timeball.testing.memory_queue import MemoryQueue
@@ -72,7 +71,7 @@ class Api:
         self.bus = MemoryBus(matches)
         self.tally = Tally(self.clock, KeptTelemetry())
         telemetry = self.tally if self.counts else KeptTelemetry()
-        self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry, host_of)
+        self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry)
         numbers = itertools.count(1)
         self.tenants.tenants.insert([new_tenant(name, NOW) for name in (OPERATING, "globex")], NOW)
         self.tenants.keys.insert([Key(key_id, "", Role.ADMIN, NOW) for key_id in ("key_1", "key_2")], NOW)

@@ -8,8 +8,9 @@ from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin,
 from timeball.domain.model.job import Completion, Guarantee, Job, JobSpec, Priority, RuleSet
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import TaskSpec
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule

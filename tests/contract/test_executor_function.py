@@ -18,7 +18,8 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.hours import CALLERS, NOBODY
 from timeball.engine.context import Context
@@ -193,8 +194,3 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     assert watch.handler(_events(sqs), Invocation(left_ms=60_000)) == {"batchItemFailures": []}
     assert [run.job.tenant for run in judged] == [tenant]
     assert _kept(sqs) == []
-
-
-@pytest.mark.usefixtures("sqs")
-def test_an_executor_knows_by_which_host_its_circuit_breaker_counts() -> None:
-    assert wiring.executor_context().resource_of(Work(HttpTarget("https://target.example/hook"))) == "target.example"

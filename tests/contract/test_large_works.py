@@ -5,7 +5,8 @@ import pytest
 from tests.contract.rows import NOW
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.quotas import MOST_PAYLOAD_BYTES
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.ports.store import Store
 
 _HEADERS = {f"X-{number}": '"\\' * 100 for number in range(20)}

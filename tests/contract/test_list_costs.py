@@ -12,7 +12,6 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.job import JobStatus
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.list_jobs import JobFilter, list_jobs
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
@@ -49,7 +48,7 @@ def test_a_page_reads_its_rows_and_little_more_than_their_names(limit: int) -> N
 
         dynamodb.meta.events.register("after-call.dynamodb", note)
         clock = VirtualClock(NOW)
-        context = Context(store, MemoryQueue(clock.now), clock, Rules(), KeptTelemetry(), host_of)
+        context = Context(store, MemoryQueue(clock.now), clock, Rules(), KeptTelemetry())
         page = list_jobs(context, JobFilter("acme", frozenset({"pending"})), limit)
 
     assert len(page.items) == limit

@@ -24,7 +24,6 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.partitions import Owner
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 
 TIMEOUT_MS = 30 * SECOND_MS
@@ -87,7 +86,7 @@ def _scan(aws: Aws) -> None:
     with ThreadPoolExecutor(1) as threads:
         urls = dict.fromkeys(["high", "normal", "low"], "url")
         queue = SqsQueue(aws, urls, "url", aws.waits.clock, threads, asker)  # type: ignore[arg-type]
-        context = Context(store, queue, aws.waits.clock, Rules(shards=1), KeptTelemetry(), host_of)
+        context = Context(store, queue, aws.waits.clock, Rules(shards=1), KeptTelemetry())
         scan(context, 0, Owner("2026", "a"), Sweeps())
 
 

@@ -6,8 +6,24 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, swapped, work
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import with_spec
+from timeball.domain.model.notify import Notify
+from timeball.domain.model.target import (
+    EcsTarget,
+    EventBridgeTarget,
+    HttpTarget,
+    Invocation,
+    LambdaTarget,
+    LaunchType,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    Target,
+)
+from timeball.domain.model.task import TaskSpec
+from timeball.domain.model.work import Work
+from timeball.domain.policy.task_change import new_task
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
@@ -37,6 +53,31 @@ def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:
     assert store.works.save([(KEY, work(10))], NOW) == names[:1]
     assert store.works.read([(KEY, names[1]), (KEY, "none"), (KEY, names[0])]) == [work(9_000), None, work(10)]
     assert store.works.read([(JobKey("other", "job"), names[0])]) == [None]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        HttpTarget("https://target.example", headers={"A": "b"}),
+        LambdaTarget("arn:function", Invocation.EVENT),
+        SqsTarget("arn:queue"),
+        SnsTarget("arn:topic", "subject", "group"),
+        StepFunctionsTarget("arn:machine"),
+        EcsTarget(
+            "arn:cluster", "arn:task", "main", LaunchType.EC2, ("subnet-1", "subnet-2"), (), assign_public_ip=True
+        ),
+        EventBridgeTarget("arn:bus", "acme", "Due"),
+    ],
+)
+def test_a_target_is_read_as_the_type_as_which_it_was_written_of_a_job_a_task_and_whom_to_tell(
+    store: Store, target: Target
+) -> None:
+    wanted = with_spec(job(), work=Work(target, "1"), notify=Notify(on_failure=target))
+    store.jobs.insert([wanted], NOW)
+    assert store.jobs.read([KEY], with_work=True) == [wanted]
+    task = new_task(TaskSpec(TaskKey("acme", "report"), target), NOW)
+    store.tasks.insert([task], NOW)
+    assert store.tasks.read([task.key]) == [task]
 
 
 def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject) -> None:

@@ -11,7 +11,7 @@ from timeball.domain.model.job import JobStatus
 from timeball.domain.model.notify import Notify
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.revision import RevisionId
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.policy.notices import end_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule

@@ -7,12 +7,14 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
+from tests.urls import url_of
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import RunState
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import TaskSpec
 from timeball.domain.model.task_use import TaskUse
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task
@@ -41,7 +43,7 @@ def revise(play: Play) -> TaskOutcome:
 
 
 def urls(play: Play) -> list[str]:
-    return [call.work.target.url for _, call in play.caller.calls]
+    return [url_of(call.work.target) for _, call in play.caller.calls]
 
 
 @pytest.mark.parametrize("asked_again", [True, False])
@@ -55,7 +57,7 @@ def test_a_retry_finds_the_version_that_its_run_began_with(stage: Stage, *, aske
             assert (task.version, task.spec.target) == (2, TWO.target)
         left.run_on(KEY)
         (run,) = left.runs(KEY)
-        assert (urls(left), run.task_version) == ([ONE.target.url] * 2, 1)
+        assert (urls(left), run.task_version) == ([url_of(ONE.target)] * 2, 1)
         assert run.state is RunState.SUCCEEDED
 
 
@@ -66,4 +68,4 @@ def test_a_delete_that_is_stopped_leaves_finished_jobs_what_they_need_to_run_aga
         assert delete_task(left.context(), TASK).outcome in (TaskOutcome.DONE, TaskOutcome.NOT_FOUND)
         trigger(left.context(), [Trigger(KEY, fingerprint="f")])
         left.run_on(KEY)
-        assert urls(left) == [ONE.target.url] * 3
+        assert urls(left) == [url_of(ONE.target)] * 3

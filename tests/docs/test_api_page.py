@@ -7,7 +7,7 @@ import pytest
 
 from functions.api.jobs.policies import RetryPolicy
 from functions.api.jobs.request import CatchUp, JobRequest
-from functions.api.jobs.target import Target
+from functions.api.targets.request import HttpTarget
 from tests.api.client import Api
 from tests.docs.readme import ROOT, read
 
@@ -15,7 +15,7 @@ PAGE = read(ROOT / "docs/api.md")
 (RULE,) = re.findall(r"^(A field that is null counts as not given.+?\n)\n", PAGE, re.DOTALL | re.MULTILINE)
 URL = "https://example.com/hook"
 NESTED: dict[str, tuple[type[Any], dict[str, str]]] = {
-    "target": (Target, {"type": "http", "url": URL}),
+    "target": (HttpTarget, {"type": "http", "url": URL}),
     "retryPolicy": (RetryPolicy, {}),
     "catchUp": (CatchUp, {"policy": "all"}),
 }

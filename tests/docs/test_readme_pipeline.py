@@ -19,6 +19,7 @@ from tests.api.client import Api
 from tests.docs.readme import ROOT, read, session
 from tests.engine.play import Play
 from tests.engine.service import Service
+from tests.urls import url_of
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
@@ -37,7 +38,7 @@ def service() -> Iterator[Service]:
         async def call(call: Call) -> Answer:
             now = play.clock.now()
             service.target.calls.append((now, call))
-            return answered(call, now, now, 500 if call.work.target.url.endswith("/orders") else 200)
+            return answered(call, now, now, 500 if url_of(call.work.target).endswith("/orders") else 200)
 
         service.target.call = call  # type: ignore[method-assign]
         yield service
@@ -110,5 +111,5 @@ def test_a_night_that_fails_is_mended_and_goes_on(service: Service, url: str) ->
     (cycle,) = run(url, asked_in_the_morning)
     assert cycle["fireTime"] == "2026-11-24T01:00:00.000Z"
     assert {item["status"] for item in cycle["items"]} == {"succeeded"}
-    called = [call.work.target.url.rpartition("/")[2] for _, call in service.target.calls]
+    called = [url_of(call.work.target).rpartition("/")[2] for _, call in service.target.calls]
     assert (called[-4], {*called[-3:-1]}, called[-1]) == ("extract", {"customers", "orders-mended"}, "load")

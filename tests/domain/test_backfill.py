@@ -24,7 +24,8 @@ from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 

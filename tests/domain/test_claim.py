@@ -11,7 +11,8 @@ from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.policy.circuit_breaker import Admission
 from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.policy.exclusions import Exclusions

@@ -16,8 +16,9 @@ from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task_use import TaskUse
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.policy.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
 from timeball.domain.policy.ledger import planned_row
 from timeball.domain.policy.planner import Hold, SkippedRange, Start, plan

@@ -8,8 +8,9 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.transitions import withdrawn
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.policy.ledger import closing_row, met, planned_row, skipped_around
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import At, Every, Schedule

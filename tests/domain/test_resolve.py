@@ -10,9 +10,10 @@ from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Job, Priority, with_spec
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import Run
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.policy.resolve import resolve, version_for
 
 TARGET = HttpTarget("https://task.example")

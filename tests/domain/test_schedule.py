@@ -7,7 +7,8 @@ import pytest
 from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire

@@ -9,7 +9,8 @@ from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 

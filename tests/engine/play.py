@@ -9,7 +9,8 @@ from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import Run
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Schedule, Timing
 from timeball.engine.context import Context, Rules
@@ -25,7 +26,6 @@ from timeball.ports.queue import Delivery, Queue
 from timeball.ports.runs import LedgerQuery
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller
-from timeball.targets.http.resource import host_of
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.kept_telemetry import KeptTelemetry
@@ -124,9 +124,9 @@ class Play:
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return Context(self.store, queue, self.clock, self.rules, self.tally, host_of)
+            return Context(self.store, queue, self.clock, self.rules, self.tally)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
-        return Context(store, queue, self.clock, self.rules, self.tally, host_of)
+        return Context(store, queue, self.clock, self.rules, self.tally)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""

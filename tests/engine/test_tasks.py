@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
+from tests.urls import url_of
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import Completion, Job, JobSpec, Priority
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import Task, TaskSpec
 from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
@@ -48,13 +50,13 @@ def put(play: Play, url: str = "https://two.example/hook", **changes: object) ->
 def begin(*own: Override, at: int = NOW, **changes: object) -> tuple[Play, Job]:
     """Begin with a task that calls https://one.example, and a job that names it."""
     play = Play()
-    put(play, SAYS.target.url, **changes)
+    put(play, url_of(SAYS.target), **changes)
     (job,) = play.store_jobs([of_task(*own, at=at)])
     return play, job
 
 
 def urls(play: Play) -> list[str]:
-    return [call.work.target.url.removeprefix("https://").partition(".")[0] for _, call in play.caller.calls]
+    return [url_of(call.work.target).removeprefix("https://").partition(".")[0] for _, call in play.caller.calls]
 
 
 def the_run(play: Play) -> Run:

@@ -75,6 +75,9 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         TARGETS, "handler|url|on[A-Z][a-z]+", "Webhooks do not call this", "Which addresses may be called is a setting."
     ),
+    Refusal(TARGETS, ".*Arn", "This deployment may not use it", "Which resources of AWS may be called is a setting."),
+    Refusal("(POST|PUT) /v1/tasks.*", "type", "This is not the type of", "JSON Schema cannot compare two fields."),
+    Refusal("PATCH .*", ANY, "There is no such field|Name the queue", "What a target has depends on that of the job."),
     Refusal(TARGETS, ANY, "Leave this header out", "The names of Timeball's own headers, in any case of letters."),
     Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
     Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),

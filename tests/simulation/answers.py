@@ -17,7 +17,6 @@ from timeball.engine.runs.callback import Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
 from timeball.engine.runs.refusal import Answered
 from timeball.engine.runs.trigger import Triggered, Triggering
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 
 
@@ -156,7 +155,7 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
 
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:
-    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
+    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     tenants = {key.tenant for key in story.store.jobs}
     listed = {run.id for tenant in tenants for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
     dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}

@@ -22,7 +22,6 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
@@ -60,7 +59,7 @@ class Contention:
         self.store = MemoryStore()
         self.rules = Rules(shards=self.shards)
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
-        self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry(), host_of)
+        self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry())
         self.started: dict[RunId, int] = {}
         self.priorities: dict[JobKey, Priority] = {}
         self.due: dict[JobKey, int] = {}

@@ -18,7 +18,8 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule

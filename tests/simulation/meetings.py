@@ -17,7 +17,8 @@ from tests.simulation.workers import execute_messages, judge_dead_letters, scan_
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.job import JobSpec, JobStatus
 from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing

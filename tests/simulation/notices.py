@@ -13,7 +13,7 @@ from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.notify import Milestone, News, Notify
 from timeball.domain.model.run import RunState
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead, streak_length
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import Every

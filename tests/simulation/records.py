@@ -22,7 +22,6 @@ from timeball.domain.usage.spending import spent_by
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 
 _ALL = 10_000
@@ -30,7 +29,7 @@ _ALL = 10_000
 
 def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
     """Each version of a job was made by one user, and each trigger: the log has them all, as they were written."""
-    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry(), host_of)
+    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     made = Counter([*_made(story)])
     tenants = {key.tenant for key in story.store.jobs}
     logged = [_told(name, one) for name in tenants for one in _audit(context, name)]

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from tests.simulation.history import History, Write
 from tests.simulation.process import Process, acting
+from tests.urls import url_of
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.freeze import Freezes
@@ -274,7 +275,7 @@ class Receiver:
 
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
-        url = call.work.target.url
+        url = url_of(call.work.target)
         self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
         if self.down_until and self.down_until.get(url.split("/")[2], 0) > self.clock.now():
             return 503, 10

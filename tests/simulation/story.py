@@ -21,7 +21,6 @@ from timeball.domain.model.run import Run
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.ports.rows import Swap
-from timeball.targets.http.resource import host_of
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -206,7 +205,7 @@ class Story:
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return self.hand(Context(store, queue, process, self.rules, self.telemetry, host_of))
+        return self.hand(Context(store, queue, process, self.rules, self.telemetry))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.urls import url_of
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.run import Run
 
@@ -41,7 +42,7 @@ def _a_call_goes_to_the_target_of_its_runs_version(story: Story) -> Iterator[str
         run = claims.get((arrival.run, arrival.attempt))
         if run is None or run.task_id is None:
             continue
-        urls = {write.after.spec.target.url for write in history.of_task(_task_of(run)) if _is_of(write.after, run)}
+        urls = {url_of(write.after.spec.target) for write in history.of_task(_task_of(run)) if _is_of(write.after, run)}
         if arrival.url not in urls:
             yield f"{arrival}, and version {run.task_version} calls {urls}"
 

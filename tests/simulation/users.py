@@ -17,7 +17,8 @@ from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.job import Completion, Guarantee, Job, JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills

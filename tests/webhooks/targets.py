@@ -17,8 +17,9 @@ from cryptography.x509.oid import NameOID
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import Lookup, http_caller

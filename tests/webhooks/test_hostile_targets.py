@@ -26,7 +26,8 @@ from tests.webhooks.targets import (
     self_signed,
     success,
 )
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.policy.places import PLACES
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import BODY_BYTES, http_caller

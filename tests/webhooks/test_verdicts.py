@@ -6,10 +6,9 @@ import pytest
 
 from tests.webhooks.targets import NOW, a_call
 from timeball.domain.model.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
-from timeball.domain.model.work import HttpTarget, Work
 from timeball.ports.target import Answer
-from timeball.targets.http.resource import host_of
 from timeball.targets.http.verdict import answered, parse_retry_after, unanswered
 
 CALL = a_call("https://target.example/hook")
@@ -123,4 +122,4 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(text: str, seconds: float |
     ],
 )
 def test_a_host_is_known_by_its_name_and_port(url: str, host: str | None) -> None:
-    assert host_of(Work(HttpTarget(url))) == host
+    assert HttpTarget(url).resource == host

@@ -10,7 +10,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
-from functions.api.jobs.target import TaskId
+from functions.api.targets.http import TaskId
 from timeball.domain.model import freeze
 from timeball.domain.model.ids import JOB_ID
 

@@ -90,4 +90,4 @@ def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str,
 
 
 def _without_values(target: Mapping[str, Any]) -> dict[str, Any]:
-    return {**target, "headers": dict.fromkeys(target["headers"])}
+    return {**target, "headers": dict.fromkeys(target["headers"])} if "headers" in target else {**target}

@@ -14,6 +14,7 @@ from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
 from timeball.ports.event_bus import EventBus
 from timeball.ports.tenants import Tenants
+from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
 RandomBytes = Callable[[], bytes]
@@ -28,7 +29,7 @@ class Edge:
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
-    executors of so many GB. Events travel on the `bus`.
+    executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`.
     """
 
     context: Context
@@ -44,6 +45,7 @@ class Edge:
     prices: Prices = PRICES
     executor_gb: float = 0.75
     bus: EventBus | None = None
+    allowed: AllowedArns = NONE_ALLOWED
 
     @property
     def admin(self) -> Tenants:

@@ -3,7 +3,7 @@
 What is good of it goes on to be validated together, so that one mistake never hides another.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -81,3 +81,12 @@ def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator
     for name, partners in needs.items():
         if name in given and not given & set(partners):
             yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")
+
+
+def cut_behind(limit: int) -> Callable[[object], object]:
+    """Return what leaves of an object just enough entries to be too many: each is validated before their number is."""
+
+    def cut(entries: object) -> object:
+        return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries
+
+    return cut

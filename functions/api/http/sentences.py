@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -19,6 +19,9 @@ _SENTENCES: Mapping[str, str] = {
     "dict_type": "This must be an object.",
     "list_type": "This must be an array.",
     "model_type": "This must be an object.",
+    "model_attributes_type": "This must be an object.",
+    "union_tag_not_found": "This field is needed; give it.",
+    "union_tag_invalid": "Use {expected_tags}.",
     "literal_error": "Use {expected}.",
     "greater_than_equal": "This must be at least {ge}.",
     "less_than_equal": "This must be at most {le}.",
@@ -29,11 +32,13 @@ _SENTENCES: Mapping[str, str] = {
     "value_error": "{error}",
 }
 _MAX_NAME = 100
+TAG: Final = "type"
+"""The field by which the models of a union are told apart."""
 
 
 def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[FieldError]:
     """Turn the errors of a model, as many as are told, into bad fields with their paths as the caller wrote them."""
-    return [FieldError(_path(error["loc"]), _sentence(model, error)) for error in errors[:ENOUGH_ERRORS]]
+    return [_field_error(model, error) for error in errors[:ENOUGH_ERRORS]]
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
@@ -42,32 +47,54 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
     return f"There is no such {kind}; " + (f"did you mean {meant}?" if meant else "leave it out.")
 
 
-def _path(loc: tuple[int | str, ...]) -> str:
-    return ".".join(shortened(str(part)) for part in loc if part != "[key]")
-
-
-def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
+def _field_error(model: type[BaseModel], error: ErrorDetails) -> FieldError:
+    loc, within = _place(model, error["loc"])
+    if error["type"].startswith("union_tag"):
+        loc = (*loc, TAG)
+    path = ".".join(shortened(str(part)) for part in loc if part != "[key]")
     if error["type"] == "extra_forbidden":
-        return unknown_name("field", str(error["loc"][-1]), _known(model, error["loc"][:-1]))
+        return FieldError(path, unknown_name("field", str(loc[-1]), within))
     sentence = _SENTENCES.get(error["type"])
-    return sentence.format_map(error.get("ctx", {})) if sentence else f"{error['msg']}."
+    return FieldError(path, sentence.format_map(error.get("ctx", {})) if sentence else f"{error['msg']}.")
 
 
-def _known(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """List the fields of the model that stands at a place within a model."""
-    for name in loc:
-        field = next(field for field in model.model_fields.values() if field.alias == name)
-        part = model_of(field.annotation)
-        if part is None:
-            return []
-        model = part
-    return [field.alias for field in model.model_fields.values() if field.alias]
+def _place(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
+    """Return a place within a model as the caller wrote it, and the fields of the model around it.
+
+    Of a union the place has the tag, too, which is no field.
+    """
+    within: type[BaseModel] | None = model
+    place: list[int | str] = []
+    tagged: list[type[BaseModel]] = []
+    for at, name in enumerate(loc):
+        if tagged:
+            within, tagged = _tagged_with(name, tagged), []
+            continue
+        place.append(name)
+        fields = within.model_fields.values() if within else ()
+        models = next((models_of(field.annotation) for field in fields if field.alias == name), [])
+        if models or at < len(loc) - 1:
+            tagged, within = (models, None) if len(models) > 1 else ([], models[0] if models else None)
+    return tuple(place), [field.alias for field in within.model_fields.values() if field.alias] if within else []
 
 
-def model_of(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - an annotation is any object
-    """Return the model that a field holds, or None if it holds a plain value."""
-    parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
-    return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
+def models_of(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - an annotation is any object
+    """List the models that a field may hold: several are told apart by their tag. A plain value is none."""
+    if get_origin(annotation) is Annotated:
+        return models_of(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        return [model for part in get_args(annotation) for model in models_of(part)]
+    return [annotation] if isinstance(annotation, type) and issubclass(annotation, BaseModel) else []
+
+
+def model_of(annotation: Any, tag: object = None) -> type[BaseModel] | None:  # noqa: ANN401 - as above
+    """Return the model that a field holds, of several the one with a tag; None if it holds a plain value."""
+    models = models_of(annotation)
+    return models[0] if len(models) == 1 else _tagged_with(tag, models)
+
+
+def _tagged_with(tag: object, models: Sequence[type[BaseModel]]) -> type[BaseModel] | None:
+    return next((one for one in models if tag in get_args(one.model_fields[TAG].annotation)), None)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:

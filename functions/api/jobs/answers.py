@@ -16,10 +16,10 @@ from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
 from functions.api.jobs.of_tasks import shown
-from functions.api.jobs.target import TargetAnswer, target_answer
 from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
+from functions.api.targets.answers import TargetAnswer, target_answer
 from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey

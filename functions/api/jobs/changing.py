@@ -102,7 +102,7 @@ def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, 
     """
     if before.notice is not None:
         return [FieldError("jobId", "This job tells of another, and stays as it is; trigger it again, or cancel it.")]
-    misfits = unfit(wanted, spec, before, edge.addresses, edge.context.clock.now())
+    misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
     misfits += over_quotas(spec, before, quotas_of(edge, request))
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
         return misfits

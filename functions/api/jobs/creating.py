@@ -120,7 +120,7 @@ def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | Pro
         return refused
     named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
-    errors_now = errors_now or unfit(wanted, spec, None, edge.addresses, now)
+    errors_now = errors_now or unfit(edge, wanted, spec, None, now)
     errors_now = [*errors_now, *over_quotas(spec, None, quotas_of(edge, request))]
     return _Wanted(wanted, spec, asked.key is not None, errors_now, asked.ref)
 

@@ -1,12 +1,11 @@
 """The fields of a job that need more than a type: what a value must look like, with the sentence that says so."""
 
 import re
-from collections.abc import Callable
-from itertools import islice
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from functions.api.http.request_model import cut_behind
 from timeball.domain.model.policies import Cause
 
 MAX_TAGS: Final = 50
@@ -22,15 +21,6 @@ def _plain(text: str) -> str:
     if _CONTROL.search(text):
         raise ValueError("Leave out the control characters.")
     return text
-
-
-def cut_behind(limit: int) -> Callable[[object], object]:
-    """Return what leaves of an object just enough entries to be too many: each is validated before their number is."""
-
-    def cut(entries: object) -> object:
-        return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries
-
-    return cut
 
 
 def _retry_cause(text: str) -> str:

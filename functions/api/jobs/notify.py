@@ -9,9 +9,11 @@ from functions.api.http.problems import FieldError
 from functions.api.http.reply import Answer
 from functions.api.http.request_model import Strict, misplaced
 from functions.api.http.schema_rules import given, together
-from functions.api.jobs.target import Target, TargetAnswer, Url, target_answer, target_document, target_of
+from functions.api.targets.answers import TargetAnswer, target_answer, target_document
+from functions.api.targets.http import Url
+from functions.api.targets.request import Target, target_of
+from timeball.domain.model import target as model
 from timeball.domain.model.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
-from timeball.domain.model.work import HttpTarget
 
 LONGEST_SECONDS: Final = 2_592_000
 
@@ -118,7 +120,7 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
     )
 
 
-def targets_of(notify: Notify | None) -> Iterator[tuple[str, HttpTarget]]:
+def targets_of(notify: Notify | None) -> Iterator[tuple[str, model.Target]]:
     """Yield whom it calls, by the names of the fields."""
     if notify is not None:
         whom = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
@@ -161,9 +163,9 @@ def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
     return NoticeAnswer(type=notice.news, job_id=notice.job_id, run_id=run_id, unless=notice.milestone)
 
 
-def _whom(target: Target | None) -> HttpTarget | None:
+def _whom(target: Target | None) -> model.Target | None:
     return None if target is None else target_of(target)
 
 
-def _whom_answer(target: HttpTarget | None) -> TargetAnswer | None:
+def _whom_answer(target: model.Target | None) -> TargetAnswer | None:
     return None if target is None else target_answer(target)

@@ -14,10 +14,10 @@ from pydantic_core import ErrorDetails
 from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
-from functions.api.http.sentences import field_errors, model_of
+from functions.api.http.sentences import TAG, field_errors, model_of, models_of
 from functions.api.jobs.notify import WHEN_NEEDS, WHOM, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
-from functions.api.jobs.target import target_document
+from functions.api.targets.answers import target_document
 from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Job, JobSpec
@@ -26,6 +26,9 @@ from timeball.domain.model.task_use import Override
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
 from timeball.targets.http.request import parse_url
+
+_TARGETS: Final = ("target", *(f"notify.{name}" for name in WHOM))
+"""Where a job says what is called."""
 
 
 def document_of(spec: JobSpec) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
         merged |= _said(_schedule(job.spec.schedule))  # what it had of its parents is its own from now on
     request, errors, errors_now = read_job_request(merged, now)
-    unknown = islice(_unknown_nulls(JobRequest, patch), ENOUGH_ERRORS)
+    unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
     errors += islice(_taken_elsewhere(document, merged, patch), ENOUGH_ERRORS)
@@ -86,6 +89,7 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     for alternatives in (SCHEDULE_FORMS, TO_CALL):
         if given & set(alternatives):
             merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
+    _replace_targets(merged, document, patch)
     if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):
         merged = {name: merged[name] for name in merged if name in given or not _is_default(name, merged[name])}
     _drop_meaningless(merged, given, JOB_NEEDS)
@@ -99,6 +103,24 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
         catch_up["maxRuns"] = asked.get("maxRuns")
     return merged
+
+
+def _replace_targets(merged: dict[str, Any], document: Mapping[str, Any], patch: Mapping[str, Any]) -> None:
+    """Leave nothing of a target to one of another type, and no queue's ARN beside its URL."""
+    for field in _TARGETS:
+        before, asked, after = (_part(one, field) for one in (document, patch, merged))
+        if not (isinstance(before, dict) and isinstance(asked, dict) and isinstance(after, dict)):
+            continue
+        if not _is_same_type(before, asked):
+            replaced = merge({}, asked)
+            after.clear()
+            after.update(replaced)
+        elif asked.get("queueUrl") is not None and "queueArn" not in asked:
+            after.pop("queueArn", None)
+
+
+def _is_same_type(before: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    return bool(asked.get("type", before["type"]) == before["type"])
 
 
 def _drop_meaningless(merged: dict[str, Any], given: set[str], needs: Mapping[str, tuple[str, ...]]) -> None:
@@ -116,15 +138,22 @@ def _is_default(name: str, value: object) -> bool:
     return name in _DEFAULTS and value == _DEFAULTS[name]
 
 
-def _unknown_nulls(model: type[BaseModel], patch: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _unknown_nulls(
+    model: type[BaseModel], patch: Mapping[str, Any], merged: Mapping[str, Any]
+) -> Iterator[tuple[str, ...]]:
     """Find what a patch removes that no job has, at whatever depth: the merged document does not show it."""
     fields = {field.alias: field for field in model.model_fields.values()}
     for name, value in patch.items():
         if name not in fields:
             if value is None:
                 yield (name,)
-        elif isinstance(value, dict) and (part := model_of(fields[name].annotation)) is not None:
-            yield from ((name, *loc) for loc in _unknown_nulls(part, value))
+        elif isinstance(value, dict) and isinstance(after := merged.get(name), dict):
+            tag = after.get(TAG)
+            part = model_of(fields[name].annotation, tag)
+            if part is not None:
+                is_tagged = len(models_of(fields[name].annotation)) > 1
+                within = (name, str(tag)) if is_tagged else (name,)
+                yield from ((*within, *loc) for loc in _unknown_nulls(part, value, after))
 
 
 def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
@@ -145,11 +174,13 @@ def _taken_elsewhere(
     document: Mapping[str, Any], merged: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> Iterator[FieldError]:
     """Name the headers that would go along to another host: their values are shown to nobody, whoever patches too."""
-    for field in ("target", *(f"notify.{name}" for name in WHOM)):
+    for field in _TARGETS:
         before, after, asked = (_part(one, field) for one in (document, merged, patch))
         if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)):
             continue
-        if "url" not in asked or _origin(before["url"]) == _origin(after.get("url")):
+        if "url" not in asked or "url" not in before or not _is_same_type(before, asked):
+            continue
+        if _origin(before["url"]) == _origin(after.get("url")):
             continue
         headers = asked.get("headers", {})
         for name in before["headers"] if isinstance(headers, dict) else ():

@@ -64,7 +64,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
-    misfits = unfit(wanted, spec, None, edge.addresses, now) + over_quotas(spec, None, quotas_of(edge, request))
+    misfits = unfit(edge, wanted, spec, None, now) + over_quotas(spec, None, quotas_of(edge, request))
     misfits += unfit_for_task(wanted, spec, tasks, Allowance())
     if not misfits and note_uses(edge.context, [spec], now):
         misfits = [no_calendar()]

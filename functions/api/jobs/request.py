@@ -17,8 +17,9 @@ from functions.api.http.schema_rules import given, together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.notify import NotifyRequest, bad_notify
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports
-from functions.api.jobs.target import Handler, Target, TaskId
 from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
+from functions.api.targets.http import Handler, TaskId
+from functions.api.targets.request import Target
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.notify import MOST_AFTER_FAILURES
 from timeball.domain.model.policies import MAX_CAUGHT_UP

@@ -1,30 +1,30 @@
 """From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
 
-from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from functions.api.dependencies.fields import dependency_fields
 from functions.api.events.fields import event_of
 from functions.api.http.body import compact
+from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
 from functions.api.http.quotas import PERIOD, large_payload
 from functions.api.jobs.notify import notify_of, targets_of
 from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
-from functions.api.jobs.target import target_of
 from functions.api.schedules.fields import calendar_use, timing_of
+from functions.api.targets.refused import closed_target
+from functions.api.targets.request import target_of
 from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Completion, Guarantee, JobSpec, Priority
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.period import least_period_seconds
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire
-from timeball.targets.http.addresses import AddressRules
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
@@ -62,18 +62,16 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
     )
 
 
-def unfit(
-    request: JobRequest, spec: JobSpec, before: JobSpec | None, addresses: AddressRules, now: int
-) -> list[FieldError]:
+def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
     """Say what is wrong with a faultless request at an instant (ms); what a job has `before` is held against nobody."""
     misfits: list[FieldError] = []
     if before is None or before.schedule != spec.schedule:
         misfits += _never_fires(request, spec.schedule, now)
     if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
-        misfits += _closed_target(request, addresses)
+        misfits += _closed_target(edge, request, spec)
     if before is None or before.notify != spec.notify:
         for name, target in targets_of(spec.notify):
-            misfits += closed_target(f"notify.{name}", target.url, addresses)
+            misfits += closed_target(edge, f"notify.{name}", target, f"notify.{name}")
     return misfits
 
 
@@ -108,27 +106,11 @@ def form_of(schedule: Schedule) -> str:
     return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 
-def _closed_target(request: JobRequest, addresses: AddressRules) -> list[FieldError]:
-    """Say what is wrong with a faultless request's target if it is an address that webhooks may not reach."""
-    if named_task(request) is not None:
+def _closed_target(edge: Edge, request: JobRequest, spec: JobSpec) -> list[FieldError]:
+    """Say what is wrong with a faultless request's own target if that may not be called."""
+    if named_task(request) is not None or spec.work is None:
         return []
-    field, url = ("handler", request.handler) if request.target is None else ("target.url", request.target.url)
-    return closed_target(field, url or "", addresses)
-
-
-def closed_target(field: str, url: str, addresses: AddressRules) -> list[FieldError]:
-    """Say what is wrong with the URL in a field if it is an address that webhooks may not reach.
-
-    What a name stands for is looked up, and validated, at each call.
-    """
-    parts = urlsplit(url)
-    try:
-        address = ip_address((parts.hostname or "").removesuffix("."))
-    except ValueError:
-        return []
-    if addresses.is_open(address, parts.port or (443 if parts.scheme == "https" else 80)):
-        return []
-    return [FieldError(field, "Webhooks do not call this address: it is private, local or reserved.")]
+    return closed_target(edge, "target", spec.work.target, "handler" if request.target is None else None)
 
 
 def _work(request: JobRequest) -> Work:

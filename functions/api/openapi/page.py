@@ -98,7 +98,7 @@ def _type(schema: _Schema) -> str:
         return f'<a href="#{name}">{name}</a>'
     if "enum" in schema:
         return ", ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
-    alternatives = [_type(part) for part in schema.get("anyOf", schema.get("allOf", ()))]
+    alternatives = [_type(part) for part in schema.get("anyOf", schema.get("oneOf", schema.get("allOf", ())))]
     if alternatives:
         return " or ".join(alternatives)
     kind = escape(str(schema.get("format", schema.get("type", schema.get("const", "any JSON")))))

@@ -14,6 +14,9 @@ def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str,
     if "$ref" in schema:
         return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
     patch = {name: part for name, part in schema.items() if name not in {"required", "default", "allOf"}}
+    if "oneOf" in schema:  # told apart by what a patch need not give
+        patch = {name: part for name, part in patch.items() if name not in {"oneOf", "discriminator"}}
+        patch["anyOf"] = [patch_of(part, schemas) for part in schema["oneOf"]]
     if "anyOf" in schema:
         patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
     if "properties" in schema:

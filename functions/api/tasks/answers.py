@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
-from functions.api.jobs.target import TargetAnswer, target_answer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
+from functions.api.targets.answers import TargetAnswer, target_answer
 from timeball.domain.model.job import Completion, Priority
+from timeball.domain.model.target import TargetType
 from timeball.domain.model.task import Task
 from timeball.domain.time.instants import format_instant
 
@@ -19,7 +20,7 @@ class TaskSummaryAnswer(Answer):
 
     task_id: str
     name: str | None
-    type: Literal["http"] = Field(description="The kind of its target.")
+    type: TargetType = Field(description="The type of its target.")
     target: TargetAnswer
     priority: Priority
     max_retries: int
@@ -62,7 +63,7 @@ def _fields(task: Task) -> dict[str, Any]:
     return {
         "task_id": task.key.task_id,
         "name": spec.name,
-        "type": "http",
+        "type": spec.target.type,
         "target": target_answer(spec.target),
         "priority": spec.priority,
         "max_retries": spec.retry.max_retries,

@@ -14,9 +14,9 @@ from functions.api.http.request import (
     read_body,
     stale,
 )
-from functions.api.jobs.spec import closed_target
+from functions.api.targets.refused import closed_target
 from functions.api.tasks.answers import task_answer
-from functions.api.tasks.request import TaskRequest, read_task_request, task_spec_of
+from functions.api.tasks.request import TaskRequest, read_task_request, target_in, task_spec_of
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import JOB_ID, TaskKey
 from timeball.domain.model.task import Task
@@ -120,9 +120,9 @@ def _in_use(users: Users) -> str:
 
 def _refuse(edge: Edge, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
     """Raise ProblemError if anything is wrong; what a task calls already is held against nobody."""
-    field, url = ("target.url", wanted.target.url) if wanted.target is not None else ("handler", wanted.handler)
-    if url is not None and not is_known:
-        errors = [*errors, *closed_target(field, url, edge.addresses)]
+    target = target_in(wanted)
+    if target is not None and not is_known:
+        errors = [*errors, *closed_target(edge, "target", target, "handler" if wanted.target is None else None)]
     if errors:
         raise invalid(errors)
 

@@ -1,7 +1,7 @@
 """What a caller may say of a task, and everything that can be wrong with it, found in one pass."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -11,12 +11,13 @@ from functions.api.http.request_model import read_fields
 from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, retry_of
-from functions.api.jobs.target import Target, Url, target_of
 from functions.api.schemas.accepted import PayloadSchema
+from functions.api.targets.http import Url
+from functions.api.targets.request import Target, TypeName, target_of
+from timeball.domain.model import target as model
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.task import TaskSpec
-from timeball.domain.model.work import HttpTarget
 
 _TO_CALL = ("handler", "target")
 
@@ -29,7 +30,7 @@ class TaskRequest(PolicyFields):
     )
 
     name: Name | None = Field(None, description="What people call it.")
-    type: Literal["http"] | None = Field(None, description="The kind of target; here or in `target`.")
+    type: TypeName | None = Field(None, description="The type of the target; here or in `target`.")
     handler: Url | None = Field(None, description="The URL to call: short for an `http` target with a POST.")
     target: Target | None = Field(None, description="What to call. Either this or `handler`.")
     payload_schema: PayloadSchema | None = None
@@ -50,14 +51,20 @@ def _together(request: TaskRequest, given: set[str]) -> Iterator[FieldError]:
         yield FieldError("handler", "Give either handler or target, not both.")
     if not given & {"handler", "target"}:
         yield FieldError("target", "Say what its jobs call: give target, or handler, an https:// URL.")
+    kind = "http" if request.handler is not None else None if request.target is None else request.target.type
+    if request.type is not None and kind not in (None, request.type):
+        yield FieldError("type", f"This is not the type of what is to be called, which is {kind}; leave it out.")
     yield from beyond_an_answer(request, given)
 
 
 def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) -> TaskSpec:
     """Return what a faultless request says of a task. What is not given takes its default."""
+    target = target_in(request)
+    if target is None:
+        raise ValueError("a faultless request names a handler or a target")
     return TaskSpec(
         key=key,
-        target=_target(request),
+        target=target,
         name=request.name,
         tags=request.tags or {},
         priority=Priority(request.priority or TaskSpec.priority),
@@ -70,9 +77,8 @@ def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) ->
     )
 
 
-def _target(request: TaskRequest) -> HttpTarget:
+def target_in(request: TaskRequest) -> model.Target | None:
+    """Return what a request says is called, if it says that without fault."""
     if request.target is not None:
         return target_of(request.target)
-    if request.handler is None:
-        raise ValueError("a faultless request names a handler or a target")
-    return HttpTarget(request.handler)
+    return None if request.handler is None else model.HttpTarget(request.handler)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.client import NOW, Api
 from tests.api.events.sending import ORDER, PLACED, runs_of, send
+from tests.urls import url_of
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
@@ -27,7 +28,7 @@ def test_a_job_runs_on_each_event_that_matches_and_is_handed_it_as_a_cloudevent(
     assert work is not None
     payload = json.loads(work.payload or "")
     assert payload == {"specversion": "1.0", "time": "2026-11-21T09:30:00.250Z", **ORDER}
-    assert work.target.url == "https://example.com/hook"
+    assert url_of(work.target) == "https://example.com/hook"
 
 
 def test_an_event_of_another_type_runs_nothing(api: Api) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.api.client import Api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
 
 URL = "https://example.com/hook"
@@ -28,7 +29,9 @@ def test_a_restored_job_is_all_that_the_revision_was(api: Api, payload: object) 
     moving = {"version", "latestRun", "claimedRuns", "updatedAt"}
     assert {name: answer.body[name] for name in {*job} - moving} == {name: job[name] for name in {*job} - moving}
     assert answer.body["target"] == {**TARGET, "headers": ["X-Key"]}
-    assert api.work_of(job["jobId"]).target.headers == TARGET["headers"]
+    target = api.work_of(job["jobId"]).target
+    assert isinstance(target, HttpTarget)
+    assert target.headers == TARGET["headers"]
     newest = api.call("GET", f"{path}/revisions").body["items"][0]
     assert (newest["action"], newest["revision"]) == ("restore", 3)
 

@@ -33,7 +33,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("a URL that is too long", {"handler": f"{URL}/{'x' * 2048}"}, ["handler"], "2048"),
     ("a target that is a string", {"target": URL}, ["target"], "object"),
     ("a target without its type", {"target": {"url": URL}}, ["target.type"], "needed"),
-    ("a target of another type", {"target": {"type": "lambda", "url": URL}}, ["target.type"], "'http'"),
+    ("a target of an unknown type", {"target": {"type": "pigeon", "url": URL}}, ["target.type"], "'http'"),
     ("a target without a URL", {"target": {"type": "http"}}, ["target.url"], "needed"),
     (
         "an unknown method",

@@ -20,7 +20,6 @@ from functions.api.dead_letters.request import DeadLetterFilter, DiscardRequest,
 from functions.api.freezes.request import FreezeRequest
 from functions.api.http.problems import Problem
 from functions.api.jobs.request import JobRequest
-from functions.api.jobs.target import Target
 from functions.api.jobs.triggering import TriggerRequest
 from functions.api.openapi.document import document, document_text
 from functions.api.operations.request import MatchRequest, OperationRequest
@@ -28,9 +27,10 @@ from functions.api.routes import ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.runs.fan_out import FanOutRequest
 from functions.api.schedules.preview import PreviewRequest
+from functions.api.targets import request as targets
 from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.targets.http import request
 
 BODIES = [
@@ -146,7 +146,8 @@ def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
     assert "$ref" not in json.dumps(patch)
     for name, field in patch["properties"].items():
         assert name == "payload" or {"type": "null"} in field["anyOf"]
-    target, _ = patch["properties"]["target"]["anyOf"]
+    targets, _ = patch["properties"]["target"]["anyOf"]
+    target = targets["anyOf"][0]
     assert target["properties"]["url"]["type"] == "string"
     assert {"type": "null"} in target["properties"]["headers"]["anyOf"][0]["additionalProperties"]["anyOf"]
     content = DOCUMENT["paths"]["/v1/jobs/{jobId}"]["patch"]["requestBody"]["content"]
@@ -209,7 +210,7 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
 
 class TestWhatIsAcceptedCanBeSent:
     def test_the_methods_are_those_of_the_caller(self) -> None:
-        assert set(get_args(Target.model_fields["method"].annotation)) == request.METHODS
+        assert set(get_args(targets.HttpTarget.model_fields["method"].annotation)) == request.METHODS
 
     @pytest.mark.parametrize("name", sorted(request.RESERVED_HEADERS))
     def test_no_header_is_accepted_that_the_caller_refuses(self, api: Api, name: str) -> None:

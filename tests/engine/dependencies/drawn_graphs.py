@@ -10,7 +10,8 @@ from timeball.domain.model.dependency import End, Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 

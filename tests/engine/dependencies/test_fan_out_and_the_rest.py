@@ -2,11 +2,12 @@
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
+from tests.urls import url_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.notify import Notify
 from timeball.domain.model.run import RunState
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import Outcome, cancel, revise
@@ -23,7 +24,7 @@ def change(graph: Graph, for_each: str | None) -> None:
 
 
 def told(graph: Graph) -> list[str]:
-    return [call.work.target.url for call in graph.calls if call.work.target.url.startswith(TELL.url)]
+    return [url_of(call.work.target) for call in graph.calls if url_of(call.work.target).startswith(TELL.url)]
 
 
 def test_a_job_that_has_no_items_any_more_lets_those_that_run_go_on() -> None:

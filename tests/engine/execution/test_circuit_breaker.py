@@ -14,14 +14,14 @@ from timeball.domain.model.job import JobSpec
 from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
-from timeball.targets.http.resource import host_of
 from timeball.targets.http.verdict import unanswered
 
 BACK_AT = at(600)
@@ -36,7 +36,7 @@ class Hosts(Target):
     takes_to_fail_ms: int = 0
 
     async def call(self, call: Call) -> Answer:
-        if host_of(call.work) == "dead.example" and self.clock.now() < self.back_at:
+        if call.work.target.resource == "dead.example" and self.clock.now() < self.back_at:
             called_at = self.clock.now()
             self.calls.append((called_at, call))
             await self.clock.sleep_until(called_at + self.takes_to_fail_ms)
@@ -45,7 +45,7 @@ class Hosts(Target):
 
     def of(self, host: str) -> list[int]:
         """Return when a host was called."""
-        return [called_at for called_at, call in self.calls if host_of(call.work) == host]
+        return [called_at for called_at, call in self.calls if call.work.target.resource == host]
 
 
 def _job(
@@ -89,7 +89,9 @@ def test_runs_of_other_hosts_are_as_punctual_as_ever_beside_a_dead_one(service: 
     service.target.takes_to_fail_ms = 20_000
     _begin(service)
     service.until(at(300))
-    alive = [(at, call.run.fire_at) for at, call in service.target.calls if host_of(call.work) == "alive.example"]
+    alive = [
+        (at, call.run.fire_at) for at, call in service.target.calls if call.work.target.resource == "alive.example"
+    ]
     assert len(alive) == 301
     assert [called_at - fire_at for called_at, fire_at in alive if called_at != fire_at] == []
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, Target, at
+from tests.urls import url_of
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.notify import Notify
 from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import Outcome, revise
 from timeball.ports.target import Answer, Call
@@ -29,7 +30,7 @@ class Targets(Target):
     of_notices: list[int] = field(default_factory=list)
 
     async def call(self, call: Call) -> Answer:
-        statuses = self.of_notices if "told.example" in call.work.target.url else self.of_jobs
+        statuses = self.of_notices if "told.example" in url_of(call.work.target) else self.of_jobs
         self.statuses = [statuses.pop(0)] if statuses else []
         return await super().call(call)
 
@@ -45,7 +46,7 @@ def a_spec() -> JobSpec:
 
 def told(service: Service) -> list[tuple[str, dict[str, Any]]]:
     """Return what was told, in order: at which path, and what."""
-    urls = [(call.work.target.url, call.work.payload) for _, call in service.target.calls]
+    urls = [(url_of(call.work.target), call.work.payload) for _, call in service.target.calls]
     return [(url.rpartition("/")[2], json.loads(payload or "")) for url, payload in urls if "told.example" in url]
 
 

@@ -13,7 +13,7 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, revise

@@ -26,7 +26,6 @@ from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of,
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.partitions import Owner
-from timeball.targets.http.resource import host_of
 from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_index import Buckets
 from timeball.testing.memory_kept import MemoryDueIndex
@@ -324,7 +323,7 @@ class Days:
 
     def _new_scanner(self) -> tuple[Context, Sweeps]:
         clock = SkewedClock(self.clock, self.random.randrange(-3_000, 3_001))
-        return Context(self.store, self.play.queue, clock, self.play.rules, self.play.telemetry, host_of), Sweeps()
+        return Context(self.store, self.play.queue, clock, self.play.rules, self.play.telemetry), Sweeps()
 
 
 @pytest.fixture(autouse=True)

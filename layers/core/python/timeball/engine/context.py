@@ -13,7 +13,6 @@ from timeball.domain.model.quotas import (
     MOST_SUBMITS,
     Quotas,
 )
-from timeball.domain.model.work import Work
 from timeball.domain.policy.circuit_breaker import HostRules
 from timeball.domain.policy.claim import ClaimRules
 from timeball.domain.time.instants import SECOND_MS
@@ -146,9 +145,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class Context:
-    """The store, the queue, the clock, the rules, where counts and timings go, and how the breaker is keyed.
+    """The store, the queue, the clock, the rules, and where counts and timings go.
 
-    `resource_of` is the target adapter's: it names what work calls and may be down, or None, for which nobody waits.
     `known` is what the process has read lately.
     `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1.
     """
@@ -158,6 +156,5 @@ class Context:
     clock: Clock
     rules: Rules
     telemetry: Telemetry
-    resource_of: Callable[[Work], str | None]
     known: Known = field(default_factory=Known)
     weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}

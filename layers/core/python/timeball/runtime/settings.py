@@ -9,6 +9,7 @@ from timeball.domain.model.tenant import TENANT_NAME
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, whole, written
+from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.http.addresses import parse_rules
 
 
@@ -17,6 +18,14 @@ def _networks(text: str) -> str:
         parse_rules(text)
     except ValueError as error:
         raise ValueError(f"must be networks, separated by commas: {error}") from None
+    return text
+
+
+def _arns(text: str) -> str:
+    try:
+        parse_arns(text)
+    except ValueError as error:
+        raise ValueError(f"must be ARNs, separated by commas: {error}") from None
     return text
 
 
@@ -43,6 +52,13 @@ class FunctionSettings:
     rules: Rules
     mapper: Mapper
     private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
+    targets: str = setting(
+        "",
+        "ARNs of what targets of AWS may be: functions, queues, topics, state machines, buses, clusters and task "
+        "definitions, and the roles of these; several with commas between, and `*` as in IAM; without any, targets "
+        "are webhooks only",
+        _arns,
+    )
     operating_tenant: str = setting(
         "main", "The tenant whose admins manage all tenants; the first admin key is of it", _tenant
     )

@@ -23,7 +23,6 @@ from timeball.engine.stats.tally import Tally
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import BusEnvironment, Environment
-from timeball.targets.http.resource import host_of
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +137,7 @@ def _context(asker: Asker) -> Context:
     )
     sqs, lead_ms = _client("sqs", asker.patience), rules.lead_ms
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
-    return Context(store, queue, clock, rules, _tally(), host_of)
+    return Context(store, queue, clock, rules, _tally())
 
 
 @cache

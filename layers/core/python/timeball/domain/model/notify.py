@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import Target
 
 MOST_AFTER_FAILURES = 100
 """A longer streak of failures is not looked for."""
@@ -39,10 +39,10 @@ class Notify:
     after it.
     """
 
-    on_failure: HttpTarget | None = None
-    on_recovery: HttpTarget | None = None
-    on_late: HttpTarget | None = None
-    on_success: HttpTarget | None = None
+    on_failure: Target | None = None
+    on_recovery: Target | None = None
+    on_late: Target | None = None
+    on_success: Target | None = None
     after_failures: int = 1
     late_after_seconds: int | None = None
     deadline_seconds: int | None = None

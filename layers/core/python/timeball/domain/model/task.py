@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import Target
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class TaskSpec:
     """What a user says of a task. `payload_schema` is JSON text; `fingerprint` a digest of the request that made it."""
 
     key: TaskKey
-    target: HttpTarget
+    target: Target
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     priority: Priority = Priority.NORMAL

@@ -1,17 +1,8 @@
 """What a run does: whom it calls, and with what."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class HttpTarget:
-    """A webhook: where to send the payload, how, and with which headers of the user's."""
-
-    url: str
-    method: str = "POST"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
+from timeball.domain.model.target import HttpTarget, Target
 
 TASKS_TARGET = HttpTarget("")
 """The target of a job that names a task, until it is resolved."""
@@ -21,5 +12,5 @@ TASKS_TARGET = HttpTarget("")
 class Work:
     """What a run does: a target, and the payload (JSON text, or None) that it is handed."""
 
-    target: HttpTarget = TASKS_TARGET
+    target: Target = TASKS_TARGET
     payload: str | None = None

@@ -15,7 +15,8 @@ from timeball.domain.model.notify import End, Milestone, News, Notice, Notify
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.target import Target
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 
@@ -159,7 +160,7 @@ def _notice(job: Job, notice: Notice, told: Mapping[str, object], at: int, subje
     )
 
 
-def _target(notify: Notify, news: News) -> HttpTarget | None:
+def _target(notify: Notify, news: News) -> Target | None:
     match news:
         case News.FAILURE | News.BLOCKED:
             return notify.on_failure

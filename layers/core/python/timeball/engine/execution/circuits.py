@@ -25,7 +25,7 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
     """
     by_host: dict[HostKey, list[Run]] = {}
     for run, job in starting:
-        if (key := _key(context, job)) is not None:
+        if (key := _key(job)) is not None:
             by_host.setdefault(key, []).append(run)
     try:
         hosts = context.store.hosts.read(list(by_host))
@@ -41,7 +41,7 @@ def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]],
     """Note what answers tell of their hosts; `True` where the host was watched already, so that a success counts."""
     told: dict[HostKey, list[bool]] = {}
     for job, answer, is_watched in answered:
-        key = _key(context, job)
+        key = _key(job)
         if key is not None and answer.is_down is not None and (answer.is_down or is_watched):
             told.setdefault(key, []).append(answer.is_down)
     for key, failed_each in told.items():
@@ -51,8 +51,8 @@ def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]],
             log.exception("answers of a host not noted")
 
 
-def _key(context: Context, job: Job) -> HostKey | None:
-    host = None if job.spec.work is None else context.resource_of(job.spec.work)
+def _key(job: Job) -> HostKey | None:
+    host = None if job.spec.work is None else job.spec.work.target.resource
     return None if host is None else HostKey(job.key.tenant, host)
 
 

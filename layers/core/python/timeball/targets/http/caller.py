@@ -17,12 +17,13 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.target import HttpTarget
 from timeball.domain.policy.places import PLACES
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
 from timeball.targets.http.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
-from timeball.targets.http.request import UncallableError, headers_of, parse_method, parse_url
+from timeball.targets.http.request import UncallableError, headers_of, parse_method, parse_url, webhook_of
 from timeball.targets.http.verdict import answered, unanswered
 
 BODY_BYTES = 16 * 1024
@@ -107,9 +108,10 @@ class HttpCaller:
         host = "the target"
         try:
             async with deadline:
-                url = parse_url(call.work.target.url)
+                target = webhook_of(call.work)
+                url = parse_url(target.url)
                 host = (url.host or host)[:253]
-                answer = await self._exchange(call, url, intake)
+                answer = await self._exchange(call, target, url, intake)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
             late = deadline.expired()
             sentence = _late(host, call.timeout_seconds, intake) if late else _sentence(error, host)
@@ -120,12 +122,12 @@ class HttpCaller:
             return unanswered(call, intake.called_at, self._clock.now(), _FLOOD.format(host=host))
         return answer
 
-    async def _exchange(self, call: Call, url: URL, intake: Intake) -> Answer:
+    async def _exchange(self, call: Call, target: HttpTarget, url: URL, intake: Intake) -> Answer:
         payload, token = call.work.payload, None
         if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
             token = await asyncio.to_thread(self._sign, call.run, call.attempt)
         request = self._session.request(
-            parse_method(call.work.target.method),
+            parse_method(target.method),
             url,
             data=None if payload is None else payload.encode(),
             headers=headers_of(call, self._clock.now(), token),

@@ -9,7 +9,8 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from timeball import __version__
-from timeball.domain.model.work import HttpTarget
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
 
@@ -35,6 +36,13 @@ _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 class UncallableError(ValueError):
     """The target is such that nothing can be sent; the message is a sentence."""
+
+
+def webhook_of(work: Work) -> HttpTarget:
+    """Return the webhook that work calls; raises UncallableError for what is none."""
+    if not isinstance(work.target, HttpTarget):
+        raise UncallableError("This target is no webhook.")
+    return work.target
 
 
 def parse_url(text: str) -> URL:
@@ -74,8 +82,9 @@ def headers_of(call: Call, now: int, token: str | None = None) -> CIMultiDict[st
 
     `token`: with it the target may report on the attempt.
     """
-    check_headers(call.work.target)
-    headers: CIMultiDict[str] = CIMultiDict(call.work.target.headers)
+    target = webhook_of(call.work)
+    check_headers(target)
+    headers: CIMultiDict[str] = CIMultiDict(target.headers)
     headers.setdefault("User-Agent", f"Timeball/{__version__}")
     if call.work.payload is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
         headers.setdefault("Content-Type", "application/json")

@@ -16,11 +16,15 @@ from typing import Any, TypeVar, get_args, get_origin
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.job import RuleSet
 from timeball.domain.model.spent import Spent
+from timeball.domain.model.target import Target
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents
 
 Item = dict[str, str | int | bool]
-_TAGGED = frozenset({At, Cron, Every, OnEvents})
-"""Kinds of a union: each says which it is."""
+_TAGS: Mapping[type, str] = {
+    **{kind: kind.__name__ for kind in (At, Cron, Every, OnEvents)},
+    **{kind: kind.type.value for kind in get_args(Target)},
+}
+"""What the kinds of a union are called: each value says which it is."""
 _Value = TypeVar("_Value")
 _Plain = Callable[[Any], Any]
 
@@ -76,9 +80,9 @@ def to_text(value: object) -> str:
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def from_text(kind: type[_Value], text: str) -> _Value:
+def from_text(kind: Any, text: str) -> Any:  # noqa: ANN401 - a dataclass, or a union of them
     """Return the value that a text holds."""
-    return _made(kind, json.loads(text))
+    return _reader(kind)(json.loads(text))
 
 
 def _made(kind: type[_Value], plain: Mapping[str, Any], **known: object) -> _Value:
@@ -95,7 +99,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
         return value.value
     if is_dataclass(kind):
         parts = {one.name: part for one in _fields(kind) if (part := getattr(value, one.name)) != one.default}
-        tag = {"kind": kind.__name__} if kind in _TAGGED else {}
+        tag = {"kind": _TAGS[kind]} if kind in _TAGS else {}
         return {**tag, **{name: _plain(part) for name, part in parts.items() if part is not None}}
     return [_plain(part) for part in value] if kind is tuple else value
 
@@ -129,7 +133,7 @@ def _reader(kind: Any) -> _Plain:  # noqa: ANN401 - a type, or a union of types
     if kind in _NAMES:
         return _NAMES[kind][1]
     if isinstance(kind, UnionType):
-        readers = {one.__name__: _reader(one) for one in get_args(kind)}
+        readers = {_TAGS[one]: _reader(one) for one in get_args(kind) if one is not NoneType}
         return lambda plain: readers[plain["kind"]](plain)
     if get_origin(kind) is tuple:
         read = _reader(get_args(kind)[0])

@@ -47,8 +47,9 @@ from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
+from timeball.domain.model.target import Target
 from timeball.domain.model.task import Task
-from timeball.domain.model.work import HttpTarget, Work
+from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.pace import Pace
@@ -195,7 +196,7 @@ def work_text(work: Work) -> str:
 def to_work(text: str) -> Work:
     """Return the work that a text holds."""
     target, line, payload = text.partition("\n")
-    return Work(from_text(HttpTarget, target), payload if line else None)
+    return Work(from_text(Target, target), payload if line else None)
 
 
 def work_digest(text: str) -> str:

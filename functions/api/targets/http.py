@@ -1,17 +1,14 @@
-"""What is called: a URL that HTTP would send, and headers that are not Timeball's own; and how that is told again."""
+"""The fields of a webhook: a URL that HTTP would send, and headers that are not Timeball's own."""
 
 import re
 from ipaddress import AddressValueError, IPv4Address
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from functions.api.http.reply import Answer
-from functions.api.http.request_model import Strict
-from functions.api.jobs.fields import cut_behind
+from functions.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
-from timeball.domain.model.work import HttpTarget
 
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
@@ -149,36 +146,3 @@ Headers = Annotated[
     AfterValidator(_headers),
     BeforeValidator(cut_behind(MAX_HEADERS)),
 ]
-
-
-class Target(Strict):
-    """What to call."""
-
-    type: Literal["http"]
-    url: Url
-    method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = "POST"
-    headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")
-
-
-class TargetAnswer(Answer):
-    """What is called."""
-
-    type: Literal["http"] = "http"
-    url: str
-    method: str
-    headers: list[str] = Field(description="Names alone: the values may be secret, and are never shown.")
-
-
-def target_of(target: Target) -> HttpTarget:
-    """Return what a faultless request says is called."""
-    return HttpTarget(target.url, target.method, target.headers)
-
-
-def target_answer(target: HttpTarget) -> TargetAnswer:
-    """Return the answer about what is called."""
-    return TargetAnswer(type="http", url=target.url, method=target.method, headers=list(target.headers))
-
-
-def target_document(target: HttpTarget) -> dict[str, Any]:
-    """Return what a request says of what is called, with the values of headers."""
-    return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}

@@ -1,0 +1,120 @@
+"""The fields of targets of AWS: what an ARN of each kind looks like, and what goes with it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Says of a text what it must look like: a pattern, and the sentence for what does not."""
+
+    pattern: str
+    sentence: str
+    examples: tuple[str, ...] = ()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+        """Validate by the pattern."""
+        return no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Document the pattern."""
+        examples = {"examples": [*self.examples]} if self.examples else {}
+        return {**handler(schema), "pattern": f"^({self.pattern})$", **examples}
+
+    def _check(self, text: str) -> str:
+        if not re.fullmatch(self.pattern, text, re.ASCII):
+            raise ValueError(self.sentence)
+        return text
+
+
+def _arn(what: str, service: str, name: str, example: str) -> Shaped:
+    of_example = f"arn:aws:{service}:eu-west-1:123456789012:{example}"
+    pattern = f"arn:aws[a-z-]{{0,10}}:{service}:[a-z]{{2}}[a-z-]{{1,20}}-[0-9]{{1,2}}:[0-9]{{12}}:{name}"
+    return Shaped(pattern, f"Give the ARN of {what}, such as {of_example}.", (of_example,))
+
+
+_QUALIFIER: Final = r"(:[A-Za-z0-9$_-]{1,128})?"
+
+FunctionArn = Annotated[
+    str, _arn("a function", "lambda", rf"function:[A-Za-z0-9_-]{{1,64}}{_QUALIFIER}", "function:invoices")
+]
+QueueArn = Annotated[str, _arn("a queue", "sqs", r"[A-Za-z0-9_-]{1,80}(\.fifo)?", "invoices")]
+TopicArn = Annotated[str, _arn("a topic", "sns", r"[A-Za-z0-9_-]{1,251}(\.fifo)?", "invoices")]
+StateMachineArn = Annotated[
+    str,
+    _arn("a state machine", "states", rf"stateMachine:[A-Za-z0-9_-]{{1,80}}{_QUALIFIER}", "stateMachine:invoices"),
+]
+BusArn = Annotated[str, _arn("an event bus", "events", "event-bus/[A-Za-z0-9._/-]{1,256}", "event-bus/default")]
+ClusterArn = Annotated[str, _arn("a cluster", "ecs", "cluster/[A-Za-z0-9_-]{1,255}", "cluster/nightly")]
+TaskDefinitionArn = Annotated[
+    str,
+    _arn(
+        "a task definition", "ecs", "task-definition/[A-Za-z0-9_-]{1,255}(:[0-9]{1,9})?", "task-definition/invoices:3"
+    ),
+]
+
+_EXAMPLE_URL: Final = "https://sqs.eu-west-1.amazonaws.com/123456789012/invoices"
+_QUEUE_URL: Final = re.compile(
+    r"https?://sqs\.([a-z]{2}[a-z-]*-[0-9]{1,2})\.[A-Za-z0-9.-]{1,200}(?::[0-9]{1,5})?/([0-9]{12})/"
+    r"([A-Za-z0-9_-]{1,80}(?:\.fifo)?)",
+    re.ASCII,
+)
+_PARTITIONS: Final[Mapping[str, str]] = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+
+
+def queue_arn(url: str) -> str:
+    """Return the ARN of the queue that a faultless URL names."""
+    found = _QUEUE_URL.fullmatch(url)
+    if found is None:
+        raise ValueError("a faultless URL names a queue")
+    region, account, name = found.groups()
+    partition = next((of for begin, of in _PARTITIONS.items() if region.startswith(begin)), "aws")
+    return f"arn:{partition}:sqs:{region}:{account}:{name}"
+
+
+QueueUrl = Annotated[
+    str, Shaped(_QUEUE_URL.pattern, f"Give the URL of a queue, such as {_EXAMPLE_URL}, or a queueArn.", (_EXAMPLE_URL,))
+]
+MessageGroupId = Annotated[
+    str,
+    Shaped("[!-~]{1,128}", "A message group is named by 1 to 128 visible characters of ASCII, without blanks."),
+]
+Subject = Annotated[
+    str, Shaped("[!-~][ -~]{0,98}", "A subject is a line of ASCII that begins with no blank, of up to 99 characters.")
+]
+Source = Annotated[
+    str,
+    Shaped(
+        r"(?!aws\.)[A-Za-z0-9._/-]{1,256}",
+        "A source is 1 to 256 letters, digits, dots, slashes, hyphens or underscores, and does not begin with aws.",
+    ),
+]
+DetailType = Annotated[str, Shaped("[ -~]{1,128}", "A detailType is one line of ASCII, of 1 to 128 characters.")]
+ContainerName = Annotated[
+    str, Shaped("[A-Za-z0-9_-]{1,255}", "A container is named by letters, digits, hyphens and underscores.")
+]
+
+
+def _once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("Give each entry once.")
+    return names
+
+
+Subnets = Annotated[
+    list[Annotated[str, Shaped("subnet-[0-9a-f]{8,17}", "Give ids of subnets, such as subnet-0a1b2c3d.")]],
+    Field(max_length=16, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_once),
+]
+SecurityGroups = Annotated[
+    list[Annotated[str, Shaped("sg-[0-9a-f]{8,17}", "Give ids of security groups, such as sg-0a1b2c3d.")]],
+    Field(max_length=5, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_once),
+]

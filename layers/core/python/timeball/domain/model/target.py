@@ -1,0 +1,179 @@
+"""What runs call: a tagged union, of which each type is one frozen value.
+
+The `resource` of a target is what may be down apart from all others, and the key of its circuit. Resources of AWS are
+known by their ARNs, which say the account and the region too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Final
+from urllib.parse import urlsplit
+
+_PORTS: Final = {"http": 80, "https": 443}
+_LONGEST_NAME: Final = 253
+"""Of a host, in characters (RFC 1035); no longer one is ever resolved, and a key must stay short."""
+
+
+class TargetType(StrEnum):
+    """The tag of a target."""
+
+    HTTP = "http"
+    LAMBDA = "lambda"
+    SQS = "sqs"
+    SNS = "sns"
+    STEP_FUNCTIONS = "stepFunctions"
+    ECS = "ecs"
+    EVENT_BRIDGE = "eventBridge"
+
+
+class Invocation(StrEnum):
+    """Whether a function's answer is waited for, or Lambda has it queued."""
+
+    REQUEST_RESPONSE = "requestResponse"
+    EVENT = "event"
+
+
+class LaunchType(StrEnum):
+    """Where ECS runs a task."""
+
+    FARGATE = "FARGATE"
+    EC2 = "EC2"
+    EXTERNAL = "EXTERNAL"
+
+
+@dataclass(frozen=True)
+class HttpTarget:
+    """A webhook: where to send the payload, how, and with which headers of the user's."""
+
+    type: ClassVar[TargetType] = TargetType.HTTP
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def resource(self) -> str | None:
+        """The host that is called, and its port unless the scheme implies it; None if that is no host."""
+        try:
+            url = urlsplit(self.url)
+            name, port = url.hostname, url.port
+        except ValueError:
+            return None
+        if not name or len(name) > _LONGEST_NAME:
+            return None
+        name = f"[{name}]" if ":" in name else name
+        return name if port in (None, _PORTS.get(url.scheme)) else f"{name}:{port}"
+
+
+@dataclass(frozen=True)
+class LambdaTarget:
+    """A function, by its ARN, which may end in a version or an alias."""
+
+    type: ClassVar[TargetType] = TargetType.LAMBDA
+    function_arn: str
+    invocation: Invocation = Invocation.REQUEST_RESPONSE
+
+    @property
+    def resource(self) -> str:
+        """The function."""
+        return self.function_arn
+
+
+@dataclass(frozen=True)
+class SqsTarget:
+    """A queue. Of a FIFO queue a message's group is its job, unless it is said here."""
+
+    type: ClassVar[TargetType] = TargetType.SQS
+    queue_arn: str
+    message_group_id: str | None = None
+
+    @property
+    def resource(self) -> str:
+        """The queue."""
+        return self.queue_arn
+
+
+@dataclass(frozen=True)
+class SnsTarget:
+    """A topic. Of a FIFO topic a message's group is its job, unless it is said here."""
+
+    type: ClassVar[TargetType] = TargetType.SNS
+    topic_arn: str
+    subject: str | None = None
+    message_group_id: str | None = None
+
+    @property
+    def resource(self) -> str:
+        """The topic."""
+        return self.topic_arn
+
+
+@dataclass(frozen=True)
+class StepFunctionsTarget:
+    """A state machine, of which an execution is started."""
+
+    type: ClassVar[TargetType] = TargetType.STEP_FUNCTIONS
+    state_machine_arn: str
+
+    @property
+    def resource(self) -> str:
+        """The state machine."""
+        return self.state_machine_arn
+
+
+@dataclass(frozen=True)
+class EcsTarget:
+    """A task of ECS that is run in a cluster; the named container is told of the run by its environment."""
+
+    type: ClassVar[TargetType] = TargetType.ECS
+    cluster_arn: str
+    task_definition_arn: str
+    container_name: str
+    launch_type: LaunchType = LaunchType.FARGATE
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+    assign_public_ip: bool = False
+
+    @property
+    def resource(self) -> str:
+        """The task definition in its cluster."""
+        return f"{self.cluster_arn} {self.task_definition_arn}"
+
+
+@dataclass(frozen=True)
+class EventBridgeTarget:
+    """A bus, and what the event that is put there says of its origin."""
+
+    type: ClassVar[TargetType] = TargetType.EVENT_BRIDGE
+    bus_arn: str
+    source: str
+    detail_type: str
+
+    @property
+    def resource(self) -> str:
+        """The bus."""
+        return self.bus_arn
+
+
+Target = HttpTarget | LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
+
+AwsTarget = LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
+
+
+def arns_of(target: Target) -> Mapping[str, str]:
+    """Return the ARNs that a target names, by their fields; they must all be allowed."""
+    match target:
+        case HttpTarget():
+            return {}
+        case LambdaTarget():
+            return {"functionArn": target.function_arn}
+        case SqsTarget():
+            return {"queueArn": target.queue_arn}
+        case SnsTarget():
+            return {"topicArn": target.topic_arn}
+        case StepFunctionsTarget():
+            return {"stateMachineArn": target.state_machine_arn}
+        case EcsTarget():
+            return {"clusterArn": target.cluster_arn, "taskDefinitionArn": target.task_definition_arn}
+        case EventBridgeTarget():
+            return {"busArn": target.bus_arn}

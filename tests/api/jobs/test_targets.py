@@ -1,0 +1,172 @@
+"""Targets of every type are answered as asked for, patched, and refused where they are wrong or not allowed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.api.app import build_api
+from tests.api.client import Api
+from timeball.domain.model.target import SqsTarget
+from timeball.targets.aws.allowed import parse_arns
+
+OF = "eu-west-1:123456789012"
+FUNCTION = f"arn:aws:lambda:{OF}:function:reports"
+CLUSTER = {
+    "clusterArn": f"arn:aws:ecs:{OF}:cluster/nightly",
+    "taskDefinitionArn": f"arn:aws:ecs:{OF}:task-definition/t:3",
+}
+LAMBDA = {"type": "lambda", "functionArn": FUNCTION}
+TARGETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # What is asked for, and what is answered beside it.
+    "http": ({"type": "http", "url": "https://example.com/hook"}, {"method": "POST", "headers": []}),
+    "lambda": (LAMBDA, {"invocation": "requestResponse"}),
+    "sqs": ({"type": "sqs", "queueArn": f"arn:aws:sqs:{OF}:q.fifo", "messageGroupId": "g"}, {}),
+    "sns": ({"type": "sns", "topicArn": f"arn:aws:sns:{OF}:t"}, {"subject": None, "messageGroupId": None}),
+    "stepFunctions": ({"type": "stepFunctions", "stateMachineArn": f"arn:aws:states:{OF}:stateMachine:m"}, {}),
+    "ecs": (
+        {"type": "ecs", **CLUSTER, "containerName": "main", "subnets": ["subnet-0a1b2c3d"]},
+        {"launchType": "FARGATE", "securityGroups": [], "assignPublicIp": False},
+    ),
+    "eventBridge": (
+        {"type": "eventBridge", "busArn": f"arn:aws:events:{OF}:event-bus/b", "source": "acme", "detailType": "Due"},
+        {},
+    ),
+}
+ANY = ",".join(f"arn:aws:{service}:*" for service in ("lambda", "sqs", "sns", "states", "ecs", "events"))
+
+
+def allow(api: Api, arns: str = ANY) -> None:
+    api.handle = build_api(replace(api.edge, allowed=parse_arns(arns)))
+
+
+def create(api: Api, **fields: object) -> Any:
+    answer = api.call("POST", "/v1/jobs", {"everySeconds": 60, **fields})
+    assert answer.status == 201, answer.text
+    return answer.body
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_target_is_answered_as_it_was_asked_for_of_a_job_a_task_and_whom_to_tell(api: Api, kind: str) -> None:
+    allow(api)
+    asked, beside = TARGETS[kind]
+    job = create(api, target=asked, notify={"onFailure": asked})
+    task = api.call("POST", "/v1/tasks", {"target": asked})
+    assert task.status == 201
+    told = [job["target"], job["notify"]["onFailure"], task.body["target"]]
+    assert told == [{**asked, **beside}] * 3
+    assert task.body["type"] == kind
+    patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "again"})
+    assert (patched.status, patched.body["target"]) == (200, job["target"])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TARGETS if kind != "http"])
+def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_stored(api: Api, kind: str) -> None:
+    asked, _ = TARGETS[kind]
+    fields = [name for name in asked if name.endswith("Arn")]
+    job = api.create(handler="https://example.com/hook")
+    url = f"/v1/jobs/{job['jobId']}"
+    requests: list[tuple[str, str, dict[str, Any], str]] = [
+        ("POST", "/v1/jobs", {"target": asked}, "target"),
+        ("PUT", "/v1/jobs/other", {"target": asked}, "target"),
+        ("PUT", url, {"target": asked}, "target"),
+        ("PATCH", url, {"target": asked}, "target"),
+        ("PATCH", url, {"notify": {"onSuccess": asked}}, "notify.onSuccess"),
+        ("POST", "/v1/tasks", {"target": asked}, "target"),
+        ("PUT", "/v1/tasks/report", {"target": asked}, "target"),
+    ]
+    for method, path, body, field in requests:
+        answer = api.call(method, path, body)
+        assert (answer.status, answer.bad_fields()) == (400, [f"{field}.{name}" for name in fields])
+        assert "the setting timeball:targets" in answer.body["errors"][0]["message"]
+    assert api.call("GET", url).body["version"] == job["version"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_covered"),
+    [
+        (FUNCTION, True),
+        (f"arn:aws:lambda:{OF}:function:rep*", True),
+        (f"arn:aws:lambda:{OF}:function:report?", True),
+        (f"{FUNCTION}:*", False),  # its versions and aliases, but not itself
+        (f"arn:aws:lambda:{OF}:function:report", False),
+        (f"arn:aws:lambda:{OF}:function:.*", False),  # a dot is a dot
+        (f"arn:aws:sqs:{OF}:reports, {FUNCTION}", True),
+    ],
+)
+def test_an_entry_of_the_list_means_what_it_means_to_iam(api: Api, entry: str, *, is_covered: bool) -> None:
+    allow(api, entry)
+    answer = api.call("POST", "/v1/jobs", {"target": LAMBDA})
+    assert answer.status == (201 if is_covered else 400)
+
+
+@pytest.mark.parametrize(
+    ("target", "errors"),
+    [
+        ({"type": "carrier pigeon"}, {"target.type": "Use 'http', 'lambda', 'sqs', 'sns'"}),
+        ({}, {"target.type": "This field is needed"}),
+        ({"functionArn": FUNCTION}, {"target.type": "This field is needed"}),
+        ("https://example.com", {"target": "This must be an object."}),
+        ({"type": "lambda"}, {"target.functionArn": "This field is needed"}),
+        ({**LAMBDA, "functionArn": "reports"}, {"target.functionArn": f"such as arn:aws:lambda:{OF}:function:"}),
+        ({**LAMBDA, "functionArn": f"arn:aws:sqs:{OF}:reports"}, {"target.functionArn": "the ARN of a function"}),
+        ({**LAMBDA, "functionarn": 1}, {"target.functionarn": "did you mean functionArn?"}),
+        ({**LAMBDA, "url": "https://example.com"}, {"target.url": "There is no such field"}),
+        ({"type": "sqs"}, {"target": "give either queueArn or queueUrl"}),
+        ({"type": "sqs", "queueUrl": "https://example.com/q"}, {"target.queueUrl": "or a queueArn"}),
+        ({**TARGETS["ecs"][0], "subnets": ["a", "b"]}, {"target.subnets.0": "subnet-", "target.subnets.1": "subnet-"}),
+        ({**TARGETS["eventBridge"][0], "source": "aws.ec2"}, {"target.source": "does not begin with aws."}),
+        ({**TARGETS["sns"][0], "subject": "a\nb"}, {"target.subject": "a line of ASCII"}),
+    ],
+)
+def test_a_mistake_is_told_by_the_name_of_its_field(api: Api, target: object, errors: dict[str, str]) -> None:
+    allow(api)
+    answer = api.call("POST", "/v1/jobs", {"target": target})
+    told = {error["field"]: error["message"] for error in answer.body["errors"]}
+    for field, part in errors.items():
+        assert part in told[field]
+
+
+def test_a_mistake_about_whom_to_tell_is_told_by_the_name_of_its_field_too(api: Api) -> None:
+    allow(api)
+    answer = api.call("POST", "/v1/jobs", {"handler": "https://a.example", "notify": {"onFailure": {"type": "lambda"}}})
+    assert answer.bad_fields() == ["notify.onFailure.functionArn"]
+
+
+def test_the_url_of_a_queue_names_it_too(api: Api) -> None:
+    allow(api, "arn:aws-cn:sqs:*")
+    url = "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/jobs.fifo"
+    job = create(api, target={"type": "sqs", "queueUrl": url})
+    arn = "arn:aws-cn:sqs:cn-north-1:123456789012:jobs.fifo"
+    assert job["target"] == {"type": "sqs", "queueArn": arn, "messageGroupId": None}
+    assert api.work_of(job["jobId"]).target == SqsTarget(arn)
+
+
+class TestAPatch:
+    def test_to_another_type_takes_the_place_of_the_whole_target(self, api: Api) -> None:
+        allow(api)
+        hook = {"type": "http", "url": "https://example.com", "headers": {"X-Key": "s3cret"}}
+        job = create(api, target=hook)
+        patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": LAMBDA})
+        assert (patched.status, patched.body["target"]) == (200, {**LAMBDA, "invocation": "requestResponse"})
+        back = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"type": "http", "url": "https://a.example"}})
+        assert (back.status, back.body["target"]["headers"]) == (200, [])
+
+    def test_of_one_field_leaves_the_others(self, api: Api) -> None:
+        allow(api)
+        job = create(api, target=TARGETS["ecs"][0])
+        patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"assignPublicIp": True}})
+        assert (patched.status, patched.body["target"]) == (200, {**job["target"], "assignPublicIp": True})
+
+    def test_to_the_url_of_another_queue_needs_no_word_of_its_arn(self, api: Api) -> None:
+        allow(api)
+        job = create(api, target=TARGETS["sqs"][0])
+        url = "https://sqs.eu-west-1.amazonaws.com/123456789012/other"
+        patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"queueUrl": url}})
+        assert (patched.status, patched.body["target"]["queueArn"]) == (200, f"arn:aws:sqs:{OF}:other")
+
+    def test_that_removes_what_no_such_target_has_is_told_so(self, api: Api) -> None:
+        allow(api)
+        job = create(api, target=LAMBDA)
+        patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"headers": None}})
+        assert (patched.status, patched.bad_fields()) == (400, ["target.headers"])

@@ -1,0 +1,9 @@
+"""The URL that a webhook calls, for tests in which every target is one."""
+
+from timeball.domain.model.target import HttpTarget, Target
+
+
+def url_of(target: Target) -> str:
+    """Return the URL of a target, which is a webhook."""
+    assert isinstance(target, HttpTarget)
+    return target.url
