@@ -21,6 +21,14 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {
 }
 """What is sent once, and what is sent again and again."""
 
+_PIECE = b"x" * 65_536
+GIGABYTES: dict[str, tuple[bytes, bytes]] = {
+    "with its length": (b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n", _PIECE),
+    "in many chunks": (_CHUNKED, b"10000\r\n" + _PIECE + b"\r\n"),
+    "as a header": (b"HTTP/1.1 200 OK\r\nX-A: ", _PIECE),
+}
+"""Answers of a gigabyte, likewise."""
+
 
 @contextmanager
 def flooding(name: str, folder: Path | None) -> Iterator[tuple[str, str]]:
@@ -47,7 +55,7 @@ def _run(connection: Connection, name: str, folder: Path | None) -> None:
 async def _serve(connection: Connection, name: str, folder: Path | None) -> None:
     tls = None if folder is None else speaking_tls(folder)
     async with AsyncExitStack() as targets:
-        hostile = await targets.enter_async_context(listening(endless(*FLOODS[name]), tls=tls))
+        hostile = await targets.enter_async_context(listening(endless(*{**FLOODS, **GIGABYTES}[name]), tls=tls))
         neighbour = await targets.enter_async_context(listening(answering(OK), tls=tls))
         connection.send((hostile.url, neighbour.url))
         await asyncio.to_thread(connection.recv)
