@@ -14,6 +14,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.egress import Network, let_join
 from infra.settings import Settings
 from infra.target import Target
 from infra.why import explain
@@ -25,7 +26,8 @@ class Bounds:
 
     `reserved` executions are its own and its most (0: it shares the account's with all others). `loops` says
     that it may send to a queue that comes back to it, which AWS stops after some 16 rounds unless told. Of a `quiet`
-    one the platform does not log each call: where there is one a second, that costs more than the call.
+    one the platform does not log each call: where there is one a second, that costs more than the call. Calls leave
+    from its `network`, or from anywhere in AWS.
     """
 
     timeout: Duration
@@ -34,6 +36,7 @@ class Bounds:
     reserved: int = 0
     loops: bool = False
     quiet: bool = False
+    network: Network | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class FunctionMaker:
         log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)
         role = iam.Role(scope, f"{name}-role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         log.grant_write(role)
+        network = bounds.network
+        if network is not None:
+            let_join(role, scope)
         function = lambda_.Function(
             scope,
             name,
@@ -71,6 +77,9 @@ class FunctionMaker:
             logging_format=lambda_.LoggingFormat.JSON,
             system_log_level_v2=lambda_.SystemLogLevel.WARN if bounds.quiet else None,
             tracing=lambda_.Tracing.DISABLED,
+            vpc=network.vpc if network else None,
+            vpc_subnets=network.subnets if network else None,
+            security_groups=[network.group] if network else None,
             environment={
                 **self.environment,
                 "POWERTOOLS_SERVICE_NAME": name,

@@ -54,6 +54,9 @@ _NORMAL, _LOW = 35, 5
 FEWEST_AT_ONCE = 2
 """What AWS takes as the least bound of a queue's mapping."""
 
+OPEN, FIXED = "open", "fixed"
+"""Where calls come from: from any address of AWS's, or from the stack's own."""
+
 EVENTS_AT_ONCE = 10
 """How many functions make runs of events at a time."""
 
@@ -114,6 +117,12 @@ class Settings:
         1,
         5_000,
         "How many of them may come at once: two seconds' worth, so that a script's first moment is not refused",
+    )
+    egress: str = one_of(
+        OPEN,
+        (OPEN, FIXED),
+        "Which addresses calls come from: `open`, any of AWS's; `fixed`, two of the stack's own, behind NAT gateways "
+        "that cost some $73 a month",
     )
     log_retention_days: int = one_of(30, (1, 7, 14, 30, 90, 180, 365), "How long logs are kept")
 

@@ -69,6 +69,12 @@ def large_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def fixed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack whose calls come from fixed addresses."""
+    return synthesized(tmp_path_factory.mktemp("fixed"), "small", egress="fixed")
+
+
+@pytest.fixture(scope="session")
 def attached_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack over tables that exist."""
     tables = {"jobs_table": "jobs-of-may", "tenants_table": "tenants-of-may"}

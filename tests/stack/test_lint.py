@@ -23,6 +23,7 @@ def _found_by(*command: str | Path) -> str:
         # E3601: of partitions it knows `aws` alone; the ticker's definition is the other tool's.
         ("stack", ["W3005", "E3601"]),
         ("local_stack", ["W3005", "E3601", "W3037"]),  # the emulator asks for actions that AWS does not know
+        pytest.param("fixed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
     ],
 )
 def test_cfn_lint_finds_nothing(fixture: str, ignored: list[str], request: pytest.FixtureRequest) -> None:
