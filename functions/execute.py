@@ -22,6 +22,7 @@ from timeball.runtime.wiring import (
     executor_context,
     executor_inbox,
     flush,
+    key_ring,
     signing_secret,
     start,
     unreadable_queue,
@@ -79,7 +80,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with http_caller(engine_context.clock, _address_rules(), sign=_sign) as http:
+    async with http_caller(engine_context.clock, _address_rules(), sign=_sign, ring=key_ring()) as http:
         caller = TargetCaller(engine_context.clock, {TargetType.HTTP: http})
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
         try:

@@ -4,11 +4,15 @@ Of the places the high priority has most and the low one few: where all have mor
 and low goes on.
 """
 
+from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.acknowledged import acknowledge
+from infra.egress import Egress
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Queues
+from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 
 
@@ -23,6 +27,7 @@ class Executors(Construct):
             EXECUTE_TIMEOUT,
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
+            network=Egress(self, "Egress", maker.settings).network if maker.settings.egress == FIXED else None,
             why="A run may take 840 s. It is handed ten runs and takes more while a call lasts; the bound keeps slow "
             "webhooks from taking the places of the scan and the API",
         )
@@ -35,5 +40,19 @@ class Executors(Construct):
             allow(function, [*ROWS, *FIND], [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
+            self._let_sign(function, maker.settings.functions.webhook_secrets)
             feed.into(function, most_at_once=maker.settings.executors[priority])
             self.by_priority[priority] = function
+
+    def _let_sign(self, function: lambda_.Function, prefix: str) -> None:
+        """Let a function read the secrets of tenants that webhooks are signed with, and no others."""
+        arn = Stack.of(self).format_arn(
+            service="secretsmanager",
+            resource="secret",
+            resource_name=f"{prefix}*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        allow(function, ["secretsmanager:GetSecretValue"], [arn])
+        found = f"arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:{prefix}*"
+        why = "Tenants name their secrets themselves, and the engine reads each for its own tenant alone"
+        acknowledge(function.node.scope or function, f"IAM5[Resource::{found}]", why)

@@ -92,6 +92,7 @@ def _api() -> Handler:
             settings.execute_memory_mb / 1024,
             bus=event_bus(),
             allowed=parse_arns(settings.targets),
+            webhook_secrets=settings.webhook_secrets,
         )
     )
 

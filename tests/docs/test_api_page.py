@@ -20,7 +20,12 @@ NESTED: dict[str, tuple[type[Any], dict[str, str]]] = {
     "catchUp": (CatchUp, {"policy": "all"}),
 }
 INNER = [(outer, str(field.alias)) for outer, (model, _) in NESTED.items() for field in model.model_fields.values()]
-MAY_BE_NULL = {("retryPolicy", "maxAgeSeconds"), ("catchUp", "maxRuns")}
+MAY_BE_NULL = {
+    ("retryPolicy", "maxAgeSeconds"),
+    ("catchUp", "maxRuns"),
+    ("target", "body"),
+    ("target", "secretId"),
+}
 
 
 @pytest.mark.parametrize("name", [str(field.alias) for field in JobRequest.model_fields.values()])

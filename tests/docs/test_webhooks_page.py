@@ -26,7 +26,7 @@ from timeball.domain.model.transitions import asked_to_stop, claimed
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.callback_token import token_of
 from timeball.ports.target import Call
-from timeball.targets.http.request import headers_of
+from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import ACCEPTED
 
 PAGE = read(ROOT / "docs/webhooks.md")
@@ -138,9 +138,9 @@ def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
     """Call the endpoint as an executor does; return the status of its answer."""
     work = api.work_of(run.id.job.job_id)
     token = token_of(run.id, attempt, SECRET)
-    headers = headers_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now(), token)
+    sent = request_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now(), token)
     assert work.payload is not None
-    request = urllib.request.Request(url, work.payload.encode(), dict(headers.items()))  # noqa: S310 - it is ours
+    request = urllib.request.Request(url, work.payload.encode(), dict(sent.headers.items()))  # noqa: S310 - it is ours
     with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above
         return int(answer.status)
 

@@ -75,6 +75,13 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         TARGETS, "handler|url|on[A-Z][a-z]+", "Webhooks do not call this", "Which addresses may be called is a setting."
     ),
+    Refusal(TARGETS, "secretId", "Name a secret of your tenant", "It depends on who asks."),
+    Refusal(
+        TARGETS,
+        ANY,
+        "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |What is filled in|This (is no )?JSON|.* is no JSON",
+        "A template has a grammar, and a body's depends on the Content-Type.",
+    ),
     Refusal(TARGETS, ".*Arn", "This deployment may not use it", "Which resources of AWS may be called is a setting."),
     Refusal("(POST|PUT) /v1/tasks.*", "type", "This is not the type of", "JSON Schema cannot compare two fields."),
     Refusal("PATCH .*", ANY, "There is no such field|Name the queue", "What a target has depends on that of the job."),

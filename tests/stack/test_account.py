@@ -151,6 +151,12 @@ def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
     assert {(re.findall(r"/index/(\w+)", arn) or ["table"])[0] for arn in arns} == asked
 
 
+def test_executors_alone_read_secrets_and_only_those_of_tenants(stack: Synthesized) -> None:
+    may = {name: _resources(stack, name, "secretsmanager:GetSecretValue") for name in stack.functions()}
+    arns = {name: [arn["Fn::Join"][1][-1] for arn in found] for name, found in may.items() if found}
+    assert arns == {f"execute-{priority}": [":secret:timeball/*"] for priority in ("high", "normal", "low")}
+
+
 def _source(module: str) -> str:
     found = importlib.util.find_spec(module)
     assert found

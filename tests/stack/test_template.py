@@ -154,6 +154,9 @@ SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
 LOOK = {"GetQueueAttributes"}
 KEEPER = {**SENDER, "Unreadable": SEND}
+SIGN = {"secrets": {"GetSecretValue"}}
+NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
+"""What a wildcard stands for: users, or their jobs, give these names."""
 
 
 @pytest.mark.parametrize(
@@ -182,9 +185,9 @@ KEEPER = {**SENDER, "Unreadable": SEND}
                 "Tenants": {"BatchGetItem"},
             },
         ),
-        ("execute-high", {"Jobs": ROWS | FIND, **KEEPER, "High": CONSUME | SEND}),
-        ("execute-normal", {"Jobs": ROWS | FIND, **KEEPER, "Normal": CONSUME | SEND}),
-        ("execute-low", {"Jobs": ROWS | FIND, **KEEPER, "Low": CONSUME | SEND}),
+        ("execute-high", {"Jobs": ROWS | FIND, **KEEPER, "High": CONSUME | SEND, **SIGN}),
+        ("execute-normal", {"Jobs": ROWS | FIND, **KEEPER, "Normal": CONSUME | SEND, **SIGN}),
+        ("execute-low", {"Jobs": ROWS | FIND, **KEEPER, "Low": CONSUME | SEND, **SIGN}),
         (
             "watch",
             {"Jobs": ROWS | FIND, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND},
@@ -224,11 +227,13 @@ def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
     assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
 
 
-def test_no_policy_has_a_wildcard_but_for_the_rules_of_the_bus(stack: Synthesized) -> None:
+def test_no_policy_has_a_wildcard_but_for_what_users_name(stack: Synthesized) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
             resources = json.dumps([statement["Action"], statement["Resource"]])
-            assert "*" not in resources.replace(":rule/Timeball/*", "")
+            for named in NAMED_BY_USERS:
+                resources = resources.replace(named, "")
+            assert "*" not in resources
 
 
 def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
@@ -303,8 +308,8 @@ def _listed(value: Any) -> list[Any]:
 def _short_name(resource: Any) -> str:
     """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
     if "Fn::Join" in resource:
-        if resource["Fn::Join"][1][-1] == ":rule/Timeball/*":
-            return "rules"
+        if (named := NAMED_BY_USERS.get(resource["Fn::Join"][1][-1])) is not None:
+            return named
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends

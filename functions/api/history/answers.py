@@ -13,6 +13,7 @@ from functions.api.http.bounds import are_within
 from functions.api.http.reply import Answer, Time
 from functions.api.jobs.notify import WHOM
 from functions.api.jobs.patch import document_of
+from functions.api.targets.answers import is_long
 from timeball.domain.model.actor import NOBODY, Action, Actor, Kind
 from timeball.domain.model.revision import Entry, Revision
 from timeball.domain.time.instants import format_instant
@@ -47,8 +48,8 @@ class ChangeAnswer(Answer):
     operation_id: str | None = Field(description="The bulk operation by which the actor did it, if it was one.")
     before: dict[str, Any] | None = Field(
         description="The job as a request would ask for it, as it was before. Values of headers are null, and a "
-        "payload of more than 1000 bytes is left out. Null if there was none, if it is kept no longer, and for all "
-        "but jobs."
+        "payload, or a target's body, of more than 1000 bytes is left out. Null if there was none, if it is kept no "
+        "longer, and for all but jobs."
     )
     after: dict[str, Any] | None = Field(description="The same, as it was from then on.")
 
@@ -90,4 +91,5 @@ def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str,
 
 
 def _without_values(target: Mapping[str, Any]) -> dict[str, Any]:
-    return {**target, "headers": dict.fromkeys(target["headers"])} if "headers" in target else {**target}
+    told = {name: part for name, part in target.items() if name != "body" or not is_long(part)}
+    return {**told, "headers": dict.fromkeys(target["headers"])} if "headers" in target else told

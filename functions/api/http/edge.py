@@ -29,7 +29,8 @@ class Edge:
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
-    executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`.
+    executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`, and
+    secrets whose names begin with `webhook_secrets` and their tenant.
     """
 
     context: Context
@@ -46,6 +47,7 @@ class Edge:
     executor_gb: float = 0.75
     bus: EventBus | None = None
     allowed: AllowedArns = NONE_ALLOWED
+    webhook_secrets: str = "timeball/"
 
     @property
     def admin(self) -> Tenants:

@@ -154,7 +154,8 @@ def job_answer(
 
 def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, Outlook]) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
-    return JobSummaryAnswer(**_fields(job, now, status, calendars))
+    fields = _fields(job, now, status, calendars)
+    return JobSummaryAnswer(**{**fields, "notify": notify_answer(job.spec.notify, is_listed=True)})
 
 
 def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, Outlook]) -> dict[str, Any]:

@@ -140,15 +140,15 @@ def notify_document(notify: Notify | None) -> dict[str, Any] | None:
     return {**whom, **{name: value for name, value in said.items() if value is not None}}
 
 
-def notify_answer(notify: Notify | None) -> NotifyAnswer | None:
+def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAnswer | None:
     """Return the answer about it."""
     if notify is None:
         return None
     return NotifyAnswer(
-        on_failure=_whom_answer(notify.on_failure),
-        on_recovery=_whom_answer(notify.on_recovery),
-        on_late=_whom_answer(notify.on_late),
-        on_success=_whom_answer(notify.on_success),
+        on_failure=_whom_answer(notify.on_failure, is_listed=is_listed),
+        on_recovery=_whom_answer(notify.on_recovery, is_listed=is_listed),
+        on_late=_whom_answer(notify.on_late, is_listed=is_listed),
+        on_success=_whom_answer(notify.on_success, is_listed=is_listed),
         after_failures=notify.after_failures,
         late_after_seconds=notify.late_after_seconds,
         deadline_seconds=notify.deadline_seconds,
@@ -167,5 +167,5 @@ def _whom(target: Target | None) -> model.Target | None:
     return None if target is None else target_of(target)
 
 
-def _whom_answer(target: model.Target | None) -> TargetAnswer | None:
-    return None if target is None else target_answer(target)
+def _whom_answer(target: model.Target | None, *, is_listed: bool) -> TargetAnswer | None:
+    return None if target is None else target_answer(target, is_listed=is_listed)

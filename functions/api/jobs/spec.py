@@ -71,7 +71,7 @@ def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None
         misfits += _closed_target(edge, request, spec)
     if before is None or before.notify != spec.notify:
         for name, target in targets_of(spec.notify):
-            misfits += closed_target(edge, f"notify.{name}", target, f"notify.{name}")
+            misfits += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")
     return misfits
 
 
@@ -110,7 +110,8 @@ def _closed_target(edge: Edge, request: JobRequest, spec: JobSpec) -> list[Field
     """Say what is wrong with a faultless request's own target if that may not be called."""
     if named_task(request) is not None or spec.work is None:
         return []
-    return closed_target(edge, "target", spec.work.target, "handler" if request.target is None else None)
+    url_field = "handler" if request.target is None else None
+    return closed_target(edge, spec.key.tenant, "target", spec.work.target, url_field)
 
 
 def _work(request: JobRequest) -> Work:

@@ -1,6 +1,6 @@
 """What is called, as it is told again: in an answer, where no header's value is shown, and as the request for it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ from timeball.domain.model.target import (
     Target,
 )
 
+_LONGEST_LISTED: Final = 1000
+
 
 class HttpTargetAnswer(Answer):
     """A webhook that is called."""
@@ -26,6 +28,11 @@ class HttpTargetAnswer(Answer):
     url: str
     method: str
     headers: list[str] = Field(description="Names alone: the values may be secret, and are never shown.")
+    body: str | None = Field(
+        description="The template of what is sent in place of the payload; in a list of jobs it is null if it "
+        "is over 1000 characters long."
+    )
+    secret_id: str | None = Field(description="The name of the secret whose keys sign the call.")
 
 
 class LambdaTargetAnswer(Answer):
@@ -94,11 +101,23 @@ TargetAnswer = Annotated[
 ]
 
 
-def target_answer(target: Target) -> TargetAnswer:
+def is_long(body: str | None) -> bool:
+    """Say whether the body of a target is left out where many targets are shown at once."""
+    return body is not None and len(body) > _LONGEST_LISTED
+
+
+def target_answer(target: Target, *, is_listed: bool = False) -> TargetAnswer:
     """Return the answer about what is called."""
     match target:
         case HttpTarget():
-            return HttpTargetAnswer(type="http", url=target.url, method=target.method, headers=list(target.headers))
+            return HttpTargetAnswer(
+                type="http",
+                url=target.url,
+                method=target.method,
+                headers=list(target.headers),
+                body=None if is_listed and is_long(target.body) else target.body,
+                secret_id=target.secret_id,
+            )
         case LambdaTarget():
             return LambdaTargetAnswer(type="lambda", **vars(target))
         case SqsTarget():
@@ -116,7 +135,7 @@ def target_answer(target: Target) -> TargetAnswer:
 
 def target_document(target: Target) -> dict[str, Any]:
     """Return what a request says of what is called, with the values of headers; what need not be said is left out."""
-    if isinstance(target, HttpTarget):
-        return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}
     told = target_answer(target).model_dump(mode="json", by_alias=True)
+    if isinstance(target, HttpTarget):
+        told |= {"headers": dict(target.headers)}
     return {name: value for name, value in told.items() if value is not None}

@@ -1,18 +1,24 @@
-"""The fields of a webhook: a URL that HTTP would send, and headers that are not Timeball's own."""
+"""The fields of a webhook: a URL that HTTP would send, headers that are not Timeball's own, a body, a secret."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import AddressValueError, IPv4Address
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from functions.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.secret import SECRET_NAME
+from timeball.domain.templates.filling import check_body, check_header, check_url, format_of
+from timeball.targets.http.request import JSON
 
 MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
+MAX_BODY_LENGTH: Final = 16 * 1024
+"""Of a template; what comes of it may be longer."""
 
 _URL: Final = re.compile(r"[!-~]+", re.ASCII)
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -57,6 +63,7 @@ def _url(url: str) -> str:
         raise ValueError("A URL holds no blanks and no characters beyond ASCII; percent-encode them.")
     if not url.lower().startswith(("https://", "http://")):
         raise ValueError("Give a URL that begins with https:// or http://.")
+    check_url(url)
     if "#" in url:
         raise ValueError("Leave out the fragment (#...): it is never sent.")
     try:
@@ -114,6 +121,7 @@ def _header_name(name: str) -> str:
 def _header_value(value: str) -> str:
     if not _HEADER_VALUE.fullmatch(value):
         raise ValueError("A header's value is one line of ASCII without blanks at its ends.")
+    check_header(value)
     return value
 
 
@@ -122,7 +130,24 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
         raise ValueError("Give each header once; upper and lower case make no difference.")
     if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
         raise ValueError(f"All headers together may hold {MAX_HEADER_BYTES} bytes.")
+    if "{{" in _content_type(headers):
+        raise ValueError("Fill nothing into the Content-Type: by it the body is escaped.")
     return headers
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), JSON)
+
+
+def _body(text: str, info: ValidationInfo) -> str:
+    check_body(text, format_of(_content_type(info.data.get("headers", {}))))
+    return text
+
+
+def _secret(name: str) -> str:
+    if not SECRET_NAME.fullmatch(name):
+        raise ValueError("Give the name of a secret in Secrets Manager, such as timeball/main/orders.")
+    return name
 
 
 Handler = Annotated[
@@ -145,4 +170,10 @@ Headers = Annotated[
     Field(max_length=MAX_HEADERS, json_schema_extra={"propertyNames": {"pattern": f"^{_HEADER_NAME.pattern}$"}}),
     AfterValidator(_headers),
     BeforeValidator(cut_behind(MAX_HEADERS)),
+]
+Body = Annotated[str, Field(max_length=MAX_BODY_LENGTH), AfterValidator(_body)]
+SecretId = Annotated[
+    str,
+    AfterValidator(_secret),
+    WithJsonSchema({"type": "string", "pattern": f"^{SECRET_NAME.pattern}$", "examples": ["timeball/main/orders"]}),
 ]

@@ -1,10 +1,14 @@
-"""What may not be called in this deployment, however well it is said: closed addresses, ARNs that are not listed."""
+"""What may not be called in this deployment, however well it is said: closed addresses, ARNs that are not listed.
+
+Nor may a secret of another tenant sign a call.
+"""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
+from timeball.domain.model.secret import may_name, prefix_of
 from timeball.domain.model.target import HttpTarget, Target, arns_of
 
 _UNLISTED = (
@@ -13,15 +17,25 @@ _UNLISTED = (
 )
 
 
-def closed_target(edge: Edge, field: str, target: Target, url_field: str | None = None) -> list[FieldError]:
-    """Say what is wrong with the target in a field; its URL stands there, unless it has a field of its own.
+def closed_target(
+    edge: Edge, tenant: str, field: str, target: Target, url_field: str | None = None
+) -> list[FieldError]:
+    """Say what is wrong with a tenant's target in a field; its URL stands there, unless it has a field of its own.
 
     What a host's name stands for is looked up, and validated, at each call.
     """
     if isinstance(target, HttpTarget):
-        return _closed_url(edge, url_field or f"{field}.url", target.url)
+        closed = _closed_url(edge, url_field or f"{field}.url", target.url)
+        return [*closed, *_foreign_secret(edge, tenant, f"{field}.secretId", target.secret_id)]
     named = arns_of(target)
     return [FieldError(f"{field}.{name}", _UNLISTED) for name, arn in named.items() if not edge.allowed.covers(arn)]
+
+
+def _foreign_secret(edge: Edge, tenant: str, field: str, name: str | None) -> list[FieldError]:
+    if name is None or may_name(name, tenant, edge.webhook_secrets):
+        return []
+    own = prefix_of(tenant, edge.webhook_secrets)
+    return [FieldError(field, f"Name a secret of your tenant: its name begins with {own}.")]
 
 
 def _closed_url(edge: Edge, field: str, url: str) -> list[FieldError]:

@@ -24,19 +24,23 @@ from functions.api.targets.aws import (
     TopicArn,
     queue_arn,
 )
-from functions.api.targets.http import Headers, Url
+from functions.api.targets.http import Body, Headers, SecretId, Url
 from timeball.domain.model import target
 
 _QUEUE = ("queueArn", "queueUrl")
 
 
 class HttpTarget(Strict):
-    """A webhook."""
+    """A webhook. What stands between double braces is filled in: `{{runId}}`, `{{payload.customer.id}}`."""
 
     type: Literal["http"]
     url: Url
     method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = "POST"
     headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")
+    body: Body | None = Field(None, description="What is sent in place of the payload.")
+    secret_id: SecretId | None = Field(
+        None, description="The secret whose keys sign the call by Standard Webhooks; by default it is not signed."
+    )
 
 
 class LambdaTarget(Strict):
@@ -115,7 +119,7 @@ def target_of(asked: Target) -> target.Target:
     """Return what a faultless request says is called."""
     match asked:
         case HttpTarget():
-            return target.HttpTarget(asked.url, asked.method, asked.headers)
+            return target.HttpTarget(asked.url, asked.method, asked.headers, asked.body, asked.secret_id)
         case LambdaTarget():
             return target.LambdaTarget(asked.function_arn, target.Invocation(asked.invocation))
         case SqsTarget():

@@ -29,7 +29,7 @@ def create_a_task(edge: Edge, request: Request) -> Reply:
     body = read_body(request)
     wanted, errors = read_task_request(body)
     key = idempotency_key(request, errors)
-    _refuse(edge, wanted, errors)
+    _refuse(edge, request.tenant, wanted, errors)
     name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
     note(edge, request, Action.CREATE, Resource(Kind.TASK, name))
@@ -50,7 +50,7 @@ def put_task(edge: Edge, request: Request) -> Reply:
     wanted, errors = read_task_request(body)
     standing = _read(edge, key)
     target = task_spec_of(wanted, key, None).target if not errors else None
-    _refuse(edge, wanted, errors, is_known=standing is not None and standing.spec.target == target)
+    _refuse(edge, request.tenant, wanted, errors, is_known=standing is not None and standing.spec.target == target)
     spec = task_spec_of(wanted, key, fingerprint(canonical(body)))
     if standing is None:
         if "if-match" in request.headers:
@@ -118,11 +118,12 @@ def _in_use(users: Users) -> str:
     )
 
 
-def _refuse(edge: Edge, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
+def _refuse(edge: Edge, tenant: str, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
     """Raise ProblemError if anything is wrong; what a task calls already is held against nobody."""
     target = target_in(wanted)
     if target is not None and not is_known:
-        errors = [*errors, *closed_target(edge, "target", target, "handler" if wanted.target is None else None)]
+        url_field = "handler" if wanted.target is None else None
+        errors = [*errors, *closed_target(edge, tenant, "target", target, url_field)]
     if errors:
         raise invalid(errors)
 

@@ -56,12 +56,30 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "another target by its shorthand": (
         BERLIN,
         {"handler": "https://other.example"},
-        {"target": {"type": "http", "url": "https://other.example", "method": "POST", "headers": []}},
+        {
+            "target": {
+                "type": "http",
+                "url": "https://other.example",
+                "method": "POST",
+                "headers": [],
+                "body": None,
+                "secretId": None,
+            }
+        },
     ),
     "a method alone": (
         BERLIN,
         {"target": {"method": "PUT"}},
-        {"target": {"type": "http", "url": "https://example.com/hook", "method": "PUT", "headers": []}},
+        {
+            "target": {
+                "type": "http",
+                "url": "https://example.com/hook",
+                "method": "PUT",
+                "headers": [],
+                "body": None,
+                "secretId": None,
+            }
+        },
     ),
     "a part of a payload": (
         {**BERLIN, "payload": {"a": 1, "b": 2}},

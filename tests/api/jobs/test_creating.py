@@ -119,7 +119,12 @@ def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: 
     }
     answer = api.call("POST", "/v1/jobs", asked)
     assert answer.status == 201
-    shown = {**asked["target"], "headers": ["Authorization", "X-Team"]}  # never the values
+    shown = {
+        **asked["target"],
+        "headers": ["Authorization", "X-Team"],
+        "body": None,
+        "secretId": None,
+    }  # never the values
     assert {name: answer.body[name] for name in asked} == {**asked, "target": shown}
     assert "Bearer abc" not in answer.text
     assert answer.body["retryTimetable"] == [1, 1.5, 2, 2]
@@ -137,6 +142,8 @@ def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:
         "url": "https://example.com/hook",
         "method": "POST",
         "headers": [],
+        "body": None,
+        "secretId": None,
     }
     assert body["retryPolicy"] == {
         "baseSeconds": 5,

@@ -13,7 +13,7 @@ from timeball.engine.execution.in_flight import call_of
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
-from timeball.targets.http.request import headers_of
+from timeball.targets.http.request import request_of
 
 JOB = {"handler": "https://example.com/hook"}
 
@@ -65,7 +65,7 @@ def test_a_depth_that_no_call_brings_is_told(api: Api, depth: str) -> None:
 def _headers_of_a_call(api: Api, run_id: RunId) -> dict[str, str]:
     """Return the headers that a run's call brings."""
     job = api.store.jobs[run_id.job]
-    return dict(headers_of(call_of(api.store.runs[run_id], job), 0))
+    return dict(request_of(call_of(api.store.runs[run_id], job), 0).headers)
 
 
 def _generations(api: Api, handed_on: str, make: str) -> int:

@@ -9,7 +9,7 @@ from tests.api.client import Api
 URL = "https://example.com/alarm"
 OK = {"handler": "https://example.com/hook", "everySeconds": 60}
 WITH_SECRET = {"type": "http", "url": URL, "method": "PUT", "headers": {"Authorization": "Bearer abc"}}
-SHOWN = {"type": "http", "url": URL, "method": "POST", "headers": []}
+SHOWN: dict[str, Any] = {"type": "http", "url": URL, "method": "POST", "headers": [], "body": None, "secretId": None}
 
 
 def test_what_is_asked_for_is_answered(api: Api) -> None:
@@ -18,7 +18,7 @@ def test_what_is_asked_for_is_answered(api: Api) -> None:
     assert answer["notify"] == {
         "onFailure": SHOWN,
         "onRecovery": None,
-        "onLate": {**WITH_SECRET, "headers": ["Authorization"]},
+        "onLate": {**WITH_SECRET, "headers": ["Authorization"], "body": None, "secretId": None},
         "onSuccess": None,
         "afterFailures": 3,
         "lateAfterSeconds": 60,

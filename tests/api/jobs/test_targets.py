@@ -19,7 +19,10 @@ CLUSTER = {
 LAMBDA = {"type": "lambda", "functionArn": FUNCTION}
 TARGETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # What is asked for, and what is answered beside it.
-    "http": ({"type": "http", "url": "https://example.com/hook"}, {"method": "POST", "headers": []}),
+    "http": (
+        {"type": "http", "url": "https://example.com/hook"},
+        {"method": "POST", "headers": [], "body": None, "secretId": None},
+    ),
     "lambda": (LAMBDA, {"invocation": "requestResponse"}),
     "sqs": ({"type": "sqs", "queueArn": f"arn:aws:sqs:{OF}:q.fifo", "messageGroupId": "g"}, {}),
     "sns": ({"type": "sns", "topicArn": f"arn:aws:sns:{OF}:t"}, {"subject": None, "messageGroupId": None}),

@@ -13,7 +13,8 @@ class Call:
     """One attempt's call of its target.
 
     `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
-    over. `depth` is the run's generation.
+    over. `depth` is the run's generation. `has_parents`: the payload is beside what came of the job's
+    parents.
     """
 
     run: RunId
@@ -23,6 +24,7 @@ class Call:
     retry_on: tuple[str, ...]
     takes_report: bool
     depth: int = 0
+    has_parents: bool = False
 
 
 @dataclass(frozen=True)

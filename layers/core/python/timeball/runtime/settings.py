@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.domain.model.iam_caller import parse_callers
+from timeball.domain.model.secret import LONGEST_PREFIX, SECRET_PREFIX
 from timeball.domain.model.tenant import TENANT_NAME
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules
@@ -26,6 +27,12 @@ def _arns(text: str) -> str:
         parse_arns(text)
     except ValueError as error:
         raise ValueError(f"must be ARNs, separated by commas: {error}") from None
+    return text
+
+
+def _prefix(text: str) -> str:
+    if not SECRET_PREFIX.fullmatch(text) or len(text) > LONGEST_PREFIX:
+        raise ValueError("must be what names of secrets begin with, and end in a slash, such as timeball/")
     return text
 
 
@@ -58,6 +65,12 @@ class FunctionSettings:
         "definitions, and the roles of these; several with commas between, and `*` as in IAM; without any, targets "
         "are webhooks only",
         _arns,
+    )
+    webhook_secrets: str = setting(
+        "timeball/",
+        "What the names of the secrets begin with that webhooks are signed with; then come the tenant and a slash. The "
+        "executors may read these, and no others",
+        _prefix,
     )
     operating_tenant: str = setting(
         "main", "The tenant whose admins manage all tenants; the first admin key is of it", _tenant

@@ -16,6 +16,7 @@ from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
+from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
@@ -23,6 +24,7 @@ from timeball.engine.stats.tally import Tally
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import BusEnvironment, Environment
+from timeball.targets.http.keys import KeyRing
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,13 @@ def signing_secret(context: Context) -> str:
     return context.store.signing.secret(secrets.token_hex(32))
 
 
+@cache
+def key_ring() -> KeyRing:
+    """Return the keys that webhooks are signed with, as far as this process has asked for them."""
+    secrets = SecretsManager(lambda: _client("secretsmanager", BRISKLY.patience), BRISKLY)
+    return KeyRing(secrets, environment().settings.webhook_secrets, SystemClock())
+
+
 def flush(context: Context) -> None:
     """Add what this process has counted to what is kept, unless that was done just now. Never raises."""
     _tally().flush(context.store.usage)
@@ -141,7 +150,7 @@ def _context(asker: Asker) -> Context:
 
 
 @cache
-def _client(service: Literal["dynamodb", "events", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
+def _client(service: Literal["dynamodb", "events", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
     import boto3  # noqa: PLC0415 - slow, and the API's health page needs none of it
 
     return boto3.client(service, config=patience.config())

@@ -44,12 +44,18 @@ class LaunchType(StrEnum):
 
 @dataclass(frozen=True)
 class HttpTarget:
-    """A webhook: where to send the payload, how, and with which headers of the user's."""
+    """A webhook: where to send the payload, how, and with which headers of the user's.
+
+    URL, headers and `body` are templates; without a body the payload is sent. The secret of the name `secret_id` holds
+    the keys that sign.
+    """
 
     type: ClassVar[TargetType] = TargetType.HTTP
     url: str
     method: str = "POST"
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    secret_id: str | None = None
 
     @property
     def resource(self) -> str | None:

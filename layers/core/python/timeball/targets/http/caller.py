@@ -14,17 +14,18 @@ from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
 
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.policy.places import PLACES
+from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
 from timeball.targets.http.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
-from timeball.targets.http.request import UncallableError, headers_of, parse_method, parse_url, webhook_of
-from timeball.targets.http.verdict import answered, unanswered
+from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
+from timeball.targets.http.request import Request, UncallableError, parse_url, request_of, webhook_of
+from timeball.targets.http.verdict import answered, unanswered, unsent
 
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""
@@ -55,11 +56,12 @@ async def http_caller(
     lookup: Lookup | None = None,
     trust: ssl.SSLContext | None = None,
     sign: Sign | None = None,
+    ring: KeyRing | None = None,
 ) -> AsyncIterator["HttpCaller"]:
     """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
     `trust`: how certificates are verified, if not as the system does. `sign`: what makes the token of an attempt whose
-    target may report on it.
+    target may report on it. `ring`: the keys that webhooks are signed with; without it none that asks for one is sent.
     """
     # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
     threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
@@ -87,7 +89,7 @@ async def http_caller(
     )
     try:
         async with session:
-            yield HttpCaller(clock, session, sign)
+            yield HttpCaller(clock, session, sign, None if ring is None else Signing(ring))
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -95,10 +97,17 @@ async def http_caller(
 class HttpCaller:
     """Calls webhooks, any number at once, in one event loop."""
 
-    def __init__(self, clock: Clock, session: aiohttp.ClientSession, sign: Sign | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        session: aiohttp.ClientSession,
+        sign: Sign | None = None,
+        signing: Signing | None = None,
+    ) -> None:
         self._clock = clock
         self._session = session
         self._sign = sign
+        self._signing = signing
         self._turns = Turns()
 
     async def call(self, call: Call) -> Answer:
@@ -109,9 +118,12 @@ class HttpCaller:
         try:
             async with deadline:
                 target = webhook_of(call.work)
-                url = parse_url(target.url)
-                host = (url.host or host)[:253]
-                answer = await self._exchange(call, target, url, intake)
+                host = (parse_url(target.url).host or host)[:253]
+                answer = await self._exchange(call, await self._request(call, target), intake)
+        except TemplateError as why:  # the same payload would lack it again
+            answer = unsent(self._clock.now(), str(why), may_retry=False)
+        except NoKeyError as why:  # nothing has left, and somebody may mend the secret meanwhile
+            answer = unsent(self._clock.now(), str(why), may_retry=True)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
             late = deadline.expired()
             sentence = _late(host, call.timeout_seconds, intake) if late else _sentence(error, host)
@@ -122,15 +134,24 @@ class HttpCaller:
             return unanswered(call, intake.called_at, self._clock.now(), _FLOOD.format(host=host))
         return answer
 
-    async def _exchange(self, call: Call, target: HttpTarget, url: URL, intake: Intake) -> Answer:
-        payload, token = call.work.payload, None
+    async def _request(self, call: Call, target: HttpTarget) -> Request:
+        """Return what is sent; what of it is secret is read now."""
+        token: str | None = None
+        keys: Keys = ()
         if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
             token = await asyncio.to_thread(self._sign, call.run, call.attempt)
+        if target.secret_id is not None:
+            if self._signing is None:
+                raise NoKeyError("No secret is read here.")
+            keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
+        return request_of(call, self._clock.now(), token, keys)
+
+    async def _exchange(self, call: Call, sent: Request, intake: Intake) -> Answer:
         request = self._session.request(
-            parse_method(target.method),
-            url,
-            data=None if payload is None else payload.encode(),
-            headers=headers_of(call, self._clock.now(), token),
+            sent.method,
+            sent.url,
+            data=sent.body,
+            headers=sent.headers,
             skip_auto_headers=("Content-Type",),
             allow_redirects=False,
         )

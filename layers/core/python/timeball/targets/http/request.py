@@ -1,9 +1,11 @@
-"""What is sent to a webhook: url, method and headers, checked before anything leaves.
+"""What is sent to a webhook: url, method, headers and body, filled in, checked and signed before anything leaves.
 
 Imports no HTTP client, so that a target can be validated when a job is created, by the same rules.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from multidict import CIMultiDict
 from yarl import URL
@@ -11,8 +13,11 @@ from yarl import URL
 from timeball import __version__
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
+from timeball.domain.templates.filling import fill_body, fill_header, fill_url, format_of
+from timeball.domain.templates.template import Values
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
+from timeball.targets.http.signature import signature_of
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -30,6 +35,7 @@ RESERVED_HEADERS = frozenset(
 )
 """What frames the request or routes the connection, in lower case: never the user's to set."""
 
+JSON = "application/json"
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
@@ -77,27 +83,54 @@ def check_headers(target: HttpTarget) -> None:
             raise UncallableError(f"The target's header {name} holds a character that cannot be sent.")
 
 
-def headers_of(call: Call, now: int, token: str | None = None) -> CIMultiDict[str]:
-    """Return the headers of a request at `now` (ms): the user's, and ours, which win but for two of them.
+@dataclass(frozen=True)
+class Request:
+    """One request, ready to be sent."""
 
-    `token`: with it the target may report on the attempt.
+    method: str
+    url: URL
+    headers: CIMultiDict[str]
+    body: bytes | None
+
+
+def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[bytes] = ()) -> Request:
+    """Return the request of a call at `now` (ms).
+
+    `token`: with it the target may report on the attempt. With `keys` it is signed. Raises UncallableError, and
+    TemplateError if the target asks for something that cannot be filled in.
     """
-    target = webhook_of(call.work)
+    target, run, payload = webhook_of(call.work), call.run, call.work.payload
+    fire_time = format_instant(run.fire_at)
+    values = Values(run.job.job_id, str(run), fire_time, call.attempt, payload, call.has_parents)
     check_headers(target)
-    headers: CIMultiDict[str] = CIMultiDict(target.headers)
+    url = parse_url(fill_url(target.url, values))
+    headers: CIMultiDict[str] = CIMultiDict(
+        {name: fill_header(name, value, values) for name, value in target.headers.items()}
+    )
+    if target.body is not None:
+        payload = fill_body(target.body, format_of(headers.get("Content-Type", JSON)), values)
+    body = None if payload is None else payload.encode()
+    if body is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
+        headers.setdefault("Content-Type", JSON)
     headers.setdefault("User-Agent", f"Timeball/{__version__}")
-    if call.work.payload is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
-        headers.setdefault("Content-Type", "application/json")
-    headers["Accept-Encoding"] = "identity"
-    headers["Timeball-Job-Id"] = call.run.job.job_id
-    headers["Timeball-Run-Id"] = str(call.run)
-    headers["Timeball-Attempt"] = str(call.attempt)
-    headers["Timeball-Fire-Time"] = format_instant(call.run.fire_at)
-    headers["Timeball-Depth"] = str(call.depth)
-    headers["Timeball-Scheduled-By"] = call.run.origin.value
-    if token is not None:
-        headers["Timeball-Callback-Token"] = token
-    headers["Idempotency-Key"] = str(call.run)
-    headers["webhook-id"] = str(call.run)
-    headers["webhook-timestamp"] = str(now // SECOND_MS)
-    return headers
+    headers.update(_own_headers(call, now, token))
+    if keys:
+        headers["webhook-signature"] = signature_of(str(call.run), now // SECOND_MS, body or b"", keys)
+    return Request(parse_method(target.method), url, headers, body)
+
+
+def _own_headers(call: Call, now: int, token: str | None) -> dict[str, str]:
+    """Return the headers that win over the user's."""
+    told = {
+        "Accept-Encoding": "identity",
+        "Timeball-Job-Id": call.run.job.job_id,
+        "Timeball-Run-Id": str(call.run),
+        "Timeball-Attempt": str(call.attempt),
+        "Timeball-Fire-Time": format_instant(call.run.fire_at),
+        "Timeball-Depth": str(call.depth),
+        "Timeball-Scheduled-By": call.run.origin.value,
+        "Idempotency-Key": str(call.run),
+        "webhook-id": str(call.run),
+        "webhook-timestamp": str(now // SECOND_MS),
+    }
+    return told if token is None else {**told, "Timeball-Callback-Token": token}

@@ -32,6 +32,11 @@ def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, 
     return Answer(verdict, called_at, finished_at, error=error, timed_out=timed_out, is_down=True)
 
 
+def unsent(now: int, error: str, *, may_retry: bool) -> Answer:
+    """Return what it makes of a call that nothing of it could be sent, for no fault of the target."""
+    return Answer(Failed(may_retry), None, now, error=error)
+
+
 def _verdict(call: Call, status: int) -> Verdict:
     if status == ACCEPTED and call.takes_report:
         return Accepted()

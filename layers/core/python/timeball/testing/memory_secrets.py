@@ -1,0 +1,31 @@
+"""Secrets in memory, with what keeps them from being read."""
+
+from collections.abc import Sequence
+
+from timeball.ports.errors import UnavailableError
+from timeball.ports.secrets import SecretUnreadableError
+
+
+class MemorySecrets:
+    """Secrets by their names. A new value makes the current one the one before it.
+
+    `asked` counts how often values were asked for; while it `is_away`, nothing is answered.
+    """
+
+    def __init__(self) -> None:
+        self._live: dict[str, tuple[str, ...]] = {}
+        self.asked = 0
+        self.is_away = False
+
+    def put(self, name: str, value: str) -> None:
+        """Give a secret a value."""
+        self._live[name] = (value, *self._live.get(name, ())[:1])
+
+    def live_values(self, name: str) -> Sequence[str]:
+        """Return the current value and the one before."""
+        self.asked += 1
+        if self.is_away:
+            raise UnavailableError("nobody answers")
+        if name not in self._live:
+            raise SecretUnreadableError("there is no such secret, or it has no value yet")
+        return self._live[name]

@@ -1,0 +1,90 @@
+"""Secrets of users: the values that are live, in the memory store and over Secrets Manager as moto has it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.contract.backends import client, moto
+from tests.contract.waits import Waits
+from timeball.aws.secrets_manager import SecretsManager
+from timeball.ports.errors import UnavailableError
+from timeball.ports.secrets import Secrets, SecretUnreadableError
+from timeball.testing.memory_secrets import MemorySecrets
+
+NAME = "timeball/acme/orders"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Secrets, and how one is given a value."""
+
+    secrets: Secrets
+    put: Callable[[str, str], None]
+
+
+@pytest.fixture(params=["memory", "moto"])
+def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
+    if request.param == "memory":
+        memory = MemorySecrets()
+        yield Subject(memory, memory.put)
+        return
+    with moto():
+        manager = client("secretsmanager")
+
+        def put(name: str, value: str) -> None:
+            if any(one["Name"] == name for one in manager.list_secrets()["SecretList"]):
+                manager.put_secret_value(SecretId=name, SecretString=value)
+            else:
+                manager.create_secret(Name=name, SecretString=value)
+
+        yield Subject(SecretsManager(lambda: manager, Waits().asker()), put)
+
+
+def test_a_secret_has_its_value_and_once_it_has_another_the_one_before_too(subject: Subject) -> None:
+    subject.put(NAME, "one")
+    assert list(subject.secrets.live_values(NAME)) == ["one"]
+    subject.put(NAME, "two")
+    assert list(subject.secrets.live_values(NAME)) == ["two", "one"]
+    subject.put(NAME, "three")
+    assert list(subject.secrets.live_values(NAME)) == ["three", "two"]
+
+
+def test_a_secret_that_is_not_there_cannot_be_read_and_it_is_said_why(subject: Subject) -> None:
+    subject.put("timeball/acme/other", "x")
+    with pytest.raises(SecretUnreadableError, match="there is no such secret, or it has no value yet"):
+        subject.secrets.live_values(NAME)
+
+
+def test_one_that_is_binary_or_to_be_deleted_cannot_be_read() -> None:
+    with moto():
+        manager = client("secretsmanager")
+        secrets = SecretsManager(lambda: manager, Waits().asker())
+        manager.create_secret(Name=NAME, SecretBinary=b"\x00")
+        with pytest.raises(SecretUnreadableError, match="binary"):
+            secrets.live_values(NAME)
+        manager.delete_secret(SecretId=NAME)
+        with pytest.raises(SecretUnreadableError, match="marked to be deleted"):
+            secrets.live_values(NAME)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "raised"),
+    [
+        ("AccessDeniedException", 400, SecretUnreadableError),
+        ("DecryptionFailure", 400, SecretUnreadableError),
+        ("Unforeseen", 400, SecretUnreadableError),
+        ("ThrottlingException", 400, UnavailableError),
+        ("InternalServiceError", 500, UnavailableError),
+    ],
+)
+def test_a_refusal_is_told_from_no_answer(code: str, status: int, raised: type[Exception]) -> None:
+    class Refusing:
+        def get_secret_value(self, **_: Any) -> Any:
+            answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+            raise ClientError(answer, "GetSecretValue")
+
+    with pytest.raises(raised):
+        SecretsManager(Refusing, Waits().asker()).live_values(NAME)

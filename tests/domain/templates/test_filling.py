@@ -1,0 +1,315 @@
+"""What is filled in, and that nothing which a payload holds changes what surrounds it."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from timeball.domain.templates.filling import (
+    MAX_BODY_BYTES,
+    Format,
+    check_body,
+    check_header,
+    check_url,
+    fill_body,
+    fill_header,
+    fill_url,
+    format_of,
+)
+from timeball.domain.templates.template import TemplateError, Values, parse
+from timeball.targets.http.request import parse_url
+
+
+def values(payload: Any = None) -> Values:
+    text = None if payload is None else json.dumps(payload)
+    return Values("nightly", "nightly.1795253400023.s", "2026-11-21T09:30:00.023Z", 3, text)
+
+
+ORDER = {"id": "a/b ?&#", "lines": [{"sku": 'ä"<x>'}, {"n": 1.5}], "is": True, "none": None, "line\nfeed": 1, "7": 8}
+
+
+@pytest.mark.parametrize(
+    ("url", "filled"),
+    [
+        ("https://h/{{jobId}}/{{attempt}}", "https://h/nightly/3"),
+        ("https://h/?at={{fireTime}}", "https://h/?at=2026-11-21T09%3A30%3A00.023Z"),
+        ("https://h/{{runId}}", "https://h/nightly.1795253400023.s"),
+        ("https://h/{{payload.id}}/x", "https://h/a%2Fb%20%3F%26%23/x"),
+        ("https://h?{{payload.id}}={{payload.lines.0.sku}}", "https://h?a%2Fb%20%3F%26%23=%C3%A4%22%3Cx%3E"),
+        ("https://h/?l={{payload.lines.1}}", "https://h/?l=%7B%22n%22%3A1.5%7D"),  # no string: its JSON
+        ("https://h/{{payload.is}}-{{payload.none}}-{{payload.7}}", "https://h/true-null-8"),
+        ("https://h/a.{{payload.lines.1.n}}", "https://h/a.1.5"),
+        ("http://u/%7B%7Bit}}", "http://u/%7B%7Bit}}"),  # nothing is opened, so nothing is to be closed
+    ],
+)
+def test_a_url_takes_values_percent_encoded(url: str, filled: str) -> None:
+    check_url(url)
+    assert fill_url(url, values(ORDER)) == filled
+
+
+@pytest.mark.parametrize(
+    ("body", "filled"),
+    [
+        ('{"text": "run {{runId}}: {{payload.lines.0.sku}}"}', {"text": 'run nightly.1795253400023.s: ä"<x>'}),
+        ('{"n": {{attempt}}, "line": {{payload.lines.1}}}', {"n": 3, "line": {"n": 1.5}}),
+        ('[{{payload}},"{{payload.lines}}"]', [ORDER, '[{"sku":"ä\\"<x>"},{"n":1.5}]']),
+        ('{"a":{"b":{{payload.is}}}}', {"a": {"b": True}}),  # of five braces the first two close it
+        ("{{payload.none}}", None),
+        (r'"\"{{payload.id}}\\{{jobId}}"', '"a/b ?&#\\nightly'),  # a quote that is escaped ends no string
+        ('"{"', "{"),
+    ],
+)
+def test_a_body_of_json_takes_json_or_within_a_string_text(body: str, filled: Any) -> None:
+    check_body(body, Format.JSON)
+    assert json.loads(fill_body(body, Format.JSON, values(ORDER))) == filled
+
+
+def test_a_form_takes_values_percent_encoded_and_plain_text_as_they_are() -> None:
+    assert fill_body("id={{payload.id}}&n=1", Format.FORM, values(ORDER)) == "id=a%2Fb%20%3F%26%23&n=1"
+    assert fill_body("{{payload.id}}\n", Format.TEXT, values(ORDER)) == "a/b ?&#\n"
+    assert fill_body("<a/>", Format.OTHER, values()) == "<a/>"
+
+
+def test_a_header_takes_values_as_they_are() -> None:
+    check_header("Bearer {{payload.id}}")
+    assert fill_header("Authorization", "Bearer {{payload.id}}", values(ORDER)) == "Bearer a/b ?&#"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("application/json", Format.JSON),
+        ("Application/JSON; charset=utf-8", Format.JSON),
+        ("application/cloudevents+json", Format.JSON),
+        ("application/x-www-form-urlencoded", Format.FORM),
+        ("text/plain;charset=utf-8", Format.TEXT),
+        ("application/xml", Format.OTHER),
+        ("", Format.OTHER),
+    ],
+)
+def test_the_content_type_says_how_a_body_is_escaped(content_type: str, expected: Format) -> None:
+    assert format_of(content_type) is expected
+
+
+@pytest.mark.parametrize(
+    ("template", "part"),
+    [
+        ("{{jobId", "not closed"),
+        ("{{", "not closed"),
+        ("{{}}", "{{}} names nothing"),
+        ("{{job}}", "{{job}} names nothing"),
+        ("{{payload.}}", "{{payload.}} names nothing"),
+        ("{{payload..x}}", "names nothing"),
+        ("{{payload.x y}}", "names nothing"),
+        ("{{payloads}}", "names nothing"),
+        ("{{jobId.x}}", "names nothing"),
+        ("{{{jobId}}}", "{{{jobId}} names nothing"),
+        ("{{#if payload.x}}", "names nothing"),
+        ("{{payload.é}}", "names nothing"),
+        ("{{ payload.x }}", "Write {{payload.x}} without blanks."),
+        ("{{" + "x" * 100 + "}}", "{{" + "x" * 60 + "...}} names nothing"),
+    ],
+)
+def test_what_is_no_template_is_refused_with_a_sentence(template: str, part: str) -> None:
+    with pytest.raises(TemplateError, match=re.escape(part)):
+        parse(template)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "{{payload.url}}",
+        "{{payload.scheme}}://h/",
+        "https://{{payload.host}}/",
+        "https://h{{payload.x}}",  # h.evil.example
+        "https://h{{payload.x}}/",
+        "https://h:{{payload.port}}/",
+        "https://u:{{payload.x}}@h/",
+    ],
+)
+def test_nothing_before_the_path_of_a_url_is_filled_in(url: str) -> None:
+    with pytest.raises(TemplateError, match="before the path"):
+        check_url(url)
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ('{"a": 1{{attempt}}}', "no JSON"),  # 13? or 1"x"?
+        ('{"a": -{{attempt}}}', "no JSON"),
+        ("{{attempt}}{{attempt}}", "no JSON"),
+        ('{"a": "{{payload.x}}}', "no JSON"),
+        (r'"\{{payload.x}}"', "no JSON"),  # a value of "n" would be a line feed
+        ("{{{payload.key}}: 1}", "names nothing"),
+        ("{ {{payload.key}}: 1}", "no JSON"),
+        ('{"role": "user", "{{payload.key}}": 1}', "values and no keys"),
+        ('{"a": NaN}', "NaN is no JSON"),
+        ("hello", "no JSON"),
+        ("", "no JSON"),
+        ("[" * 16_000, "nested too deep"),
+    ],
+)
+def test_a_body_that_is_no_json_whatever_is_filled_in_is_refused(body: str, part: str) -> None:
+    with pytest.raises(TemplateError, match=part):
+        check_body(body, Format.JSON)
+
+
+def test_what_nobody_knows_how_to_escape_is_refused() -> None:
+    check_body("<a>1</a>", Format.OTHER)
+    with pytest.raises(TemplateError, match="give one of them as the Content-Type"):
+        check_body("<a>{{payload.x}}</a>", Format.OTHER)
+
+
+@pytest.mark.parametrize(
+    ("path", "payload"),
+    [
+        ("payload.x", {"y": 1}),
+        ("payload.x", [1]),
+        ("payload.x", "text"),
+        ("payload.1", [1]),
+        ("payload.-1", [1]),
+        ("payload.00", [1]),
+        ("payload.x.y", {"x": None}),
+        ("payload.9999999", [1]),
+        ("payload", None),
+    ],
+)
+def test_what_the_payload_lacks_is_an_error_that_names_it_and_shows_nothing(path: str, payload: Any) -> None:
+    with pytest.raises(TemplateError, match=re.escape(f"{{{{{path}}}}}")) as raised:
+        fill_url(f"https://h/{{{{{path}}}}}", values(payload))
+    assert "text" not in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["", ".", ".."])
+@pytest.mark.parametrize("url", ["https://h/a/{{payload.x}}/b", "https://h/{{payload.x}}", "https://h/{{payload.x}}?q"])
+def test_a_segment_that_would_lead_elsewhere_is_an_error(url: str, value: str) -> None:
+    with pytest.raises(TemplateError, match=re.escape("A part of the URL's path, {{payload.x}}, comes to nothing")):
+        fill_url(url, values({"x": value}))
+
+
+@pytest.mark.parametrize("url", ["https://h/.{{payload.x}}/b", "https://h/%2e{{payload.x}}"])
+def test_so_is_one_that_only_becomes_such_with_what_stands_beside_it(url: str) -> None:
+    for value in (".", ""):
+        with pytest.raises(TemplateError, match="comes to nothing"):
+            fill_url(url, values({"x": value}))
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-B: 2", "a\n", "\r", "a\x00", "\x7f"])
+def test_a_header_that_would_break_the_request_is_an_error_that_does_not_show_it(value: str) -> None:
+    with pytest.raises(TemplateError, match="into the header X-A holds a line break") as raised:
+        fill_header("X-A", "v {{payload.x}}", values({"x": value}))
+    assert value not in str(raised.value)
+
+
+@pytest.mark.parametrize("payload", ['"\\ud800"', '{"x": "\\ud800"}', "1e999"])
+def test_what_no_request_can_hold_is_an_error(payload: str) -> None:
+    given_values = Values("j", "j.1.s", "t", 1, payload)
+    fills: list[Callable[[], str]] = [
+        lambda: fill_url("https://h/?a={{payload}}", given_values),
+        lambda: fill_header("X-A", "{{payload}}", given_values),
+        lambda: fill_body('["{{payload}}"]', Format.JSON, given_values),
+        lambda: fill_body("[{{payload}}]", Format.JSON, given_values),
+    ]
+    for fill in fills:
+        with pytest.raises(TemplateError, match=r"half of a surrogate pair|too large"):
+            fill()
+
+
+def test_what_comes_of_a_template_is_bounded_however_often_it_asks_for_a_large_value() -> None:
+    large = values({"x": "x" * 200_000})
+    body = "[" + ",".join(["{{payload.x}}"] * 1_000) + "]"
+    with pytest.raises(TemplateError, match=f"the body is longer than {MAX_BODY_BYTES} bytes"):
+        fill_body(body, Format.JSON, large)
+    with pytest.raises(TemplateError, match="the URL is longer than 8192 bytes"):
+        fill_url("https://h/{{payload.x}}", large)
+    with pytest.raises(TemplateError, match="the header X-A is longer than 8192 bytes"):
+        fill_header("X-A", "{{payload.x}}", large)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+PAYLOADS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=6
+)
+NASTY = [
+    '"',
+    "\\",
+    '","role":"admin","a":"',
+    "../..",
+    "?a=b&c#d",
+    "%2e%2e",
+    "{{payload.x}}",
+    "\r\n\r\nGET /",
+    "@evil:80/",
+]
+
+
+def whole(value: Any) -> str | None:
+    """Return the text of a value, None if no request can hold it."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text
+
+
+def nasty_examples(test: Callable[..., None]) -> Callable[..., None]:
+    for value in NASTY:
+        test = example(value)(test)
+    return test
+
+
+@nasty_examples
+@given(PAYLOADS)
+def test_no_value_changes_the_structure_of_a_url(value: Any) -> None:
+    url = "https://h.example:8443/a/{{payload.x}}/b{{payload.x}}?k={{payload.x}}&{{payload.x}}=v"
+    text = whole(value)
+    try:
+        filled = fill_url(url, values({"x": value}))
+    except TemplateError:
+        assert text in (None, "", ".", "..") or len(text) > 100
+        return
+    assert text is not None
+    for parts in (urlsplit(filled), urlsplit(str(parse_url(filled)))):  # as it is, and as it is sent
+        assert (parts.scheme, parts.netloc, parts.fragment) == ("https", "h.example:8443", "")
+        assert [unquote(segment) for segment in parts.path.split("/")] == ["", "a", text, f"b{text}"]
+        assert parse_qsl(parts.query, keep_blank_values=True) == [("k", text), (text, "v")]
+
+
+@nasty_examples
+@given(PAYLOADS)
+def test_no_value_changes_the_structure_of_a_body(value: Any) -> None:
+    text = whole(value)
+    template = '{"role": "user", "a": ["{{payload.x}} {{payload.x}}", {{payload.x}}], "b": {{attempt}}}'
+    check_body(template, Format.JSON)
+    try:
+        filled = fill_body(template, Format.JSON, values({"x": value}))
+    except TemplateError:
+        assert text is None
+        return
+    assert json.loads(filled) == {"role": "user", "a": [f"{text} {text}", value], "b": 3}
+
+
+@nasty_examples
+@given(PAYLOADS)
+def test_no_value_changes_the_structure_of_a_form(value: Any) -> None:
+    text = whole(value)
+    if text is not None:
+        filled = fill_body("a={{payload.x}}&b=1", Format.FORM, values({"x": value}))
+        assert parse_qsl(filled, keep_blank_values=True) == [("a", text), ("b", "1")]
+
+
+@nasty_examples
+@given(PAYLOADS)
+def test_a_header_stays_one_line(value: Any) -> None:
+    try:
+        filled = fill_header("X-A", "a {{payload.x}}", values({"x": value}))
+    except TemplateError:
+        return
+    assert filled == f"a {whole(value)}"
+    assert not re.search(r"[\r\n\x00]", filled)

@@ -1,0 +1,83 @@
+"""Templates on the wire: what a target receives of what it asks for, and that nothing leaves if that is not there."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.webhooks.targets import LOCAL, NOW, OK, RUN, Target, a_call, answering, listening
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.verdict import Failed
+from timeball.domain.model.work import Work
+from timeball.ports.target import Answer
+from timeball.targets.http.caller import http_caller
+from timeball.testing.virtual_clock import VirtualClock
+
+
+def call_filled(target: HttpTarget, payload: Any = None, *, has_parents: bool = False) -> tuple[Answer, Target]:
+    """Call a target, whose url is what comes behind the host."""
+
+    async def main() -> tuple[Answer, Target]:
+        async with listening(answering(OK)) as listener, http_caller(VirtualClock(NOW), LOCAL) as caller:
+            url = listener.url.removesuffix("/hook") + target.url
+            work = Work(replace(target, url=url), None if payload is None else json.dumps(payload))
+            return await caller.call(replace(a_call(url, work=work, attempt=2), has_parents=has_parents)), listener
+
+    return asyncio.run(main())
+
+
+def test_url_headers_and_body_are_filled_in() -> None:
+    target = HttpTarget(
+        "/orders/{{payload.order.id}}?try={{attempt}}&at={{fireTime}}",
+        headers={"Authorization": "Bearer {{payload.token}}", "X-Run": "{{runId}}"},
+        body='{"text": "{{jobId}} asks for {{payload.order.id}}", "lines": {{payload.order.lines}}}',
+    )
+    payload = {"order": {"id": "a/b c", "lines": [1, "zwei"]}, "token": "t0ken"}
+    answer, listener = call_filled(target, payload)
+    (request,) = listener.requests
+    assert answer.status == 200
+    assert request.line == "POST /orders/a%2Fb%20c?try=2&at=2026-11-21T09:30:00.023Z HTTP/1.1"
+    assert request.headers["authorization"] == "Bearer t0ken"
+    assert request.headers["x-run"] == str(RUN)
+    assert request.headers["content-type"] == "application/json"
+    assert json.loads(request.body) == {"text": "nightly asks for a/b c", "lines": [1, "zwei"]}
+
+
+def test_a_body_of_its_own_needs_no_payload_and_is_escaped_as_its_content_type_asks() -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    _, listener = call_filled(HttpTarget("/", headers=form, body="run={{runId}}&at={{fireTime}}"))
+    (request,) = listener.requests
+    assert request.body == f"run={RUN}&at=2026-11-21T09%3A30%3A00.023Z".encode()
+    assert request.headers["content-type"] == form["content-type"]
+
+
+def test_of_a_payload_beside_what_came_of_parents_that_alone_is_filled_in() -> None:
+    handed = {"payload": {"x": 1}, "parents": {"a": {"status": "succeeded", "result": {"x": "theirs"}}}}
+    _, listener = call_filled(HttpTarget("/{{payload.x}}"), handed, has_parents=True)
+    assert listener.requests[0].line == "POST /1 HTTP/1.1"
+    assert json.loads(listener.requests[0].body) == handed
+    answer, _ = call_filled(HttpTarget("/{{payload.parents.a.result.x}}"), handed, has_parents=True)
+    assert answer.error is not None
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        (HttpTarget("/{{payload.y}}"), "asks for {{payload.y}}, which the payload of this call lacks."),
+        (HttpTarget("/", headers={"X-A": "{{payload.y}}"}), "asks for {{payload.y}}"),
+        (HttpTarget("/", body="[{{payload.y}}]"), "asks for {{payload.y}}"),
+        (HttpTarget("/", headers={"X-A": "{{payload.x}}"}), "the header X-A holds a line break"),
+        (HttpTarget("/{{payload.up}}/x"), "comes to nothing, to . or to .."),
+    ],
+)
+def test_what_cannot_be_filled_in_ends_the_attempt_without_another_try_and_nothing_leaves(
+    target: HttpTarget, part: str
+) -> None:
+    answer, listener = call_filled(target, {"x": "s3cret\r\nX-B: 2", "up": ".."})
+    assert listener.connections == 0
+    assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=False), None, None)
+    assert answer.error is not None
+    assert part in answer.error
+    assert "s3cret" not in answer.error

@@ -1,0 +1,67 @@
+"""Signatures, as the library that the standard's authors keep verifies them."""
+
+from base64 import b64encode
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from timeball.targets.http.signature import parse_key, signature_of
+
+NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 16, "whsec_" + "eHl6" * 8
+RUN = "nightly.1795253400023.s"
+
+
+def key(text: str) -> bytes:
+    found = parse_key(text)
+    assert found is not None
+    return found
+
+
+def headers(body: str, *secrets: str, message_id: str = RUN) -> dict[str, str]:
+    sent_at = int(datetime.now(UTC).timestamp())
+    signature = signature_of(message_id, sent_at, body.encode(), [key(secret) for secret in secrets])
+    return {"webhook-id": message_id, "webhook-timestamp": str(sent_at), "webhook-signature": signature}
+
+
+def is_accepted(secret: str, body: str, sent: dict[str, str]) -> bool:
+    try:
+        Webhook(secret).verify(body, sent, json_parse=False)
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+def test_it_is_the_one_of_the_standards_own_example() -> None:
+    secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b'{"test": 2432232314}'
+    signature = signature_of("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, [key(secret)])
+    assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@given(st.text())
+def test_whoever_has_one_of_two_live_keys_accepts_what_was_sent_and_nothing_else(body: str) -> None:
+    sent = headers(body, NEW, OLD)
+    assert sent["webhook-signature"].count("v1,") == 2
+    assert is_accepted(NEW, body, sent)
+    assert is_accepted(OLD, body, sent)
+    assert not is_accepted(OTHER, body, sent)
+    assert not is_accepted(NEW, f"{body} ", sent)
+    assert not is_accepted(NEW, body, {**sent, "webhook-id": "nightly.1795253400024.s"})
+
+
+def test_the_dots_in_a_runs_id_let_no_part_of_it_be_read_as_another_message() -> None:
+    body = '{"n": 1}'
+    sent = headers(body, NEW)
+    for readings in (
+        ("nightly", "1795253400023", f"s.{sent['webhook-timestamp']}.{body}"),
+        ("nightly.1795253400023", "s", body),
+    ):
+        message_id, sent_at, read = readings
+        assert not is_accepted(NEW, read, {**sent, "webhook-id": message_id, "webhook-timestamp": sent_at})
+
+
+@pytest.mark.parametrize("length", [23, 65])
+def test_a_key_is_as_long_as_the_standard_says(length: int) -> None:
+    assert parse_key("whsec_" + b64encode(b"k" * length).decode()) is None

@@ -1,0 +1,72 @@
+"""Requests that are signed, as their target verifies them with the library that the standard's authors keep."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from tests.webhooks.targets import LOCAL, OK, RUN, Target, a_call, answering, listening
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.model.work import Work
+from timeball.ports.target import Answer
+from timeball.targets.http.caller import http_caller
+from timeball.targets.http.keys import KeyRing
+from timeball.testing.memory_secrets import MemorySecrets
+from timeball.testing.virtual_clock import VirtualClock
+
+NAME = "timeball/acme/orders"
+NEW, OLD = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 8
+
+
+def call_signed(secrets: MemorySecrets, target: HttpTarget, payload: str | None) -> tuple[Answer, Target]:
+    """Call a target on the loopback now: verifiers refuse what is old."""
+    clock = VirtualClock(int(time.time() * 1000))
+
+    async def main() -> tuple[Answer, Target]:
+        async with (
+            listening(answering(OK)) as listener,
+            http_caller(clock, LOCAL, ring=KeyRing(secrets, "timeball/", clock)) as caller,
+        ):
+            work = Work(replace(target, url=listener.url), payload)
+            return await caller.call(a_call(listener.url, work=work)), listener
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("body", "payload"),
+    [
+        (None, '{"n": 1, "ä": "✓"}'),
+        (None, None),
+        ('{"run": "{{runId}}", "n": {{payload.n}}}', '{"n": 1}'),  # what is sent is signed, as it is filled in
+    ],
+)
+def test_who_has_the_new_or_the_old_key_accepts_a_request(body: str | None, payload: str | None) -> None:
+    secrets = MemorySecrets()
+    secrets.put(NAME, OLD)
+    secrets.put(NAME, NEW)
+    answer, target = call_signed(secrets, HttpTarget("", body=body, secret_id=NAME), payload)
+    assert answer.verdict == Succeeded()
+    (request,) = target.requests
+    for key in (NEW, OLD):
+        Webhook(key).verify(request.body, dict(request.headers), json_parse=False)
+    assert request.headers["webhook-id"] == str(RUN)
+    assert NEW not in str(request) + str(answer)
+
+
+def test_a_secret_that_cannot_be_read_is_an_answer_that_blames_no_target_and_is_tried_again() -> None:
+    answer, target = call_signed(MemorySecrets(), HttpTarget("", secret_id=NAME), "{}")
+    assert target.connections == 0
+    assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=True), None, None)
+    assert answer.error == f"The secret {NAME} could not be read: there is no such secret, or it has no value yet."
+
+
+def test_a_secret_of_another_tenant_signs_nothing() -> None:
+    secrets = MemorySecrets()
+    secrets.put("timeball/globex/orders", NEW)
+    answer, target = call_signed(secrets, HttpTarget("", secret_id="timeball/globex/orders"), "{}")
+    assert (target.connections, secrets.asked) == (0, 0)
+    assert answer.error == "The secret timeball/globex/orders is none of this tenant's."
