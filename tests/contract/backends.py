@@ -5,12 +5,14 @@ import itertools
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
 import boto3
+import requests
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.serialize import JSONSerializer
@@ -19,6 +21,9 @@ from moto.dynamodb.responses import DynamoHandler
 
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS, Attribute, Table
+from timeball.aws.wire.clients import Posting, WireClient, credentials_of_environment
+from timeball.aws.wire.connections import Answer, Connections
+from timeball.aws.wire.signing import Credentials
 from timeball.ports.store import Store
 
 REGION = "us-east-1"
@@ -40,6 +45,36 @@ def client(service: str, endpoint: str | None = None) -> Any:
     )
     credentials = {} if endpoint and "AWS_ACCESS_KEY_ID" in os.environ else DUMMY
     return boto3.client(service, endpoint_url=endpoint, config=config, region_name=REGION, **credentials)  # type: ignore[call-overload]
+
+
+@dataclass
+class MotoPosts:
+    """Carries the requests of the thin client to moto, which mocks `requests` too."""
+
+    service: str
+
+    @property
+    def host(self) -> str:
+        return f"{self.service}.{REGION}.amazonaws.com"
+
+    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        response = requests.post(f"https://{self.host}/", data=body, headers=dict(headers), timeout=60)
+        return Answer(response.status_code, response.headers, response.content)
+
+    def close(self) -> None:
+        """Do nothing: no connection is kept."""
+
+
+def posts_to(service: str, endpoint: str | None = None) -> MotoPosts | Connections:
+    """Return what carries the thin client's requests: to moto, or to an endpoint."""
+    return MotoPosts(service) if endpoint is None else Connections(endpoint, 2, 60, kept=32)
+
+
+def thin_client(service: str, posts: Posting) -> Any:
+    """Return the thin client of a service; its credentials are as those of `client`."""
+    is_told = not isinstance(posts, MotoPosts) and "AWS_ACCESS_KEY_ID" in os.environ
+    dummy = Credentials(*DUMMY.values())
+    return WireClient(service, REGION, posts, credentials_of_environment if is_told else lambda: dummy)
 
 
 def create_table(dynamodb: Any, table: Table, name: str) -> None:

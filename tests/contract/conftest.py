@@ -1,7 +1,7 @@
 """One suite for every store. `TIMEBALL_CONTRACT_ENDPOINT` adds an endpoint, by both forms of write."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from tests.contract.backends import MotoTable, client, moto, new_table
+from tests.contract.backends import MotoPosts, MotoTable, client, moto, new_table, posts_to, thin_client
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.wire.connections import Answer, Connections, UnansweredError
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
-STORES = ["memory", "moto-single", *(["endpoint-single", "endpoint-batch"] if ENDPOINT else [])]
+STORES = [
+    *("memory", "moto-single-thin", pytest.param("moto-single", marks=pytest.mark.more)),
+    *(["endpoint-single", "endpoint-batch", "endpoint-batch-thin"] if ENDPOINT else []),
+]
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,20 @@ def moto_table() -> Iterator[MotoTable]:
 @pytest.fixture(params=STORES)
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """Make an empty store."""
-    place, _, writes = str(request.param).partition("-")
+    place, writes, is_thin = ([*str(request.param).split("-"), "", ""])[:3]
     if place == "memory":
         memory = MemoryStore()
         yield Subject(memory, lambda: memory.lose_answers(1), lambda: True, lambda: 0)
     elif place == "moto":
         table: MotoTable = request.getfixturevalue("moto_table")
         table.replace({})
-        with _dynamo(table.client, table.name, writes) as found:
+        with _dynamo(table.client, table.name, writes, None, is_thin=bool(is_thin)) as found:
             yield found
     else:
         dynamodb = client("dynamodb", ENDPOINT)
         table_name = new_table(dynamodb)
         _made.add(table_name)
-        with _dynamo(dynamodb, table_name, writes) as found:
+        with _dynamo(dynamodb, table_name, writes, ENDPOINT, is_thin=bool(is_thin)) as found:
             yield found
         for name in dynamodb.list_tables()["TableNames"]:
             if name in _made:
@@ -72,17 +76,49 @@ def store(subject: Subject) -> Store:
 
 
 @contextmanager
-def _dynamo(dynamodb: Any, table: str, writes: str) -> Iterator[Subject]:
-    losing = LostAnswers(dynamodb)
-    store = dynamo_store(dynamodb, table, writes=writes, asker=Waits().asker())
+def _dynamo(dynamodb: Any, table: str, writes: str, endpoint: str | None, *, is_thin: bool) -> Iterator[Subject]:
+    losing = LosingPosts(posts_to("dynamodb", endpoint)) if is_thin else LostAnswers(dynamodb)
+    asking = thin_client("dynamodb", losing) if isinstance(losing, LosingPosts) else dynamodb
+    store = dynamo_store(asking, table, writes=writes, asker=Waits().asker())
     yield Subject(store, losing.lose_next, lambda: losing.repeated, lambda: losing.requests)
     losing.stop()
 
 
+WRITES = ("PutItem", "UpdateItem", "BatchExecuteStatement", "BatchWriteItem", "DeleteItem")
+
+
+class LosingPosts:
+    """Carries the thin client's requests; lets the next write happen, loses its answer, and sees if it was repeated."""
+
+    def __init__(self, posts: MotoPosts | Connections) -> None:
+        self._posts, self.host = posts, posts.host
+        self._losing = False
+        self._sent = 0
+        self.requests = 0
+        self.repeated = False
+
+    def stop(self) -> None:
+        """Close what carries the requests."""
+        self._posts.close()
+
+    def lose_next(self) -> None:
+        """Lose the answer to the next write."""
+        self._losing, self._sent, self.repeated = True, 0, False
+
+    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        self.requests += 1
+        answer = self._posts.post(headers, body)
+        if headers["x-amz-target"].rpartition(".")[2] in WRITES:
+            self._sent += 1
+            self.repeated = self._sent > 1
+            if self._losing:
+                self._losing = False
+                raise UnansweredError("lost")
+        return answer
+
+
 class LostAnswers:
     """Lets the next write happen, loses its answer, and sees whether it was repeated."""
-
-    WRITES = ("PutItem", "UpdateItem", "BatchExecuteStatement", "BatchWriteItem", "DeleteItem")
 
     def __init__(self, dynamodb: Any) -> None:
         self._session = dynamodb._endpoint.http_session
@@ -104,7 +140,7 @@ class LostAnswers:
     def _before_send(self, request: Any, **_: Any) -> Any:
         self.requests += 1
         operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
-        if operation not in self.WRITES:
+        if operation not in WRITES:
             return None
         self._sent += 1
         self.repeated = self._sent > 1

@@ -56,6 +56,7 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             **{f"TIMEBALL_QUEUE_{name}": _new_queue(sqs, name.lower()) for name in QUEUES},
             "TIMEBALL_JOBS_TABLE": new_table(client("dynamodb")),
             "TIMEBALL_WRITES": "single",  # moto gets PartiQL wrong
+            "TIMEBALL_AWS_CLIENT": "boto3",  # moto mocks no connections of ours
             "TIMEBALL_SHARDS": "1",
             "TIMEBALL_PRIVATE_TARGETS": "127.0.0.0/8",
             "AWS_DEFAULT_REGION": REGION,

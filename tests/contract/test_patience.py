@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.tenants import DynamoHolders
 from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
+from timeball.aws.wire.clients import WireClient
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.ports.errors import UnavailableError
@@ -42,13 +43,16 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _patience(part: Any) -> Patience:
     """Return the patience that a part asks with, whose client waits as long for one try, and asks once."""
-    config, asker = part._client.meta.config, part._asker
-    assert config.retries["total_max_attempts"] == 1
-    assert (config.connect_timeout, config.read_timeout) == (
-        asker.patience.connect_seconds,
-        asker.patience.read_seconds,
-    )
-    found: Patience = asker.patience
+    client, patience = part._client, part._asker.patience
+    if isinstance(client, WireClient):  # which never repeats a request: tests/contract/wire
+        waits: Any = client._connections
+        seconds = (waits._connect_seconds, waits._read_seconds)
+    else:
+        config = client.meta.config
+        assert config.retries["total_max_attempts"] == 1
+        seconds = (config.connect_timeout, config.read_timeout)
+    assert seconds == (patience.connect_seconds, patience.read_seconds)
+    found: Patience = patience
     return found
 
 
@@ -57,7 +61,9 @@ def _of_context(context: Context) -> set[Patience]:
     return {_patience(part) for part in (parts[0]._table.writer, parts[0]._table.reader, parts[1])}
 
 
-def test_an_executor_is_less_patient_than_everybody_else() -> None:
+@pytest.mark.parametrize("aws_client", ["thin", "boto3"])
+def test_an_executor_is_less_patient_than_everybody_else(monkeypatch: pytest.MonkeyPatch, aws_client: str) -> None:
+    monkeypatch.setenv("TIMEBALL_AWS_CLIENT", aws_client)
     assert _of_context(wiring.executor_context()) == {BRISK}
     assert _of_context(wiring.engine_context()) == _of_context(wiring.engine_context()) == {PATIENT}
     inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")

@@ -4,12 +4,13 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from tests.contract.backends import client, moto
+from tests.contract.backends import client, moto, posts_to, thin_client
 from tests.contract.rows import NOW, run
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -35,21 +36,21 @@ class Queues:
     due_watches: Callable[[], Sequence[Watch]]
 
 
-@pytest.fixture(params=["memory", "moto", *(["endpoint"] if ENDPOINT else [])])
+@pytest.fixture(params=["memory", "moto", "moto-thin", *(["endpoint", "endpoint-thin"] if ENDPOINT else [])])
 def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
     if request.param == "memory":
         memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS)
         yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
         return
     with ThreadPoolExecutor(4) as threads:
-        if request.param == "moto":
-            with moto():
-                yield _sqs(client("sqs"), threads)
-        else:
-            yield _sqs(client("sqs", ENDPOINT), threads)
+        place, _, is_thin = request.param.partition("-")
+        endpoint = ENDPOINT if place == "endpoint" else None
+        with nullcontext() if endpoint else moto(), closing(posts_to("sqs", endpoint)) as posts:
+            sqs = client("sqs", endpoint)
+            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads)
 
 
-def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
+def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor) -> Queues:
     prefix = f"contract-{uuid.uuid4().hex[:8]}"
     urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in (*PRIORITIES, WATCH)}
 
@@ -67,8 +68,8 @@ def _sqs(sqs: Any, threads: ThreadPoolExecutor) -> Queues:
         return [parse_watch({"body": message["Body"]}) for message in answer.get("Messages", [])]
 
     return Queues(
-        SqsQueue(sqs, urls, urls[WATCH], VirtualClock(NOW), threads, lead_ms=LEAD_MS),
-        lambda priority: SqsInbox(sqs, urls[priority], threads),
+        SqsQueue(asking, urls, urls[WATCH], VirtualClock(NOW), threads, lead_ms=LEAD_MS),
+        lambda priority: SqsInbox(asking, urls[priority], threads),
         receive,
         due_watches,
     )

@@ -138,17 +138,21 @@ def is_unknown(code: str) -> bool:
 
 def _answer(question: Callable[[], _Answer]) -> _Answer:
     """Raise UnavailableError where AWS did not say what became of a request; a wrong request stays an error."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - only in functions that call AWS
-
     try:
         return question()
-    except ClientError as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
-        if status >= 500 or is_unknown(error.response.get("Error", {}).get("Code", "")):
+    except Exception as error:
+        if _is_no_answer(error):
             raise UnavailableError(str(error)) from error
         raise
-    except BotoCoreError as error:
-        raise UnavailableError(str(error)) from error
+
+
+def _is_no_answer(error: Exception) -> bool:
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - slow, and only where something failed
+
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+        return status >= 500 or is_unknown(error.response.get("Error", {}).get("Code", ""))
+    return isinstance(error, BotoCoreError)
 
 
 PATIENTLY, BRISKLY = Asker(PATIENT), Asker(BRISK)

@@ -91,6 +91,11 @@ class FunctionSettings:
         "`write_unit=0.000000715,api_request=0.00000116`",
         _prices,
     )
+    aws_client: str = one_of(
+        "thin",
+        ("thin", "boto3"),
+        "What asks DynamoDB and SQS: a client of our own, which takes a tenth of the processor time, or boto3",
+    )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )

@@ -18,6 +18,7 @@ from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
+from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
 from timeball.engine.stats.tally import Tally
@@ -151,7 +152,9 @@ def _context(asker: Asker) -> Context:
 
 @cache
 def _client(service: Literal["dynamodb", "events", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
-    import boto3  # noqa: PLC0415 - slow, and the API's health page needs none of it
+    if service in OPERATIONS and environment().settings.aws_client == "thin":
+        return wire_client(service, patience)
+    import boto3  # noqa: PLC0415 - slow, and few functions need it
 
     return boto3.client(service, config=patience.config())
 

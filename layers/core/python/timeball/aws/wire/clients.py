@@ -1,0 +1,178 @@
+"""DynamoDB and SQS for the hot path, asked as boto3's clients are: by the same methods, with the same errors.
+
+boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
+with the answer ([ADR 35](docs/adr/0035-a-thin-client-of-aws.md)). Here a request is JSON, signed and sent once; who
+repeats it is `patience`. What is rarely asked for is no method of these, and boto3's.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol
+
+from timeball.aws.patience import CONNECTIONS, Patience
+from timeball.aws.wire.connections import Answer, Connections, UnansweredError
+from timeball.aws.wire.signing import Credentials, Scope, signed
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
+OPERATIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "dynamodb": (
+        "DynamoDB_20120810",
+        "application/x-amz-json-1.0",
+        ("BatchExecuteStatement", "BatchGetItem", "PutItem", "Query", "UpdateItem"),
+    ),
+    "sqs": (
+        "AmazonSQS",
+        "application/x-amz-json-1.0",
+        (
+            "ChangeMessageVisibilityBatch",
+            "DeleteMessageBatch",
+            "GetQueueAttributes",
+            "ReceiveMessage",
+            "SendMessage",
+            "SendMessageBatch",
+        ),
+    ),
+}
+"""Of each service: its name on the wire, how it wants its requests, and the operations in use."""
+
+
+class Posting(Protocol):
+    """What carries a request to an endpoint and brings the answer, once; `Connections`, but in tests."""
+
+    @property
+    def host(self) -> str:
+        """As a request names it."""
+
+    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Raises UnansweredError."""
+
+
+@dataclass(frozen=True)
+class _Exceptions:
+    """Errors that a caller tells apart, as classes; they are made where one is needed, for botocore is slow to load."""
+
+    @property
+    def ConditionalCheckFailedException(self) -> "type[ClientError]":  # noqa: N802 - as boto3 calls it
+        return _error_class("ConditionalCheckFailedException")
+
+
+class WireClient:
+    """A client of one service. Its methods are those of boto3's client for the operations in use."""
+
+    exceptions = _Exceptions()
+
+    def __init__(
+        self,
+        service: str,
+        region: str,
+        connections: Posting,
+        credentials: Callable[[], Credentials],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._target, self._content_type, operations = OPERATIONS[service]
+        self._scope, self._connections = Scope(region, service), connections
+        self._credentials, self._now = credentials, now
+        for name in operations:
+            setattr(self, _method(name), partial(self._ask, name))
+
+    def _ask(self, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3's methods
+        body = json.dumps(request, separators=(",", ":")).encode()
+        headers = {
+            "content-type": self._content_type,
+            "host": self._connections.host,
+            "x-amz-target": f"{self._target}.{operation}",
+        }
+        headers = signed(headers, body, self._credentials(), self._scope, self._now())
+        try:
+            answer = self._connections.post(headers, body)
+            if answer.status == HTTPStatus.OK:
+                return json.loads(answer.body)
+        except (UnansweredError, ValueError) as error:
+            from botocore.exceptions import HTTPClientError  # noqa: PLC0415 - slow, and seldom needed
+
+            raise HTTPClientError(error=error) from error
+        raise _refused(operation, answer)
+
+
+def wire_client(service: str, patience: Patience) -> WireClient:
+    """Return a client with the region, the endpoint and the credentials that the environment tells."""
+    region = os.environ.get("AWS_REGION") or os.environ["AWS_DEFAULT_REGION"]
+    connections = Connections(
+        endpoint_of(service, region), patience.connect_seconds, patience.read_seconds, CONNECTIONS
+    )
+    return WireClient(service, region, connections, credentials_of_environment)
+
+
+def endpoint_of(service: str, region: str) -> str:
+    """Return where a service is asked: as the environment says, or in its region."""
+    given = os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}") or os.environ.get("AWS_ENDPOINT_URL")
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return given or f"https://{service}.{region}.{suffix}"
+
+
+def credentials_of_environment() -> Credentials:
+    """Return the credentials as they are now: Lambda's are variables; others are found, and refreshed, by botocore."""
+    key_id, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
+    if key_id and secret:
+        return Credentials(key_id, secret, os.environ.get("AWS_SESSION_TOKEN") or None)
+    found = _found_credentials().get_frozen_credentials()
+    return Credentials(found.access_key, found.secret_key, found.token)
+
+
+@cache
+def _found_credentials() -> Any:  # noqa: ANN401 - botocore's
+    from botocore.exceptions import NoCredentialsError  # noqa: PLC0415 - slow, and no function of Lambda's needs it
+    from botocore.session import get_session  # noqa: PLC0415
+
+    found = get_session().get_credentials()
+    if found is None:
+        raise NoCredentialsError
+    return found
+
+
+def _refused(operation: str, answer: Answer) -> Exception:
+    """Return the error that boto3 would raise, with all that the service says of it."""
+    told = _object_in(answer.body)
+    code = str(told.get("__type", "")).rpartition("#")[2] or str(answer.status)
+    code = {name.lower(): value for name, value in answer.headers.items()}.get("x-amzn-query-error", code).partition(
+        ";"
+    )[0]
+    message = str(told.get("message") or told.get("Message") or "")
+    said = {name: value for name, value in told.items() if name not in ("__type", "message", "Message")}
+    parsed: Any = {
+        **said,
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": answer.status},
+    }
+    return _error_class(code)(parsed, operation)
+
+
+def _object_in(body: bytes) -> dict[str, Any]:
+    """Return what a refusal says, or nothing if it is no JSON: whoever is on the way may have said it."""
+    try:
+        told = json.loads(body)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _error_class_of(code: str) -> "type[ClientError]":
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - slow, and seldom needed
+
+    return type(code, (ClientError,), {}) if code.isidentifier() else ClientError
+
+
+_error_class: "Callable[[str], type[ClientError]]" = cache(_error_class_of)
+"""As `cache` would type it, it would return anything."""
+
+
+def _method(operation: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()

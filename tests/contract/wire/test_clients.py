@@ -1,0 +1,133 @@
+"""The thin client asks and fails as boto3's clients do, with what the environment tells as it is now."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tests.contract.waits import Waits
+from timeball.aws.wire.clients import WireClient, credentials_of_environment, endpoint_of, wire_client
+from timeball.aws.wire.connections import Answer, UnansweredError
+from timeball.aws.wire.signing import Credentials
+from timeball.ports.errors import UnavailableError
+
+NO_ENVIRONMENT = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_SESSION_TOKEN")
+
+
+@dataclass
+class Posts:
+    """Answers each request so; notes what came."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    host: str = "dynamodb.us-east-1.amazonaws.com"
+    came: list[tuple[Mapping[str, str], Any]] = field(default_factory=list)
+
+    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        self.came.append((headers, json.loads(body)))
+        if not self.status:
+            raise UnansweredError("nothing came")
+        return Answer(self.status, self.headers, self.body)
+
+
+def client_of(posts: Posts, service: str = "dynamodb") -> Any:
+    return WireClient(service, "us-east-1", posts, lambda: Credentials("id", "secret"))
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NO_ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_method_asks_for_the_operation_of_its_name_and_returns_the_answer() -> None:
+    posts = Posts(body=b'{"Attributes": {"a": {"N": "1"}}}')
+    assert client_of(posts).update_item(TableName="jobs", Key={}) == {"Attributes": {"a": {"N": "1"}}}
+    ((headers, body),) = posts.came
+    assert headers["x-amz-target"] == "DynamoDB_20120810.UpdateItem"
+    assert headers["content-type"] == "application/x-amz-json-1.0"
+    assert body == {"TableName": "jobs", "Key": {}}
+
+
+def test_what_is_not_in_use_is_no_method() -> None:
+    assert not hasattr(client_of(Posts()), "delete_table")
+    assert not hasattr(client_of(Posts(), "sqs"), "put_item")
+
+
+def test_a_condition_that_does_not_hold_brings_the_row_that_stands() -> None:
+    kind = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+    client = client_of(Posts(400, json.dumps({"__type": kind, "message": "no", "Item": {"a": {"N": "1"}}}).encode()))
+    with pytest.raises(client.exceptions.ConditionalCheckFailedException) as refusal:
+        client.put_item(TableName="jobs")
+    assert refusal.value.response["Item"] == {"a": {"N": "1"}}
+
+
+OLD_CODE = {"x-amzn-query-error": "AWS.SimpleQueueService.NonExistentQueue;Sender"}
+REFUSALS: dict[str, tuple[Posts, str]] = {
+    # what comes, and the code that boto3 would tell
+    "by its type": (Posts(400, b'{"__type": "a.b#ValidationException", "message": "m"}'), "ValidationException"),
+    "by a bare type": (Posts(400, b'{"__type": "InvalidAddress", "Message": "m"}'), "InvalidAddress"),
+    "by the code of old": (
+        Posts(400, b'{"__type": "com.amazonaws.sqs#QueueDoesNotExist"}', OLD_CODE),
+        "AWS.SimpleQueueService.NonExistentQueue",
+    ),
+    "by nothing": (Posts(413, b""), "413"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_refusal_is_the_error_that_boto3_raises(case: str) -> None:
+    posts, code = REFUSALS[case]
+    with pytest.raises(ClientError) as refusal:
+        client_of(posts).query(TableName="jobs")
+    assert refusal.value.response["Error"]["Code"] == code
+    assert refusal.value.response["ResponseMetadata"]["HTTPStatusCode"] == posts.status
+
+
+UNKNOWN: dict[str, Posts] = {
+    "no answer": Posts(0),
+    "an answer that is no JSON": Posts(200, b"<html>"),
+    "a failure of the service": Posts(500, b'{"__type": "a#InternalServerError"}'),
+    "a failure on the way": Posts(503, b"<html>"),
+    "throttling": Posts(400, b'{"__type": "a#ProvisionedThroughputExceededException"}'),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_says_nothing_of_the_request_is_asked_again_and_then_unavailable(case: str) -> None:
+    posts = UNKNOWN[case]
+    with pytest.raises((ClientError, BotoCoreError)):
+        client_of(posts).query(TableName="jobs")
+    posts.came.clear()
+    with pytest.raises(UnavailableError):
+        Waits().asker().ask(lambda: client_of(posts).query(TableName="jobs"))
+    assert len(posts.came) > 1
+
+
+def test_credentials_are_those_that_the_environment_has_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    assert credentials_of_environment() == Credentials("old", "secret")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "new")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    assert credentials_of_environment() == Credentials("new", "secret", "token")
+
+
+def test_a_service_is_asked_where_the_environment_says_or_in_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert endpoint_of("sqs", "eu-central-1") == "https://sqs.eu-central-1.amazonaws.com"
+    assert endpoint_of("dynamodb", "cn-north-1") == "https://dynamodb.cn-north-1.amazonaws.com.cn"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:2")
+    assert endpoint_of("dynamodb", "eu-central-1") == "http://127.0.0.1:1"
+    assert endpoint_of("sqs", "eu-central-1") == "http://127.0.0.1:2"
+
+
+def test_a_client_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    waits = Waits().asker().patience
+    found: Any = wire_client("dynamodb", waits)._connections
+    assert (found._connect_seconds, found._read_seconds) == (waits.connect_seconds, waits.read_seconds)
