@@ -21,6 +21,7 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.event import Subscriber, Subscription, SubscriptionKey
+from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin
@@ -214,6 +215,12 @@ FREEZES_MOVES = {
     "lifted": without_freeze(FROZEN, "frz_1", NOW + 5),
 }
 
+NAMED = Named(UniqueKey("acme", "a" * 32), "job_1", NOW)
+NAMED_MOVES = {
+    "of another job": replace(NAMED, job_id="job_2", since=NOW + 9),
+    "for a while": replace(NAMED, job_id="job_2", until=NOW + 9_000),
+}
+
 PACE = Pace("acme", Line(NOW, 2), Line(NOW + 1, 1), (Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9)), NOW)
 
 MOVES = {
@@ -244,6 +251,10 @@ MOVES = {
             "subscriptions", SUBSCRIPTION, after, replace(SUBSCRIPTION, key=SubscriptionKey("acme", "b" * 16))
         )
         for name, after in SUBSCRIPTION_MOVES.items()
+    },
+    **{
+        f"uniques: {name}": Move("uniques", NAMED, after, replace(NAMED, key=UniqueKey("other", "a" * 32)))
+        for name, after in NAMED_MOVES.items()
     },
     **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},

@@ -9,6 +9,7 @@ from tests.contract.conftest import Subject
 from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
@@ -28,7 +29,7 @@ def _other(row: Any) -> Any:
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    other = {Host: "failures", Pace: "looked_at"}.get(type(row), "created_at")
+    other = {Host: "failures", Named: "since", Pace: "looked_at"}.get(type(row), "created_at")
     return replace(row, **{other: 99})
 
 

@@ -107,9 +107,13 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         JOBS,
         ANY,
-        "This goes with .*dependsOn only|A job runs on events or waits",
+        "This goes with .*(dependsOn|uniqueKey|debounceSeconds|completion callback) only|"
+        "This must be at most 840; more|A job runs on events or waits|"
+        "With (overlapPolicy skip|the catchUp policy)|A job that depends on others has a run",
         "With rules for these, too, generators of requests find none that the document allows.",
     ),
+    Refusal(ANY, "debounceMaxSeconds", "This is the longest wait", "JSON Schema cannot compare two fields."),
+    Refusal(JOBS, "unique(Key|Seconds)", "The id in the path|A job keeps the key", "It depends on the job."),
     Refusal(
         "PATCH .*",
         ANY,

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from functions.api.http.problems import FieldError
 from timeball.domain.model.evolve import evolve
@@ -10,6 +12,7 @@ from timeball.domain.model.job import JobSpec
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import Examined, Fault, cycle_sentence, examine, parent_keys
 
+NO_REFS: Final[Mapping[str, str]] = MappingProxyType({})
 REFUSED = "This item of the batch was refused; so this one is, too."
 
 
@@ -25,15 +28,20 @@ class Item:
 
 
 def examine_together(
-    context: Context, items: Sequence[Item], within: Mapping[str, str], lost: Collection[str] = ()
+    context: Context,
+    items: Sequence[Item],
+    within: Mapping[str, str],
+    lost: Collection[str] = (),
+    standing: Mapping[str, str] = NO_REFS,
 ) -> list[Item]:
     """Examine items that are asked for together; return them in an order in which parents come first.
 
-    `lost` are the refs of others that could not even be read: whoever names one means no job that stands. Who asks
+    `lost` are the refs of others that could not even be read: whoever names one means no job that stands; `standing`
+    says which job another ref means. Who asks
     knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
     it inherits, and what is wrong with them. Items without parents cost nothing. Raises UnavailableError.
     """
-    names = _names(items)
+    names = {**_names(items), **standing}
     for item in items:
         places = enumerate(item.spec.depends_on)
         item.errors += [FieldError(f"dependsOn.{place}", REFUSED) for place, one in places if one.job_id in lost]

@@ -44,6 +44,12 @@ def check_job(request: Request, tags: Mapping[str, str] | None) -> None:
         raise _refused(request, "makes only jobs with these tags")
 
 
+def check_standing(request: Request, tags: Mapping[str, str]) -> None:
+    """Raise ProblemError if the job for which a unique key stands has tags that a key does not see."""
+    if not are_within(tags, request.bounds):
+        raise _refused(request, "a job without them has this uniqueKey; choose another")
+
+
 def _job_of(request: Request) -> JobKey | None:
     name = request.path.get("jobId")
     if name is not None:

@@ -14,6 +14,7 @@ from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer, Time, time_of
+from functions.api.jobs.flow import FlowAnswer, flow_document
 from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
 from functions.api.jobs.of_tasks import shown
 from functions.api.runs.answers import RunAnswer
@@ -63,7 +64,7 @@ class CalendarUseAnswer(Answer):
     policy: CalendarPolicy = Field(description="A fire on its dates is skipped, or starts on the next allowed day.")
 
 
-class JobSummaryAnswer(Answer):
+class JobSummaryAnswer(FlowAnswer):
     """A job as it stands, without what it calls."""
 
     job_id: str
@@ -185,6 +186,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, O
         "calendar": None if calendar is None else CalendarUseAnswer(name=calendar.name, policy=calendar.policy),
         "notify": notify_answer(job.spec.notify),
         "pause_after_failures": job.spec.pause_after_failures,
+        **flow_document(job.spec.flow),
         "notice": notice_answer(job.spec.notice),
         "tags": job.spec.tags,
         "schedule_rules": rules_answer(job.rules),

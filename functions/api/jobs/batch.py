@@ -17,6 +17,7 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
 from functions.api.jobs.creating import Asked, Made, create_jobs
+from functions.api.jobs.reading import standing_answer
 from functions.api.jobs.request import JobRequest
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.engine.exclusions.outlook import Outlook, outlooks
@@ -57,7 +58,7 @@ class BatchRequest(Strict):
 
 
 class BatchItemAnswer(Answer):
-    """What became of one item: a job (201), or a problem and its status."""
+    """What became of one item: a job (201; 200 if it stood for its unique key), or a problem and its status."""
 
     index: int = Field(description="The place of the item in the request, from 0.")
     status: int
@@ -84,7 +85,7 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
     calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, Made)])
-    return ok(BatchAnswer(items=[_item(index, result, calendars) for index, result in enumerate(results)]))
+    return ok(BatchAnswer(items=[_item(edge, index, result, calendars) for index, result in enumerate(results)]))
 
 
 def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
@@ -100,9 +101,11 @@ def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked |
     return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
 
 
-def _item(index: int, result: Made | ProblemError, calendars: Mapping[JobKey, Outlook]) -> BatchItemAnswer:
+def _item(edge: Edge, index: int, result: Made | ProblemError, calendars: Mapping[JobKey, Outlook]) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
         return BatchItemAnswer(index=index, status=result.problem.status, problem=ItemProblem(**problem_fields(result)))
+    if result.stood:
+        return BatchItemAnswer(index=index, status=200, job=standing_answer(edge, result.job))
     return BatchItemAnswer(
         index=index, status=201, job=job_answer(result.job, result.job.created_at, calendars=calendars)
     )

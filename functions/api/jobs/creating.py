@@ -1,4 +1,7 @@
-"""Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other."""
+"""Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other.
+
+Who submits one whose unique key stands for a job already is answered with that, and makes none.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,16 +10,17 @@ from typing import Any
 from functions.api.dependencies.examining import Item, examine_together
 from functions.api.events.subscribing import unheard
 from functions.api.http.body import canonical
-from functions.api.http.bounds import check_job
+from functions.api.http.bounds import check_job, check_standing
 from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
 from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
-from functions.api.http.reply import Reply, created
+from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
 from functions.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
+from functions.api.jobs.reading import standing_answer
 from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
@@ -25,9 +29,12 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
+from timeball.domain.policy.collecting import collects_submits
 from timeball.engine.exclusions.calendars import note_uses
 from timeball.engine.exclusions.outlook import outlooks
-from timeball.engine.scheduling.submit import Submission, submit
+from timeball.engine.runs.collect import collect_submit
+from timeball.engine.scheduling.submit import Submission, Submitted, submit
+from timeball.engine.scheduling.unique import meant_by
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Made:
-    """A job as it was stored at its creation, resolved; `is_repeated`: by an earlier request under the same key."""
+    """A job as it was stored at its creation, resolved; `is_repeated`: by an earlier request under the same key.
+
+    One that `stood` for its unique key already is as it is now.
+    """
 
     job: Job
     is_repeated: bool = False
+    stood: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,18 @@ class _Wanted:
     ancestors: int = 0
 
 
+@dataclass(frozen=True)
+class _Met:
+    """What a body asks for, and the job that stands for its unique key."""
+
+    wanted: _Wanted
+    job: Job
+
+
+_Done = _Met | Made | ProblemError
+_Read = _Wanted | _Done
+
+
 def create_job(edge: Edge, request: Request) -> Reply:
     """Create a job, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
@@ -71,29 +94,86 @@ def create_job(edge: Edge, request: Request) -> Reply:
     (made,) = create_jobs(edge, request, [Asked(body, key, errors)])
     if isinstance(made, ProblemError):
         raise made
+    if made.stood:
+        return ok(standing_answer(edge, made.job), version=made.job.version)
     location = f"/v1/jobs/{made.job.key.job_id}"
     answer = job_answer(made.job, made.job.created_at, calendars=outlooks(edge.context, [made.job]))
     return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
 
 
 def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
-    """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored."""
+    """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored.
+
+    Of those with one unique key one goes before the next, which finds what came of it.
+    """
+    made: dict[int, Made | ProblemError] = {}
+    while left := [place for place in range(len(asked)) if place not in made]:
+        keys = {place: asked[place].body.get("uniqueKey") for place in left}
+        first = {place if key is None else f"key {key}": place for place, key in reversed(keys.items())}
+        places = sorted(first.values())
+        created_now = _create(edge, request, [asked[place] for place in places])
+        made |= {place: one for place, one in zip(places, created_now, strict=True) if one is not None}
+    return [made[place] for place in range(len(asked))]
+
+
+def _create(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError | None]:
+    """Create each job, no two with one unique key; None: what stood for that has begun just now, so ask again."""
     now = edge.context.clock.now()
-    read = [_read(edge, request, one, now) for one in asked]
+    read: list[_Read] = [_read(edge, request, one, now) for one in asked]
     tasks = tasks_of(edge, request.tenant, [one.request for one in read if isinstance(one, _Wanted)])
     allowance = Allowance()
     read = [_with_task(one, tasks, allowance) if isinstance(one, _Wanted) else one for one in read]
+    read = _with_unique_keys(edge, read, now)
     read = _with_calendars(edge, read, now)
     lost = {one.ref for one, wanted in zip(asked, read, strict=True) if one.ref and isinstance(wanted, ProblemError)}
-    wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost)
+    stood = {one.wanted.ref: one.job.key.job_id for one in read if isinstance(one, _Met) and one.wanted.ref}
+    wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost, stood)
     wanted = _with_events(edge, wanted, now)
-    made = _submitted(edge, request, [one for one in wanted if not one.errors_now], now)
+    made: dict[JobKey, _Done] = {**_submitted(edge, request, [one for one in wanted if not one.errors_now], now)}
     made |= _standing(edge, [one for one in wanted if one.errors_now])
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
-    return [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
+    done = [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
+    return [_met(edge, request, one) if isinstance(one, _Met) else one for one in done]
 
 
-def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted], lost: Collection[str]) -> list[_Wanted]:
+def _with_unique_keys(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
+    """Find out for which jobs unique keys stand; who is the first under one goes on, as the job that it names.
+
+    What an Idempotency-Key has made already is repeated, whatever the unique key stands for by now.
+    """
+    asking = [one for one in read if isinstance(one, _Wanted) and one.spec.flow.unique and not one.errors_now]
+    if not asking:
+        return [*read]
+    repeats = _repeats(edge, asking)
+    found: dict[JobKey, _Read] = {
+        one.spec.key: _repeated(one, repeats[one.spec.key]) for one in asking if one.spec.key in repeats
+    }
+    asking = [one for one in asking if one.spec.key not in found]
+    for one, meant in zip(asking, meant_by(edge.context, [one.spec for one in asking], now), strict=True):
+        named = replace(one, spec=meant.spec)
+        found[one.spec.key] = named if meant.job is None else _Met(named, meant.job)
+    return [found.get(one.spec.key, one) if isinstance(one, _Wanted) else one for one in read]
+
+
+def _met(edge: Edge, request: Request, met: _Met) -> Made | ProblemError | None:
+    """Answer with the job that stands for a unique key; one that collects takes the submit in, unless it has begun."""
+    try:
+        check_standing(request, met.job.spec.tags)
+    except ProblemError as refused:
+        return refused
+    if not collects_submits(met.job.spec):
+        return Made(met.job, stood=True)
+    depth, mark = generation_of(edge, request, 1), fingerprint(edge.random_bytes())
+    run = collect_submit(edge.context, met.job, met.wanted.spec, mark, depth, request.by)
+    if run is not None:
+        return Made(met.job, stood=True)
+    (named,) = meant_by(edge.context, [met.wanted.spec], edge.context.clock.now())
+    return Made(met.job, stood=True) if named.job == met.job else None
+
+
+def _with_parents(
+    edge: Edge, request: Request, wanted: Sequence[_Wanted], lost: Collection[str], stood: Mapping[str, str]
+) -> list[_Wanted]:
     """Return what is wanted with the parents that are meant, in an order in which these come first."""
     if not any(one.spec.depends_on for one in wanted):
         return list(wanted)
@@ -106,7 +186,7 @@ def _with_parents(edge: Edge, request: Request, wanted: Sequence[_Wanted], lost:
             ancestors=item.ancestors,
             errors_now=[*one.errors_now, *item.errors],
         )
-        for item in examine_together(edge.context, items, request.bounds, lost)
+        for item in examine_together(edge.context, items, request.bounds, lost, stood)
     ]
 
 
@@ -130,7 +210,7 @@ def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
     return replace(wanted, errors_now=[*wanted.errors_now, *errors]) if errors else wanted
 
 
-def _with_calendars(edge: Edge, read: Sequence[_Wanted | ProblemError], now: int) -> list[_Wanted | ProblemError]:
+def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
     """Note the calendars that jobs are about to name; a job whose calendar does not exist may not be created now."""
     specs = [one.spec for one in read if isinstance(one, _Wanted) and not one.errors_now]
     lacking = note_uses(edge.context, specs, now)
@@ -146,9 +226,9 @@ def _with_events(edge: Edge, wanted: Sequence[_Wanted], now: int) -> list[_Wante
     return [replace(one, errors_now=[refused[one.spec.key]]) if one.spec.key in refused else one for one in wanted]
 
 
-def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, Made | ProblemError]:
+def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, _Done]:
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
-    made: dict[JobKey, Made | ProblemError] = {}
+    made: dict[JobKey, _Done] = {}
     try:
         counted = count_submits(edge, request, len(wanted))
     except ProblemError:
@@ -162,9 +242,18 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
     submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth, ancestors)
     uncount_submits(edge, counted, sum(done.outcome is not Submission.CREATED for done in submitted))
     return made | {
-        one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _repeated(one, done.job)
+        one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _found(edge, one, done)
         for one, done in zip(wanted, submitted, strict=True)
     }
+
+
+def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
+    """Tell of a job that stood under its id: of this very request, or of others with the same unique key."""
+    is_own = wanted.is_idempotent and done.outcome is Submission.REPEATED
+    if wanted.spec.flow.unique is None or is_own:
+        return _repeated(wanted, done.job)
+    (job,) = edge.context.store.jobs.read([done.job.key], with_work=True)
+    return _Met(wanted, job or done.job)
 
 
 def _standing(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Made | ProblemError]:

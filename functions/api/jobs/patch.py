@@ -15,6 +15,7 @@ from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import TAG, field_errors, model_of, models_of
+from functions.api.jobs.flow import flow_document
 from functions.api.jobs.notify import WHEN_NEEDS, WHOM, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from functions.api.targets.answers import target_document
@@ -48,6 +49,7 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         "calendar": _calendar(spec.calendar),
         "notify": notify_document(spec.notify),
         "pauseAfterFailures": spec.pause_after_failures,
+        **flow_document(spec.flow),
     }
     if spec.schedule.is_recurring:
         document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
@@ -72,6 +74,7 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
     errors += _unscheduled(document, merged)
+    errors += _submitted_under_another(document, merged)
     errors += islice(_taken_elsewhere(document, merged, patch), ENOUGH_ERRORS)
     kept = kept_times(job, request)
     return request, [*errors, *(error for error in errors_now if error.field not in kept)]
@@ -168,6 +171,13 @@ def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iter
                 yield FieldError(
                     form, "Give another schedule instead, such as delaySeconds 0 for now, or pause the job."
                 )
+
+
+def _submitted_under_another(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Name what a patch changes of the key under which a job was submitted."""
+    for name in ("uniqueKey", "uniqueSeconds"):
+        if document.get(name) != merged.get(name):
+            yield FieldError(name, "A job keeps the key under which it was submitted; leave this out.")
 
 
 def _taken_elsewhere(

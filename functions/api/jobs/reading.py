@@ -1,12 +1,15 @@
-"""A job is read with its newest run."""
+"""A job is read with its newest run; one that collects, and has not begun, with its start as that is by now."""
 
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from functions.api.jobs.answers import shown_job
+from functions.api.jobs.answers import JobAnswer, shown_job
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
+from timeball.domain.policy.collecting import collects_submits, may_collect, own_run
+from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.runs import LedgerQuery
@@ -15,12 +18,21 @@ from timeball.ports.runs import LedgerQuery
 def read_job(edge: Edge, request: Request) -> Reply:
     """Read a job with its newest run, and beside that the run of a one-off: newer ones may have been triggered."""
     job = read_job_row(edge, job_key(request), with_work=True)
+    return ok(standing_answer(edge, job), version=job.version)
+
+
+def standing_answer(edge: Edge, job: Job) -> JobAnswer:
+    """Return the answer about a job that was read with its work."""
     newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
     latest = newest[0] if newest else None
-    status = shown_status(job, _own_run(edge, own_run_of(job), latest))
+    own = _own_run(edge, own_run_of(job), latest)
+    status = shown_status(job, own)
     latest_run = None if latest is None else run_answer(latest)
     answer = shown_job(edge, job, status, latest_run=latest_run, waiting_for=awaited_by_job(edge.context, job))
-    return ok(answer, version=job.version)
+    if latest is None or not (collects_submits(job.spec) and latest.id == own_run(job) and may_collect(latest)):
+        return answer
+    start = format_instant(latest.not_before)
+    return answer.model_copy(update={"next_run_at": start, "next_runs": [start]})
 
 
 def _own_run(edge: Edge, own: RunId | None, latest: Run | None) -> Run | None:

@@ -11,7 +11,7 @@ from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
-from functions.api.http.problems import Problem, ProblemError, invalid
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
@@ -25,6 +25,7 @@ from functions.api.jobs.changing import (
     timed_as,
     with_parents,
 )
+from functions.api.jobs.flow import flow_of
 from functions.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from functions.api.jobs.patch import kept_times
 from functions.api.jobs.request import JobRequest, read_job_request
@@ -32,6 +33,7 @@ from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.actor import Action
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job, JobSpec
 from timeball.engine.exclusions.calendars import note_uses
 from timeball.engine.exclusions.outlook import outlooks
@@ -50,6 +52,7 @@ def put_job(edge: Edge, request: Request) -> Reply:
     errors_now = [error for error in errors_now if error.field not in kept]
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
+    _check_key(wanted, standing)
     check_job(request, wanted.tags)
     if standing is None:
         if "if-match" in request.headers:
@@ -60,6 +63,13 @@ def put_job(edge: Edge, request: Request) -> Reply:
     if version is not None and standing.version != version:
         raise stale("job", standing.version, "replace")
     return replace_job(edge, standing, wanted, Action.PUT, request)
+
+
+def _check_key(wanted: JobRequest, standing: Job | None) -> None:
+    """Raise ProblemError for a unique key, but that of the job: a document that was read may be sent again."""
+    unique = flow_of(wanted).unique
+    if unique is not None and (standing is None or unique != standing.spec.flow.unique):
+        raise invalid([FieldError("uniqueKey", "The id in the path is its key; leave this out, or POST the job.")])
 
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
@@ -88,6 +98,7 @@ def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, r
     verb = "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     spec = timed_as(standing.spec, spec)
+    spec = evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
     if spec == standing.spec and standing.intent is None:
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:

@@ -13,14 +13,14 @@ from functions.api.events.fields import EventFields
 from functions.api.http.fields import OverlapPolicy, Payload
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, misplaced, read_fields
-from functions.api.http.schema_rules import given, together
+from functions.api.http.schema_rules import together
 from functions.api.jobs.fields import Name, Tags
+from functions.api.jobs.flow import FLOW_NEEDS, FlowFields, bad_flow
 from functions.api.jobs.notify import NotifyRequest, bad_notify
-from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports
+from functions.api.jobs.policies import PolicyFields, beyond_an_answer
 from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
 from functions.api.targets.http import Handler, TaskId
 from functions.api.targets.request import Target
-from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.notify import MOST_AFTER_FAILURES
 from timeball.domain.model.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
@@ -31,6 +31,7 @@ SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds"
 JOB_NEEDS: Mapping[str, tuple[str, ...]] = {
     **NEEDS,
     **NEEDS_PARENTS,
+    **FLOW_NEEDS,
     "timezone": ("cronExpression",),
     "pastSchedule": ("scheduleAt",),
     "maxRuns": RECURRING,
@@ -45,10 +46,6 @@ TO_CALL = ("handler", "target", "taskId")
 """Of these a job has exactly one."""
 
 
-_NAMES_A_TASK: Final = {
-    "required": ["handler"],
-    "properties": {"handler": {"type": "string", "pattern": f"^{JOB_ID.pattern}$"}},
-}
 _NO_NUMBER: Final = {"properties": {"maxRuns": {"type": "null"}}}
 _OF_ALL: Final = {"required": ["policy"], "properties": {"policy": {"const": "all"}}}
 
@@ -65,7 +62,7 @@ class CatchUp(Strict):
     max_age_seconds: int = Field(3600, ge=1, le=31_622_400, description="No fire that was missed longer ago runs.")
 
 
-class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields):
+class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, FlowFields):
     """A job: what to do, when, and under which policies. Null counts as not given, but as a `payload`."""
 
     model_config = ConfigDict(
@@ -73,7 +70,6 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields):
             one_of=TO_CALL,
             exclusive=[TO_CALL, SCHEDULE_FORMS],
             beside={**JOB_NEEDS, "event": (*RECURRING, None)},
-            also=[only_of_reports(given("taskId"), _NAMES_A_TASK)],
         )
     )
 
@@ -149,6 +145,8 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
         yield FieldError("catchUp.maxRuns", "This goes with the policy all only; give that too, or leave this out.")
     yield from bad_window(request)
     yield from bad_notify(request.notify)
+    catch_up = None if request.catch_up is None else request.catch_up.policy
+    yield from bad_flow(request, request.overlap_policy, catch_up, waits=bool(request.depends_on))
     yield from misnamed_for_each(request)
     if request.for_each is not None and request.overlap_policy not in (None, "allow"):
         yield FieldError("overlapPolicy", "The runs of its items are to overlap: with forEach only allow is possible.")

@@ -8,6 +8,7 @@ from functions.api.http.body import compact
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
 from functions.api.http.quotas import PERIOD, large_payload
+from functions.api.jobs.flow import flow_of
 from functions.api.jobs.notify import notify_of, targets_of
 from functions.api.jobs.policies import retry_of
 from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
@@ -29,7 +30,9 @@ from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_f
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
     """Return the schedule that a faultless request asks for at an instant (ms)."""
-    unscheduled = At(now + (request.delay_seconds or 0) * SECOND_MS) if request.event is None else OnEvents()
+    waits = 0 if request.unique_key is None else request.debounce_seconds or 0
+    delay = waits if request.delay_seconds is None else request.delay_seconds
+    unscheduled = At(now + delay * SECOND_MS) if request.event is None else OnEvents()
     timing = timing_of(request, now) or unscheduled
     return Schedule(timing, request.start_at, request.end_at, request.max_runs)
 
@@ -59,6 +62,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         notify=notify_of(request.notify),
         pause_after_failures=request.pause_after_failures,
         event=event_of(request),
+        flow=flow_of(request),
     )
 
 

@@ -1,4 +1,4 @@
-"""A job is run manually, beside its schedule, once for each Idempotency-Key."""
+"""A job is run manually, beside its schedule, once for each Idempotency-Key; or one run has those of a while."""
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import invalid
 from functions.api.http.quotas import check_payload
-from functions.api.http.reply import Reply, created
+from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
@@ -55,5 +55,7 @@ def _triggered(done: Triggered) -> Reply:
         raise no_job()
     if done.outcome is Triggering.CONFLICT:
         raise key_conflict()
+    if done.outcome is Triggering.COLLECTED:
+        return ok(run_answer(done.run))
     is_repeated = done.outcome is Triggering.REPEATED
     return created(run_answer(done.run), f"/v1/runs/{done.run.id}", is_repeated=is_repeated)

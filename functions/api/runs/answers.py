@@ -44,7 +44,9 @@ class RunAnswer(Answer):
     run_id: str
     job_id: str
     fire_time: Time = Field(description="The nominal instant.")
-    moved_to: Time | None = Field(description="When its calendar has it start instead, jitter apart; null: at that.")
+    moved_to: Time | None = Field(
+        description="When its calendar, or what it collects, has it start instead, jitter apart; null: at that."
+    )
     last_fire_time: Time | None = Field(description="Of a skipped range, its last instant.")
     count: int = Field(description="Instants that this row stands for.")
     origin: Origin
@@ -74,6 +76,9 @@ class RunAnswer(Answer):
     )
     blocked_by: BlockedAnswer | None = Field(description="Of one that waits for others, the dead run that blocks it.")
     succeeded_because: str | None = Field(description="Why a person has marked it as succeeded.")
+    collected: int | None = Field(
+        description="How many triggers, or submits, this run is of, if its job collects them."
+    )
 
 
 class AttemptAnswer(Answer):
@@ -214,6 +219,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "waited_for": _waited_for(run),
         "blocked_by": blocked_answer(run.blocked, run.id.job.job_id),
         "succeeded_because": run.pardon,
+        "collected": None if run.collected is None else run.collected.count,
     }
 
 

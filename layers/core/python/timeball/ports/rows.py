@@ -15,6 +15,7 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar
 from timeball.domain.model.event import Subscription
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job
 from timeball.domain.model.key import Key
@@ -26,7 +27,7 @@ from timeball.domain.policy.circuit_breaker import Host
 from timeball.domain.policy.pace import Pace
 
 Row = TypeVar(
-    "Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace, Subscription
+    "Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace, Subscription, Named
 )
 Key_contra = TypeVar("Key_contra", contravariant=True)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.event import Subscription, SubscriptionKey
+from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
@@ -48,6 +49,7 @@ class Store:
     freezes: Rows[str, Freezes]
     calendars: Calendars
     subscriptions: Rows[SubscriptionKey, Subscription]
+    uniques: Rows[UniqueKey, Named]
     attempts: Attempts
     works: Works
     requests: Requests

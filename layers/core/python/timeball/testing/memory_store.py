@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from timeball.domain.model.event import Subscription, SubscriptionKey
+from timeball.domain.model.flow import Named, UniqueKey
 from timeball.ports.due_index import Owned
 from timeball.ports.store import Store
 from timeball.testing.memory_collections import (
@@ -48,6 +49,7 @@ class MemoryStore(Store):
     freezes: MemoryFreezes
     calendars: MemoryCalendars
     subscriptions: MemoryRows[SubscriptionKey, Subscription]
+    uniques: MemoryRows[UniqueKey, Named]
     attempts: MemoryAttempts
     works: MemoryWorks
     requests: MemoryRequests
@@ -85,6 +87,7 @@ class MemoryStore(Store):
             freezes=MemoryFreezes(memory),
             calendars=MemoryCalendars(memory),
             subscriptions=MemoryRows(memory, attrgetter("key")),
+            uniques=MemoryRows(memory, attrgetter("key")),
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
             requests=MemoryRequests(),

@@ -24,11 +24,13 @@ from timeball.aws.dynamodb.table.keys import (
     slots_key,
     subscription_row_key,
     task_version_key,
+    unique_row_key,
 )
 from timeball.aws.dynamodb.table.mapper import (
     Mapper,
     to_freezes,
     to_host,
+    to_named,
     to_pace,
     to_slots,
     to_subscription,
@@ -76,6 +78,7 @@ def dynamo_store(
         freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),
         calendars=DynamoCalendars(rows),
         subscriptions=DynamoRows(rows, Kind(subscription_row_key, mapper.of_subscription, to_subscription)),
+        uniques=DynamoRows(rows, Kind(unique_row_key, mapper.of_named, to_named)),
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),

@@ -17,6 +17,7 @@ class Action(StrEnum):
     SKIP_NEXT = "skip_next"
     RERUN = "rerun"
     TRIGGER = "trigger"
+    COLLECT = "collect"
     RETRY = "retry"
     SUCCEED = "succeed"
     DELETE = "delete"

@@ -13,6 +13,7 @@ from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, Proposed, TriggerRule
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Flow
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.notify import End, Notice, Notify
 from timeball.domain.model.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
@@ -79,8 +80,8 @@ class Intent:
     """A user's change that runs are to be reconciled with: the verb, when it was asked, and the old plan.
 
     `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. Of a skip `next_fire_at` is
-    the fire that is skipped. Where this was cut off, runs
-    are reconciled down to `searched_to`, the latest first, and backfills up to the one of the name `stopped_through`.
+    the fire that is skipped. Where this was cut off, runs are reconciled down to `searched_to`, the latest first, and
+    backfills up to the one of the name `stopped_through`.
     """
 
     verb: Verb
@@ -124,7 +125,7 @@ class JobSpec:
     have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
     `notify` says who is told of how its runs fare; `notice` what it tells of another job, if it is made for that.
     `event` is the pattern of the events that let it run (event.py).
-    It has a run for each item that its parent `for_each` names.
+    It has a run for each item that its parent `for_each` names. `flow` is what it says of what comes again.
     """
 
     key: JobKey
@@ -154,6 +155,7 @@ class JobSpec:
     notice: Notice | None = None
     event: str | None = None
     for_each: str | None = None
+    flow: Flow = field(default_factory=Flow)
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ class Job:
     at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are of before, and end it no more.
 
     `failing` is the end of a run that made it fail as often in a row as somebody wants to be told of; it is forgotten
-    when the job recovers. `paused_by_failures`: its runs have paused it, and no user.
+    when the job recovers. `paused_by_failures`: its runs have paused it, and no user. The manual run of the instant
+    `collecting` is the one that collects triggers, if the job has them collected, and that has not begun.
     """
 
     spec: JobSpec
@@ -215,6 +218,7 @@ class Job:
     paused_by_failures: bool = False
     rerun_at: int | None = None
     rerun_stamp: int = 0
+    collecting: int | None = None
     version: int = 1
     schedule_version: int = 1
     revision: int = 1

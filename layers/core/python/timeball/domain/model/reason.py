@@ -27,7 +27,7 @@ class Reason(StrEnum):
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
     SUPERSEDED = "superseded", "The job was rescheduled, and this instant is no occurrence of the new schedule."
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
-    REPLACED = "replaced", "A later fire took its place, as the overlap policy says."
+    REPLACED = "replaced", "A newer run took its place, as the job's overlap policy, or its `supersede`, says."
     JOB_CANCELLED = "job_cancelled", "The job was cancelled."
     BACKFILL_CANCELLED = "backfill_cancelled", "The backfill that it belongs to was cancelled."
     RUN_CANCELLED = "run_cancelled", "Somebody cancelled this run."

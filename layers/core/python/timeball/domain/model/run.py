@@ -12,6 +12,7 @@ from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.dependency import Blocked
 from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.flow import Collected
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.spent import NOTHING, Spent
@@ -81,7 +82,7 @@ class Run:
     job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
     be `blocked`; it is `untold` until its job's children know of that. `moved_to` is when its calendar has it start,
-    if that is not at its fire time. `spent` is what its attempts that ended have cost.
+    or what it has `collected`, if that is not at its fire time. `spent` is what its attempts that ended have cost.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
     itself: it waits for the runs of its items.
     """
@@ -131,10 +132,11 @@ class Run:
     spent: Spent = NOTHING
     named: str | None = None
     fan: FanOut | None = None
+    collected: Collected | None = None
 
     @property
     def regular_at(self) -> int:
-        """When it is to start, jitter apart: at its fire time, or when its calendar has it start instead."""
+        """When it is to start, jitter apart: at its fire time, or when its calendar or what it collects says."""
         return self.id.fire_at if self.moved_to is None else self.moved_to
 
     @property

@@ -157,7 +157,12 @@ def closed(run: Run, closing: Run) -> Run:
 
 
 def revived(run: Run, planned: Run) -> Run:
-    """Return a run that was withdrawn or superseded as the one that is planned in its place."""
+    """Return a run that was withdrawn or superseded as the one that is planned in its place.
+
+    One that collects starts no sooner than what it has collected says.
+    """
+    if run.collected is not None and run.moved_to is not None and run.not_before > planned.not_before:
+        planned = evolve(planned, not_before=run.not_before, moved_to=run.moved_to, due_at=run.not_before)
     again = put_off(run, planned.not_before, planned.due_at, planned.stamp)
     again = evolve(again, finished_at=None, reason=planned.reason, let_go_at=planned.let_go_at)
     return evolve(again, waits=planned.waits, joined=planned.joined, moved_to=planned.moved_to, fan=None)

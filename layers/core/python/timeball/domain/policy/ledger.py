@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Collected
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, passed_over, planned_anew, put_off, revived
+from timeball.domain.policy.collecting import collects_submits
 from timeball.domain.policy.effects import guarantor_of, joins_cycles
 from timeball.domain.policy.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires
@@ -35,7 +37,8 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
 
 def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     """Return a run of a job that may start at its fire time."""
-    is_joined = origin is Origin.SCHEDULE and bool(job.spec.depends_on)
+    is_own = origin is Origin.SCHEDULE
+    is_joined = is_own and bool(job.spec.depends_on)
     return Run(
         id=RunId(job.key, fire_at, origin),
         state=RunState.QUEUED,
@@ -48,6 +51,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         depth=job.depth,
         joined=is_joined,
         let_go_at=now if is_joined and job.spec.schedule.is_one_off else None,
+        collected=Collected(1, job.created_at) if is_own and collects_submits(job.spec) else None,
     )
 
 

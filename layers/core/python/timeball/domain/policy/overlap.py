@@ -43,12 +43,15 @@ def holds_nothing(run: Run | None) -> bool:
     return run is None or run.is_terminal or run.state is RunState.WITHDRAWN
 
 
-def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None) -> Overlap:
+def decide_overlap(
+    policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None, *, supersedes: bool = False
+) -> Overlap:
     """Decide about a run that is to be claimed, from the rows that the lock names, as read strongly.
 
     A holder that is over, withdrawn or gone holds nothing; a run that is no longer queued is not next in line. A holder
     takes its lock anew before the first attempt of a budget: so whoever read it as over, before a manual retry, or as
-    withdrawn, before a resume, is refused if it is about to move the lock.
+    withdrawn, before a resume, is refused if it is about to move the lock. One that `supersedes` takes the place of an
+    older one in line that has not started.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
@@ -61,7 +64,10 @@ def decide_overlap(policy: OverlapPolicy, run: Run, holder: Run | None, parked: 
         return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
         return Overlap(_behind(run, waiting, Step.WAIT))
-    return Overlap(Step.SKIP if policy is OverlapPolicy.SKIP else _behind(run, waiting, Step.SKIP))
+    if policy is OverlapPolicy.SKIP:
+        return Overlap(Step.SKIP)
+    is_newer = supersedes and waiting is not None and waiting.is_unstarted and waiting.asked_at < run.asked_at
+    return Overlap(_behind(run, waiting, Step.TAKE_PLACE if is_newer else Step.SKIP))
 
 
 def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:

@@ -39,6 +39,7 @@ from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.execution.passing import pass_parents
+from timeball.engine.execution.superseding import replaced
 from timeball.engine.metrics import moved
 from timeball.engine.quotas.pace import pass_quotas
 from timeball.engine.runs.attempts import keep_last_attempts
@@ -97,6 +98,7 @@ def claim(
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(_starting(claims), now, last_call_at)
+    _pass_newer(context, _starting(claims), now)
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
@@ -156,6 +158,14 @@ def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: in
         if max(now, run.not_before) + call_seconds(job.spec.timeout_seconds) * SECOND_MS > last_call_at:
             log.info("run does not fit into this executor's time", extra={"run_id": str(run.id)})
             one.decision = Decision(Action.RETURN)
+
+
+def _pass_newer(context: Context, starting: _Starting, now: int) -> None:
+    """Skip each run whose place a newer one of its job takes."""
+    over = replaced(context, [(run, job) for _, run, job in starting], now)
+    for one, run, _ in starting:
+        if run.id in over:
+            one.decision = Decision(Action.END, RunState.SKIPPED, Reason.REPLACED)
 
 
 def _pass_parents(context: Context, starting: _Starting) -> None:

@@ -76,7 +76,8 @@ def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tu
     """Return what becomes of a run that asks for the lock, and the job with its lock moved, if it is."""
     for _ in range(TRIES):
         holder, parked = rows.get(job.holder), rows.get(job.parked)
-        overlap = decide_overlap(job.spec.overlap, run, holder, parked)
+        supersedes = job.spec.flow.supersede
+        overlap = decide_overlap(job.spec.overlap, run, holder, parked, supersedes=supersedes)
         if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
             return Step.WAIT, None  # at its instant nothing of this may be needed
         make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)

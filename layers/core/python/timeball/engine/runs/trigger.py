@@ -1,7 +1,7 @@
 """Trigger jobs manually: each gets a run of its own, now, and its schedule does not move.
 
 It is announced, inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the
-scan.
+scan. Of a job that says so, those that come one after the other have one run (collect.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,15 @@ from enum import StrEnum
 
 from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Debounce
 from timeball.domain.model.ids import JobKey, Origin, fraction_of
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.revision import trigger_announced
 from timeball.domain.model.run import Run
+from timeball.domain.policy.collecting import Arrival, request_digest
 from timeball.domain.policy.ledger import queued_run
 from timeball.engine.context import Context
+from timeball.engine.runs.collect import collect_trigger
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.tasks.resolving import resolved
 from timeball.ports.errors import ContendedError
@@ -27,11 +30,12 @@ _FIRST_SPREAD_MS = 8
 class Triggering(StrEnum):
     """What became of it.
 
-    A run was made; it was made before by the same request; by the same request, which then asked for something else; no
-    such job; the job is cancelled.
+    A run was made; one that waits has taken it in; that was so before by the same request; by the same request, which
+    then asked for something else; no such job; the job is cancelled.
     """
 
     STARTED = "started"
+    COLLECTED = "collected"
     REPEATED = "repeated"
     CONFLICT = "conflict"
     NOT_FOUND = "not_found"
@@ -76,9 +80,11 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
         return Triggered(Triggering.NOT_FOUND, None)
     if job.status is JobStatus.CANCELLED:
         return Triggered(Triggering.CANCELLED, None)
-    (seen,) = resolved(context, [job])
     now = context.clock.now()
     digest = _save_payload(context, job, one, now)
+    if job.spec.flow.debounce is not None:
+        return _collected(context, job, job.spec.flow.debounce, one, digest, by)
+    (seen,) = resolved(context, [job])
     noted_at = now if one.request is None else context.store.requests.remember(one.job, one.request, now, now)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(seen, one, fire_at, now, digest, by)
@@ -91,6 +97,19 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
             is_same = standing.fingerprint == one.fingerprint
             return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
     raise ContendedError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _collected(
+    context: Context, job: Job, debounce: Debounce, one: Trigger, digest: str | None, by: Actor
+) -> Triggered:
+    """Let one run take in all triggers that come in a row."""
+    asked = None if one.request is None else request_digest(one.request, one.fingerprint)
+    arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
+    joined = collect_trigger(context, job, debounce, one.request, arrival, by)
+    if joined.told is not None:
+        return Triggered(Triggering.REPEATED if joined.told == asked else Triggering.CONFLICT, joined.run)
+    is_new = joined.run.collected is None or joined.run.collected.count == 1
+    return Triggered(Triggering.STARTED if is_new else Triggering.COLLECTED, joined.run)
 
 
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:

@@ -6,6 +6,7 @@ from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.dependency import Edge
 from timeball.domain.model.event import SubscriptionKey
+from timeball.domain.model.flow import UniqueKey
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.task import TaskRef
@@ -33,6 +34,7 @@ PACE = "PACE"
 USE = "USE#"
 OPERATION = "OPERATION"
 SUBSCRIPTION = "SUBSCRIPTION"
+UNIQUE = "UNIQUE"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
 LAST = "~"
@@ -182,6 +184,11 @@ def event_key(tenant: str, name: str) -> Key:
 def subscription_row_key(key: SubscriptionKey) -> Key:
     """Return where a subscription stands; nothing else has a name with such a mark."""
     return {"pk": f"{key.tenant}#!~{key.digest}", "sk": SUBSCRIPTION}
+
+
+def unique_row_key(key: UniqueKey) -> Key:
+    """Return where it stands which job a unique key names; nothing else has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!={key.digest}", "sk": UNIQUE}
 
 
 def hour_key(key: HourKey) -> Key:

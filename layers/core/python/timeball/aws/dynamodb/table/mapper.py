@@ -35,6 +35,7 @@ from timeball.aws.dynamodb.table.keys import (
     subscription_row_key,
     task_key,
     task_version_key,
+    unique_row_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
@@ -43,6 +44,7 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
@@ -167,6 +169,11 @@ class Mapper:
         """Return a subscription's row. One that is gone stays: the next one goes on from its generation."""
         return _row(subscription_row_key(subscription.key), subscription, "key")
 
+    def of_named(self, named: Named, _: int) -> Item:
+        """Return a unique key's row, which is forgotten a while after its window; without one it stays."""
+        item = _row(unique_row_key(named.key), named, "key")
+        return item if named.until is None else {**item, "expires_at": (named.until + DAY_MS) // SECOND_MS}
+
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
@@ -266,6 +273,11 @@ def to_calendar(row: dict[str, Any]) -> Calendar:
 def to_subscription(row: dict[str, Any]) -> Subscription:
     """Return the subscription that a row holds."""
     return from_item(Subscription, row, key=SubscriptionKey(*row["pk"].split("#!~", 1)))
+
+
+def to_named(row: dict[str, Any]) -> Named:
+    """Return which job a unique key names, as a row says."""
+    return from_item(Named, row, key=UniqueKey(*row["pk"].split("#!=", 1)))
 
 
 def to_operation(row: dict[str, Any]) -> Operation:

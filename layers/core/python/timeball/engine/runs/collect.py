@@ -1,0 +1,139 @@
+"""Triggers that come one after the other are collected in one run, which starts when no more come, or at the latest.
+
+① The job names the run, unless it names one that has not begun ② the run is inserted, due; or the one that stands is
+swapped: one trigger more, its payload, a later start. The claim writes the same row: whoever of the two comes second is
+refused, and a trigger that finds that the run has begun makes another. Who dies behind ① leaves the name of no run,
+which the next trigger makes.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from timeball.domain.model.actor import Action, Actor, Kind, Resource
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Debounce
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.revision import request_announced, trigger_announced
+from timeball.domain.model.run import Run
+from timeball.domain.policy.collecting import Arrival, collected, collecting, may_collect, own_run, told_of
+from timeball.domain.policy.ledger import queued_run
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.tasks.resolving import resolved
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+_ROUNDS: Final = 10
+"""Many may add to one run at once, and one of them is the first to write each time."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The run that an arrival is in. `told`: it was in it before, and what the run tells of its request."""
+
+    run: Run
+    told: str | None = None
+
+
+def collect_trigger(
+    context: Context, job: Job, debounce: Debounce, request: str | None, arrival: Arrival, by: Actor
+) -> Joined:
+    """Let the run of a job that collects take a trigger in; `request` names it, if its client may repeat it.
+
+    Such a one is noted as of that run, until it is found that this began without it. Raises UnavailableError.
+    """
+    now = context.clock.now()
+    for turn in range(TRIES):
+        job, fire_at = _named(context, job, now)
+        if request is not None:
+            fire_at = context.store.requests.remember(job.key, f"{request} {turn}", fire_at, now)
+        run_id = RunId(job.key, fire_at, Origin.MANUAL)
+        standing = context.store.runs.read([run_id])[0]
+        if standing is None:
+            new = _new(context, job, run_id, arrival, debounce, now, by)
+            context.store.changes.note([trigger_announced(new)], now)
+            standing = context.store.runs.insert([new], now)[0]
+            if standing is None:
+                return Joined(new)
+        joined = _joined(context, standing, arrival, debounce, by)
+        if joined is not None:
+            return joined
+    raise ContendedError(f"job {job.key.job_id} is triggered too often at once")
+
+
+def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, depth: int, by: Actor) -> Run | None:
+    """Let the run of a one-off that collects submits take one in, as its spec is; None: it has begun, or is over.
+
+    The job was read with its work. A run that is not planned yet is inserted ahead of its plan, which goes on behind
+    it. Raises UnavailableError.
+    """
+    debounce, run_id = job.spec.flow.debounce, own_run(job)
+    if debounce is None or run_id is None or job.spec.work is None or not job.is_open:
+        return None
+    now = context.clock.now()
+    payload = None if spec.work is None else spec.work.payload
+    digest = context.store.works.save([(job.key, evolve(job.spec.work, payload=payload))], now)[0]
+    arrival = Arrival(digest, fingerprint, depth=depth)
+    standing = context.store.runs.read([run_id])[0]
+    if standing is None:
+        (seen,) = resolved(context, [job])
+        planned = evolve(queued_run(seen, Origin.SCHEDULE, run_id.fire_at, now), due_at=max(run_id.fire_at, now))
+        standing = context.store.runs.insert([planned], now)[0] or planned
+    joined = _joined(context, standing, arrival, debounce, by)
+    return None if joined is None else joined.run
+
+
+def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
+    """Return the job, and the instant of its run that collects; where that has begun, it names another first."""
+    for _ in range(TRIES):
+        at = now
+        if job.collecting is not None:
+            at = max(now, job.collecting + 1)
+            run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
+            may_come = run is None and now < job.collecting + MINUTE_MS  # whoever has named it may be about to
+            if may_come or (run is not None and run.collected is not None and may_collect(run)):
+                return job, job.collecting
+        (swapped,) = context.store.jobs.swap([Swap(job, evolve(job, collecting=at))], now)
+        if swapped.row is None:
+            break
+        job = swapped.row
+        if swapped.done:
+            return job, at
+    raise ContendedError(f"job {job.key.job_id} kept changing")
+
+
+def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: Debounce, now: int, by: Actor) -> Run:
+    (seen,) = resolved(context, [job])
+    run = evolve(queued_run(seen, Origin.MANUAL, run_id.fire_at, now), triggered_by=by)
+    return collecting(run, arrival, debounce, now)
+
+
+def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> Joined | None:
+    """Add an arrival to a run that stands, unless it is in it already; None: that has begun without it."""
+    if (told := _told(standing, arrival)) is not None:
+        return Joined(standing, told)
+    if standing.collected is None or not may_collect(standing):
+        return None
+    now, run_id = context.clock.now(), standing.id
+    asked = Resource(Kind.RUN, str(run_id), run_id.job.job_id)
+    context.store.changes.note([request_announced(run_id.job.tenant, asked, Action.COLLECT, by, now)], now)
+
+    def add(_: int, run: Run) -> Run | None:
+        is_in = run.fingerprint == arrival.fingerprint or _told(run, arrival) is not None
+        return None if is_in or not may_collect(run) else collected(run, arrival, debounce, now)
+
+    rows: list[Run | None] = [standing]
+    for _ in range(_ROUNDS):
+        (done,) = compare_and_swap(context.store.runs.swap, rows, add, now)
+        rows = [done.row]
+        if not done.done or done.row is None:
+            continue
+        is_in = done.row.fingerprint == arrival.fingerprint or _told(done.row, arrival) is not None
+        return Joined(done.row) if is_in else None
+    raise ContendedError(f"{run_id} collects too many at once")
+
+
+def _told(run: Run, arrival: Arrival) -> str | None:
+    return None if arrival.request is None else told_of(run, arrival.request)

@@ -1,0 +1,76 @@
+"""Which job a unique key stands for: one write that names it before it is stored, and anybody may store what is named.
+
+① The key's row is inserted: it names the job of who asks. Where one stands, that decides: while it stands for its job,
+that is who is meant; else it is swapped, and names the job of who asks ② submit, under the id that is named. Who dies
+behind ① leaves a key that names no job: the next one stores its own under that id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Named, unique_key
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.run import Run
+from timeball.domain.policy.collecting import collects_submits, own_run, stands_for
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.context import Context
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What a spec with a unique key comes to: to be submitted as it is now, or the job that stands for the key."""
+
+    spec: JobSpec
+    job: Job | None = None
+
+
+def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant]:
+    """Say of each spec, no two with the same unique key, which job is meant; those without a key cost nothing.
+
+    Raises UnavailableError, and ContendedError where a key keeps changing.
+    """
+    meant = {spec.key: Meant(spec) for spec in specs}
+    asking = {spec.key: named for spec in specs if (named := _named(spec, now)) is not None}
+    for _ in range(TRIES):
+        if not asking:
+            break
+        stood = context.store.uniques.insert(list(asking.values()), now)
+        standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
+        jobs = _jobs(context, standing)
+        swaps: dict[JobKey, Swap[Named]] = {}
+        for key, row in standing.items():
+            job, run = jobs[key]
+            if stands_for(row, job, run, now):
+                meant[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
+            else:
+                swaps[key] = Swap(row, evolve(asking[key], revision=row.revision))
+        swapped = zip(swaps, context.store.uniques.swap(list(swaps.values()), now), strict=True)
+        asking = {key: asking[key] for key, done in swapped if not done.done}
+    if asking:
+        raise ContendedError("a unique key keeps changing")
+    return list(meant.values())
+
+
+def _named(spec: JobSpec, now: int) -> Named | None:
+    unique = spec.flow.unique
+    if unique is None:
+        return None
+    until = None if unique.seconds is None else now + unique.seconds * SECOND_MS
+    return Named(unique_key(spec.key.tenant, unique.key), spec.key.job_id, now, until)
+
+
+def _jobs(context: Context, standing: dict[JobKey, Named]) -> dict[JobKey, tuple[Job | None, Run | None]]:
+    """Return the job that each row names, with its work, and the run of one that collects, if that is planned."""
+    keys = [JobKey(key.tenant, row.job_id) for key, row in standing.items()]
+    jobs = context.store.jobs.read(keys, with_work=True) if keys else []
+    names = [own_run(job) if job is not None and collects_submits(job.spec) else None for job in jobs]
+    asked = [name for name in names if name is not None]
+    runs = dict(zip(asked, context.store.runs.read(asked), strict=True)) if asked else {}
+    return {
+        key: (job, None if name is None else runs[name]) for key, job, name in zip(standing, jobs, names, strict=True)
+    }

@@ -1,0 +1,138 @@
+"""What comes again is stopped anywhere: there is one job under a unique key, and one run of what is collected."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.crash.promises import assert_all_is_well, assert_each_run_was_called_once, at_rest
+from tests.crash.stage import Stage
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import KEY
+from tests.engine.submitting import submit_once
+from timeball.domain.model.flow import Debounce, Flow, Unique
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.work import Work
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.runs.trigger import Trigger, Triggering, trigger
+
+COLLECTS = Flow(debounce=Debounce(10, 60))
+
+
+def _wanted(name: str, payload: str, flow: Flow, wait_ms: int) -> JobSpec:
+    work = Work(HttpTarget("https://target.example/hook"), payload)
+    return replace(spec(name, At(NOW + wait_ms)), work=work, flow=flow)
+
+
+def _stored(play: Play) -> list[Job]:
+    return [job for job in play.store.jobs.read([KEY, JobKey("acme", "b")]) if job is not None]
+
+
+def _payloads(play: Play) -> list[str | None]:
+    return [call.work.payload for _, call in play.caller.calls]
+
+
+@pytest.mark.parametrize("is_out", [False, True])
+@pytest.mark.parametrize("asked_again", [False, True])
+def test_a_submit_under_a_unique_key_stopped_anywhere_leaves_one_job_or_none_and_one_to_who_asks_next(
+    stage: Stage, *, asked_again: bool, is_out: bool
+) -> None:
+    """Also where the key stood for another job before, whose window is out."""
+    flow, play = Flow(Unique("k", DAY_MS)), stage.play(NOW)
+    if is_out:
+        old = replace(_wanted("old", "0", Flow(Unique("k", 1)), 0), schedule=Schedule(At(NOW - DAY_MS)))
+        submit_once(play.context(), old, "old")
+        play.run_on(JobKey("acme", "old"))
+        play.clock.advance(max(0, NOW + 2 * SECOND_MS - play.clock.now()))
+        play.caller.calls.clear()
+
+    def ask(play: Play, name: str = "job") -> Job:
+        return submit_once(play.context(), _wanted(name, f'"{name}"', flow, 0), name)[1]
+
+    for left in stage.crashes(play, ask, 10):
+        left.clock.advance(stage.later_ms)
+        stood = _stored(left)
+        if asked_again:
+            assert ask(left, "b").key == _stored(left)[0].key
+        assert not stood or [job.key for job in stood] == [job.key for job in _stored(left)]
+        assert len(_stored(left)) == (1 if asked_again else len(stood))
+        for job in _stored(left):
+            left.run_on(job.key, to_its_end=True)
+            rest = at_rest(left, job)
+            assert_each_run_was_called_once(rest)
+            assert_all_is_well(rest)
+        assert len(left.caller.calls) == len(_stored(left))
+
+
+@pytest.mark.parametrize("asked_again", [False, True])
+@pytest.mark.parametrize("collected_before", [False, True])
+def test_a_trigger_that_is_collected_stopped_anywhere_is_in_one_run_once_if_it_is_asked_for_again(
+    stage: Stage, *, collected_before: bool, asked_again: bool
+) -> None:
+    play = stage.play(NOW)
+    play.store_jobs([replace(spec("job", Every(3600, NOW + 3_600_000)), flow=COLLECTS)])
+    if collected_before:
+        _trigger(play, "first")
+        play.clock.advance(SECOND_MS)
+    for left in stage.crashes(play, lambda play: _trigger(play, "second"), 8):
+        left.clock.advance(stage.later_ms)
+        if asked_again:
+            assert _trigger(left, "second") in (Triggering.STARTED, Triggering.COLLECTED, Triggering.REPEATED)
+        left.run_on(KEY)
+        runs = [run for run in left.runs(KEY) if run.id.origin is Origin.MANUAL]
+        count = sum(0 if run.collected is None else run.collected.count for run in runs)
+        least = int(collected_before) + int(asked_again)
+        assert least <= count <= int(collected_before) + 1
+        assert _payloads(left)[-1:] == (['"second"'] if asked_again else _payloads(left)[-1:])
+        assert [run.state for run in runs] == [RunState.SUCCEEDED] * len(runs)
+        assert_each_run_was_called_once(at_rest(left, left.job(KEY)))
+        assert_all_is_well(at_rest(left, left.job(KEY)))
+
+
+def _trigger(play: Play, name: str) -> Triggering:
+    asked = Trigger(KEY, f'"{name}"', has_payload=True, request=name, fingerprint=name)
+    return trigger(play.context(), [asked])[0].outcome
+
+
+@pytest.mark.parametrize("asked_again", [False, True])
+def test_a_submit_that_is_collected_stopped_anywhere_puts_one_run_off_or_leaves_it(
+    stage: Stage, *, asked_again: bool
+) -> None:
+    flow, play = Flow(Unique("k"), Debounce(10, 60)), stage.play(NOW)
+
+    def ask(play: Play, name: str) -> None:
+        submit_once(play.context(), _wanted(name, f'"{name}"', flow, 10 * SECOND_MS), name)
+
+    ask(play, "job")
+    play.clock.advance(SECOND_MS)
+    for left in stage.crashes(play, lambda play: ask(play, "b"), 8):
+        if asked_again:
+            ask(left, "b")
+        left.clock.advance(stage.later_ms)
+        left.run_on(KEY, to_its_end=True)
+        assert len(_stored(left)) == 1
+        assert left.job(KEY).status is JobStatus.COMPLETED
+        assert _payloads(left) in (['"b"'], *([] if asked_again else [['"job"']]))
+        assert_each_run_was_called_once(at_rest(left, left.job(KEY)))
+        assert_all_is_well(at_rest(left, left.job(KEY)))
+
+
+def test_a_claim_that_finds_a_newer_run_stopped_anywhere_starts_that_alone(stage: Stage) -> None:
+    play = stage.play(NOW)
+    timing = Schedule(Every(10, NOW), end_at=NOW + 10_000)
+    play.store_jobs([replace(spec("job", timing), flow=Flow(supersede=True))])
+    play.scan_all()
+    play.clock.advance(10 * SECOND_MS)
+    play.scan_all()
+    for left in stage.crashes(play, lambda play: play.execute_next(), 4):
+        left.clock.advance(stage.later_ms)
+        left.run_on(KEY, to_its_end=True)
+        older, newer = left.runs(KEY)
+        assert older.state is RunState.SKIPPED
+        assert older.reason in (Reason.REPLACED, Reason.MISFIRED), "it may be found only when its message comes again"
+        assert newer.state is RunState.SUCCEEDED
+        assert_all_is_well(at_rest(left, left.job(KEY)))

@@ -1,0 +1,164 @@
+"""Triggers that come one after the other have one run: when no more come, or at the latest, with the last payload."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.engine.play import spec
+from tests.engine.service import KEY, Service, at, calls
+from timeball.domain.model.flow import Debounce, Flow
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.collecting import MOST_REQUESTS
+from timeball.domain.time.schedule import Every
+from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.runs.manual import cancel_runs
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
+
+STARTED, COLLECTED, REPEATED = Triggering.STARTED, Triggering.COLLECTED, Triggering.REPEATED
+
+
+def begin(service: Service, seconds: int = 10, max_seconds: int = 30) -> None:
+    wanted = spec("job", Every(86_400, at(86_400)))
+    service.play.store_jobs([replace(wanted, flow=Flow(debounce=Debounce(seconds, max_seconds)))])
+
+
+def push(service: Service, payload: int | None = None, **asked: Any) -> Triggered:
+    asked = {"fingerprint": f"f{service.play.clock.now()} {payload}", **asked}
+    own: dict[str, Any] = {} if payload is None else {"payload": str(payload), "has_payload": True}
+    (one,) = trigger(service.play.context(), [Trigger(KEY, **own, **asked)])
+    return one
+
+
+def by_hand(service: Service) -> list[Run]:
+    return [run for run in service.play.runs(KEY) if run.id.origin is Origin.MANUAL]
+
+
+def counts(service: Service) -> list[int]:
+    return [run.collected.count for run in by_hand(service) if run.collected is not None]
+
+
+def payloads(service: Service) -> list[str | None]:
+    return [call.work.payload for _, call in service.target.calls]
+
+
+def test_one_run_starts_when_no_trigger_has_come_for_so_long_with_the_last_payload(service: Service) -> None:
+    begin(service)
+    outcomes = []
+    for second in (1, 6, 12):
+        service.until(at(second))
+        outcomes.append(push(service, second).outcome)
+    service.until(at(60))
+    assert outcomes == [STARTED, COLLECTED, COLLECTED]
+    assert calls(service) == [(1, 22)]
+    assert (payloads(service), counts(service)) == (["12"], [3])
+    (run,) = by_hand(service)
+    assert (run.state, run.lateness_ms, run.due_at) == (RunState.SUCCEEDED, 0, None)
+
+
+def test_it_starts_at_the_latest_when_the_longest_wait_is_over(service: Service) -> None:
+    begin(service)
+    for second in range(0, 60, 5):
+        service.until(at(second))
+        push(service, second)
+    service.until(at(120))
+    assert [called for _, called in calls(service)] == [30, 60]
+    assert sum(counts(service)) == 12
+
+
+def test_a_trigger_without_a_payload_brings_that_of_the_job(service: Service) -> None:
+    begin(service)
+    push(service, 1)
+    push(service)
+    service.until(at(20))
+    assert payloads(service) == [spec("job", Every(1, 0)).work.payload]  # type: ignore[union-attr]
+
+
+def test_a_trigger_that_comes_when_the_run_has_begun_makes_another(service: Service) -> None:
+    begin(service, seconds=2)
+    service.target.takes = lambda _: 5_000
+    push(service, 1)
+    service.until(at(3))
+    assert push(service, 2).outcome is STARTED
+    service.until(at(30))
+    assert (payloads(service), counts(service)) == (["1", "2"], [1, 1])
+
+
+@pytest.mark.parametrize("ahead_ms", [4_000, 2_000, 600])
+def test_a_trigger_puts_off_a_run_whose_message_is_on_its_way(service: Service, ahead_ms: int) -> None:
+    begin(service)
+    push(service, 1)
+    service.until(at(10) - ahead_ms)
+    assert by_hand(service)[0].due_at is None, "the scan has sent it"
+    assert push(service, 2).outcome is COLLECTED
+    service.until(at(60))
+    assert [called for _, called in calls(service)] == [20 - ahead_ms / 1_000]
+    assert payloads(service) == ["2"]
+
+
+def test_the_same_request_is_in_one_run_once_also_when_that_is_over(service: Service) -> None:
+    begin(service)
+    first = push(service, 1, request="a", fingerprint="f")
+    push(service, 2, request="b", fingerprint="f")
+    again = push(service, 1, request="a", fingerprint="f")
+    assert (again.outcome, payloads(service)) == (REPEATED, [])
+    service.until(at(30))
+    later = push(service, 2, request="b", fingerprint="f")
+    assert later.outcome is REPEATED
+    assert later.run is not None
+    assert first.run is not None
+    assert later.run.id == first.run.id
+    push(service, 3)
+    assert push(service, 1, request="a", fingerprint="f").outcome is REPEATED
+    service.until(at(60))
+    assert (payloads(service), counts(service)) == (["2", "3"], [2, 1])
+
+
+def test_the_same_request_for_something_else_is_a_conflict(service: Service) -> None:
+    begin(service)
+    push(service, 1, request="a", fingerprint="f")
+    assert push(service, 2, request="a", fingerprint="g").outcome is Triggering.CONFLICT
+    service.until(at(60))
+    assert (payloads(service), counts(service)) == (["1"], [1])
+
+
+def test_requests_that_its_row_no_longer_tells_of_make_no_second_run(service: Service) -> None:
+    begin(service)
+    for number in range(MOST_REQUESTS + 3):
+        push(service, number, request=f"r{number}", fingerprint="f")
+    service.until(at(60))
+    assert push(service, 0, request="r0", fingerprint="f").outcome is REPEATED
+    service.until(at(90))
+    assert counts(service) == [MOST_REQUESTS + 3]
+
+
+def test_a_run_that_somebody_cancelled_collects_no_more(service: Service) -> None:
+    begin(service)
+    first = push(service, 1).run
+    assert first is not None
+    cancel_runs(service.play.context(), [first.id])
+    service.until(at(1))
+    assert push(service, 2).outcome is STARTED
+    service.until(at(60))
+    assert payloads(service) == ["2"]
+
+
+def test_a_cancelled_job_collects_nothing_and_starts_nothing(service: Service) -> None:
+    begin(service)
+    push(service, 1)
+    cancel(service.play.context(), [(KEY, None)])
+    assert push(service, 2).outcome is Triggering.CANCELLED
+    service.until(at(60))
+    assert calls(service) == []
+
+
+def test_a_paused_job_is_triggered_as_ever(service: Service) -> None:
+    begin(service)
+    pause(service.play.context(), [(KEY, None)])
+    push(service, 1)
+    push(service, 2)
+    service.until(at(20))
+    resume(service.play.context(), [(KEY, None)])
+    service.until(at(60))
+    assert (payloads(service), counts(service)) == (["2"], [2])

@@ -1,0 +1,32 @@
+"""A submit under a unique key, as the API does it."""
+
+from timeball.domain.model.actor import NOBODY, Actor
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.policy.collecting import collects_submits
+from timeball.engine.context import Context
+from timeball.engine.runs.collect import collect_submit
+from timeball.engine.scheduling.submit import Submission, submit
+from timeball.engine.scheduling.unique import meant_by
+
+_TRIES = 10
+
+
+def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) -> tuple[Submission, Job]:
+    """Submit a job under its unique key; return whether that made one, and the job. `mark` tells the submit apart."""
+    for _ in range(_TRIES):
+        now = context.clock.now()
+        (meant,) = meant_by(context, [spec], now)
+        job = meant.job
+        if job is None:
+            (done,) = submit(context, [meant.spec], now, by)
+            if done.outcome is Submission.CREATED:
+                return done.outcome, done.job
+            (job,) = context.store.jobs.read([meant.spec.key], with_work=True)
+        if job is not None and not collects_submits(job.spec):
+            return Submission.REPEATED, job
+        if job is not None and collect_submit(context, job, spec, mark, 0, by) is not None:
+            return Submission.REPEATED, job
+        (meant,) = meant_by(context, [spec], context.clock.now())
+        if job is not None and meant.job == job:
+            return Submission.REPEATED, job
+    raise AssertionError("a submit under a unique key comes to no end")
