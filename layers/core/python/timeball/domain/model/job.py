@@ -246,7 +246,9 @@ class Job:
 
 
 def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
-    """Return the job with other values of its spec, and nothing else changed."""
+    """Return the job with other values of its spec, and nothing else changed; itself, if it has them."""
+    if all(getattr(job.spec, name) is value for name, value in changes.items()):
+        return job
     return evolve(job, spec=evolve(job.spec, **changes))
 
 

@@ -7,9 +7,10 @@ changes. A nested value is compact JSON text, so that every attribute is text, a
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, astuple, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, astuple, fields, is_dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache, lru_cache
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -45,39 +46,97 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
 """What is text of its own: how it is written, and read."""
 
 
-@dataclass(frozen=True)
-class _Field:
-    """A field of a value: its default (None, if it has none), and how its plain value is read.
+_AS_IT_IS: _Plain = lambda plain: plain  # noqa: E731 - one function, by which it is known
+_KEPT_TEXTS = 512
+"""Values of a field that are remembered by their text: most jobs have the policies of others."""
 
-    One `is_nested` is JSON text in a row.
+
+class _Field:
+    """A field of a value: its default (None, if it has none), and how what a row has of it is read.
+
+    One `is_nested` is JSON text in a row; `read` takes the text, `read_plain` what it says.
     """
 
-    name: str
-    default: Any
-    is_nested: bool
-    read: _Plain
+    def __init__(self, one: Field[Any]) -> None:
+        self.name, self.default = one.name, None if one.default is MISSING else one.default
+        if one.default_factory is not MISSING:
+            self.default = one.default_factory()
+        kind: Any = one.type
+        self.is_nested = _is_nested(kind)
+        self.read = self.read_plain = _reader(kind)
+        if self.is_nested:
+            self.read = lru_cache(_KEPT_TEXTS)(lambda text: self.read_plain(json.loads(text)))
+        self._last: tuple[Any, str | int | bool | None] = (None, None)
+
+    def written(self, part: Any) -> str | int | bool | None:  # noqa: ANN401 - whatever a field holds
+        """Return what a row has of a part; None: nothing.
+
+        The last one is remembered: what a swap writes is for the most part what stood there, the very same objects.
+        """
+        last, written = self._last
+        if part is last:
+            return written
+        if self.is_nested:
+            written = None if part == self.default else to_text(part)
+        else:
+            written = _plain(part) if part or part != self.default else None
+        self._last = (part, written)
+        return written
+
+
+class _Codec:
+    """How the values of one dataclass are written and read, found out once."""
+
+    def __init__(self, kind: Any) -> None:  # noqa: ANN401 - a dataclass
+        self.fields = tuple(map(_Field, fields(kind)))
+        self._kind, self._defaults = kind, {one.name: one.default for one in self.fields}
+        self._is_plain = not hasattr(kind, "__post_init__") and "__slots__" not in vars(kind)
+        self.read = {one.name: one.read for one in self.fields}
+        self.read_plain = {one.name: one.read_plain for one in self.fields}
+
+    def made(self, plain: Mapping[str, Any], readers: Mapping[str, _Plain], known: Mapping[str, object]) -> Any:  # noqa: ANN401
+        """Return a value of the fields that are known, and of the others as they are plainly, or by default."""
+        found = self._defaults.copy()
+        for name, part in plain.items():
+            read = readers.get(name)
+            if read is not None:
+                found[name] = part if read is _AS_IT_IS else read(part)
+        found |= known
+        if not self._is_plain:
+            return self._kind(**found)
+        value = object.__new__(self._kind)  # as `evolve` does: a constructor would set fifty fields one by one
+        vars(value).update(found)
+        return value
 
 
 def to_item(value: object, without: str = "") -> Item:
     """Return a value's attributes, but for the field that its key tells."""
     item: Item = {}
-    for one in _fields(type(value)):
+    for one in _codec(type(value)).fields:
         part = getattr(value, one.name)
-        is_default = part == one.default and (one.is_nested or not part)
-        if part is not None and not is_default and one.name != without:
-            item[one.name] = to_text(part) if one.is_nested else _plain(part)
+        if part is None or one.name == without:
+            continue
+        if type(part) in _FLAT:
+            if part or part != one.default:
+                item[one.name] = part
+        elif (written := one.written(part)) is not None:
+            item[one.name] = written
     return item
 
 
 def from_item(kind: type[_Value], row: Mapping[str, Any], **known: object) -> _Value:
     """Return the value that a row holds, with the fields that its key tells."""
-    nested = {one.name: json.loads(row[one.name]) for one in _fields(kind) if one.is_nested and one.name in row}
-    return _made(kind, {**row, **nested}, **known)
+    codec = _codec(kind)
+    value: _Value = codec.made(row, codec.read, known)
+    return value
 
 
 def to_text(value: object) -> str:
     """Return a value as compact JSON."""
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(_plain(value))
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def from_text(kind: Any, text: str) -> Any:  # noqa: ANN401 - a dataclass, or a union of them
@@ -85,39 +144,40 @@ def from_text(kind: Any, text: str) -> Any:  # noqa: ANN401 - a dataclass, or a 
     return _reader(kind)(json.loads(text))
 
 
-def _made(kind: type[_Value], plain: Mapping[str, Any], **known: object) -> _Value:
-    """Return a value of the fields that are known, and of the others as they are plainly, or by default."""
-    found = {one.name: one.read(plain[one.name]) if one.name in plain else one.default for one in _fields(kind)}
-    return kind(**{**found, **known})
-
-
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
-    kind = type(value)
+    return _writer(type(value))(value)
+
+
+def _writer_of(kind: Any) -> _Plain:  # noqa: ANN401 - a type
+    """Return what turns a value of a type into a plain one."""
     if kind in _NAMES:
-        return _NAMES[kind][0](value)
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(kind):
-        parts = {one.name: part for one in _fields(kind) if (part := getattr(value, one.name)) != one.default}
-        tag = {"kind": _TAGS[kind]} if kind in _TAGS else {}
-        return {**tag, **{name: _plain(part) for name, part in parts.items() if part is not None}}
-    return [_plain(part) for part in value] if kind is tuple else value
+        return _NAMES[kind][0]
+    if issubclass(kind, Enum):
+        return attrgetter("value")
+    if kind is tuple:
+        return lambda parts: [_plain(part) for part in parts]
+    if not is_dataclass(kind):
+        return _AS_IT_IS
+    defaults = [(one.name, one.default) for one in _codec(kind).fields]
+    tagged: Any = kind
+    tag = {"kind": _TAGS[tagged]} if tagged in _TAGS else {}
+
+    def plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - of that type
+        parts: dict[str, Any] = {**tag}
+        for name, default in defaults:
+            part = getattr(value, name)
+            if part is not default and part is not None and part != default:
+                parts[name] = part if type(part) in _FLAT else _plain(part)
+        return parts
+
+    return plain
 
 
-def _fields_of(kind: Any) -> tuple[_Field, ...]:  # noqa: ANN401 - a dataclass
-    return tuple(map(_field, fields(kind)))
+_FLAT = frozenset({str, int, bool})
 
-
-_fields: Callable[[Any], tuple[_Field, ...]] = cache(_fields_of)
-"""As `cache` would type it, it would take no type."""
-
-
-def _field(one: Field[Any]) -> _Field:
-    kind: Any = one.type
-    default = None if one.default is MISSING else one.default
-    if one.default_factory is not MISSING:
-        default = one.default_factory()
-    return _Field(one.name, default, _is_nested(kind), _reader(kind))
+# As `cache` would type them, they would take no type.
+_codec: Callable[[Any], _Codec] = cache(_Codec)
+_writer: Callable[[Any], _Plain] = cache(_writer_of)
 
 
 def _is_nested(kind: Any) -> bool:  # noqa: ANN401 - a type, or a union of types
@@ -138,10 +198,10 @@ def _reader(kind: Any) -> _Plain:  # noqa: ANN401 - a type, or a union of types
     if get_origin(kind) is tuple:
         read = _reader(get_args(kind)[0])
         return lambda plain: tuple(map(read, plain))
-    is_value, is_enum = is_dataclass(kind), isinstance(kind, type) and issubclass(kind, Enum)
-    if is_value:
-        return partial(_made, kind)
-    return kind if is_enum else lambda plain: plain
+    if is_dataclass(kind):
+        return lambda plain: _codec(kind).made(plain, _codec(kind).read_plain, {})
+    is_enum = isinstance(kind, type) and issubclass(kind, Enum)
+    return kind if is_enum else _AS_IT_IS
 
 
 def _only(kind: Any) -> Any:  # noqa: ANN401 - a type, or a union of types
