@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker
+from timeball.aws.side_by_side import side_by_side
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
@@ -154,7 +155,7 @@ class SqsQueue:
             for start in range(0, len(positions), BATCH)
         ]
         until = self._asker.deadline()
-        answers = self._threads.map(lambda positions: self._send_batch(positions, messages, until), batches)
+        answers = side_by_side(self._threads, lambda positions: self._send_batch(positions, messages, until), batches)
         sent = {position for answer in answers for position in answer}
         return [position in sent for position in range(len(messages))]
 
@@ -279,7 +280,7 @@ class SqsInbox:
         """Ask for all entries, ten in a request; return the ids of those that are done."""
         batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
         until = self._asker.deadline()
-        answers = self._threads.map(lambda batch: self._try(action, batch, until), batches)
+        answers = side_by_side(self._threads, lambda batch: self._try(action, batch, until), batches)
         return {done for answer in answers for done in answer}
 
     def _try(self, action: str, entries: Sequence[Mapping[str, Any]], until: float) -> list[str]:

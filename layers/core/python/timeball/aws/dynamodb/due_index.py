@@ -6,6 +6,7 @@ from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.greatest import raise_to
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
 from timeball.aws.dynamodb.table.schema import DUE
+from timeball.aws.side_by_side import side_by_side
 from timeball.ports.due_index import DuePage, DueQuery, Place
 
 
@@ -17,7 +18,7 @@ class DynamoDueIndex:
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Ask for each at the same time."""
-        return list(self._table.threads.map(self._page, queries))
+        return side_by_side(self._table.threads, self._page, queries)
 
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
         """Return the oldest days as the nearest copy of their rows has them."""

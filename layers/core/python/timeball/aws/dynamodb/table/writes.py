@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.patience import Asker, is_unknown
+from timeball.aws.side_by_side import side_by_side
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -98,14 +99,14 @@ class Writer:
         """Do each write; the answers are in order. Raises UnavailableError if the outcome of any is unknown."""
         until = self._asker.deadline()
         if not self._in_batches or len(writes) == 1:
-            return list(self._threads.map(lambda write: self._single(write, until), writes))
+            return side_by_side(self._threads, lambda write: self._single(write, until), writes)
         batches = [writes[start : start + BATCH] for start in range(0, len(writes), BATCH)]
-        answers = self._threads.map(lambda batch: self._batch(batch, until), batches)
+        answers = side_by_side(self._threads, lambda batch: self._batch(batch, until), batches)
         return [written for answer in answers for written in answer]
 
     def add(self, adds: Sequence[Add]) -> list[bool]:
         """Do each, and never again: nothing would tell that it was done. False: it is not known to be done."""
-        return list(self._threads.map(self._is_added, adds))
+        return side_by_side(self._threads, self._is_added, adds)
 
     def _is_added(self, add: Add) -> bool:
         try:
