@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import TargetType
 from timeball.domain.policy.callback_token import token_of
 from timeball.domain.policy.places import PLACES
 from timeball.engine.execution.execute import execute
@@ -27,6 +26,7 @@ from timeball.runtime.wiring import (
     start,
     unreadable_queue,
 )
+from timeball.targets.aws.caller import aws_caller
 from timeball.targets.caller import TargetCaller
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
@@ -80,8 +80,10 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    async with http_caller(engine_context.clock, _address_rules(), sign=_sign, ring=key_ring()) as http:
-        caller = TargetCaller(engine_context.clock, {TargetType.HTTP: http})
+    clock = engine_context.clock
+    signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring())
+    async with signing as http, aws_caller(clock, _sign) as aws:
+        caller = TargetCaller(http, aws)
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
         try:
             return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)

@@ -2,7 +2,7 @@
 
 A batch is authorized in AWS as what it is made of: a send is a send, a PartiQL insert an insert on its table.
 The emulator asks for the name of the operation, of which AWS knows nothing, and sees no table in a batch of
-statements. Nor does it see which rule gets a target.
+statements. Nor does it see which rule gets a target, or which definition a task of ECS has.
 """
 
 import json
@@ -39,6 +39,10 @@ def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:
     if targets:
         bus = json.loads(re.sub(r":rule/([^/]+)/\*", r":event-bus/\1", json.dumps(statement["Resource"])))
         found.append({"Effect": "Allow", "Action": targets, "Resource": bus})
+    if "ecs:RunTask" in actions:  # it authorizes on the cluster, which AWS knows as a condition
+        found.append(
+            {"Effect": "Allow", "Action": "ecs:RunTask", "Resource": statement["Condition"]["ArnLike"]["ecs:cluster"]}
+        )
     if _STATEMENTS.intersection(actions):
         found.append({"Effect": "Allow", "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
     return found

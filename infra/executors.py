@@ -14,6 +14,7 @@ from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Queues
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
+from infra.targets import allow_targets
 
 
 class Executors(Construct):
@@ -41,6 +42,7 @@ class Executors(Construct):
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)
+            allow_targets(function, maker.settings.functions.targets)
             feed.into(function, most_at_once=maker.settings.executors[priority])
             self.by_priority[priority] = function
 

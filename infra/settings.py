@@ -20,9 +20,21 @@ if TYPE_CHECKING:
 PREFIX = "timeball:"
 """Begins every context key that is ours, so that a misspelt one is an error and not a silent default."""
 
+_OF_DEMOS = (
+    ("lambda", "function:"),
+    ("sqs", ""),
+    ("sns", ""),
+    ("states", "stateMachine:"),
+    ("events", "event-bus/"),
+    ("ecs", "cluster/"),
+    ("ecs", "task-definition/"),
+)
+"""What whoever tries the local stage may call: all resources of these kinds whose names begin with `timeball-demo-`."""
+
 STAGES: Mapping[str, Mapping[str, object]] = {
     "local": {
         "private_targets": "127.0.0.0/8",
+        "targets": ",".join(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
         "execute_memory_mb": 512,
         "execute_concurrency": 15,
         "api_requests_per_second": 10_000,

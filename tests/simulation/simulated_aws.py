@@ -32,7 +32,8 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
-from timeball.targets.http.verdict import ACCEPTED, answered, unanswered
+from timeball.targets.answers import unanswered
+from timeball.targets.http.verdict import ACCEPTED, answered
 from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue

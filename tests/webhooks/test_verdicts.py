@@ -9,7 +9,8 @@ from timeball.domain.model.policies import RETRIED_BY_DEFAULT
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
 from timeball.ports.target import Answer
-from timeball.targets.http.verdict import answered, parse_retry_after, unanswered
+from timeball.targets.answers import unanswered
+from timeball.targets.http.verdict import answered, parse_retry_after
 
 CALL = a_call("https://target.example/hook")
 AGAIN, NEVER = Failed(may_retry=True), Failed(may_retry=False)

@@ -14,6 +14,7 @@ from timeball.domain.model.task_use import Override
 from timeball.domain.policy.resolve import resolve, resolve_spec
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 from timeball.engine.tasks.resolving import read_tasks, resolved
+from timeball.targets.aws.sizes import too_large
 
 Tasks = dict[TaskKey, Task]
 
@@ -33,7 +34,9 @@ def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: 
         field = "handler" if request.task_id is None else "taskId"
         return [FieldError(field, "You have no task with this id; list yours at /v1/tasks.")]
     wrong = [] if task.spec.payload_schema is None else misfits(task.spec.payload_schema, request.payload, allowance)
-    return [*_beyond_the_task(spec, task), *wrong]
+    sentence = too_large(task.spec.target, None if spec.work is None else spec.work.payload)
+    large = [] if sentence is None else [FieldError("payload", sentence)]
+    return [*_beyond_the_task(spec, task), *wrong, *large]
 
 
 def shown(edge: Edge, jobs: Sequence[Job]) -> list[Job]:

@@ -26,6 +26,7 @@ from timeball.domain.model.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.period import least_period_seconds
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire
+from timeball.targets.aws.sizes import too_large
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
@@ -73,6 +74,9 @@ def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None
         misfits += _never_fires(request, spec.schedule, now)
     if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
         misfits += _closed_target(edge, request, spec)
+    if spec.work is not None and (before is None or before.work != spec.work):
+        sentence = too_large(spec.work.target, spec.work.payload)
+        misfits += [] if sentence is None else [FieldError("payload", sentence)]
     if before is None or before.notify != spec.notify:
         for name, target in targets_of(spec.notify):
             misfits += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")

@@ -22,7 +22,7 @@ from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
-from timeball.targets.http.verdict import unanswered
+from timeball.targets.answers import unanswered
 
 BACK_AT = at(600)
 """When the dead host is back."""

@@ -22,11 +22,17 @@ def _networks(text: str) -> str:
     return text
 
 
+_MOST_CHARACTERS = 2000
+"""Lambda lets all of a function's environment have 4 KB."""
+
+
 def _arns(text: str) -> str:
     try:
         parse_arns(text)
     except ValueError as error:
         raise ValueError(f"must be ARNs, separated by commas: {error}") from None
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"must have at most {_MOST_CHARACTERS} characters; let * stand for several ARNs")
     return text
 
 

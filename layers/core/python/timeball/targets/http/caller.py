@@ -21,11 +21,12 @@ from timeball.domain.policy.places import PLACES
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
+from timeball.targets.answers import unanswered
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
 from timeball.targets.http.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
 from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
 from timeball.targets.http.request import Request, UncallableError, parse_url, request_of, webhook_of
-from timeball.targets.http.verdict import answered, unanswered, unsent
+from timeball.targets.http.verdict import answered, unsent
 
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""

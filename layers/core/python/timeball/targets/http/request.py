@@ -17,6 +17,7 @@ from timeball.domain.templates.filling import fill_body, fill_header, fill_url, 
 from timeball.domain.templates.template import Values
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
+from timeball.targets.envelope import as_headers, facts_of
 from timeball.targets.http.signature import signature_of
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -121,16 +122,10 @@ def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[by
 
 def _own_headers(call: Call, now: int, token: str | None) -> dict[str, str]:
     """Return the headers that win over the user's."""
-    told = {
+    return {
         "Accept-Encoding": "identity",
-        "Timeball-Job-Id": call.run.job.job_id,
-        "Timeball-Run-Id": str(call.run),
-        "Timeball-Attempt": str(call.attempt),
-        "Timeball-Fire-Time": format_instant(call.run.fire_at),
-        "Timeball-Depth": str(call.depth),
-        "Timeball-Scheduled-By": call.run.origin.value,
+        **as_headers(facts_of(call, token)),
         "Idempotency-Key": str(call.run),
         "webhook-id": str(call.run),
         "webhook-timestamp": str(now // SECOND_MS),
     }
-    return told if token is None else {**told, "Timeball-Callback-Token": token}

@@ -5,10 +5,10 @@ from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from timeball.domain.model.policies import Cause
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.target import Answer, Call
+from timeball.targets.answers import is_retried
 
 ACCEPTED = 202
 """The status by which a target says that it will report."""
@@ -25,13 +25,6 @@ def answered(
     return Answer(verdict, called_at, finished_at, status, body, error, is_down=status >= 500)
 
 
-def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, *, timed_out: bool = False) -> Answer:
-    """Return what it makes of a call that there was no answer: in time, or at all."""
-    cause = Cause.TIMEOUT if timed_out else Cause.CONNECTION
-    verdict = Failed(may_retry=cause in call.retry_on)
-    return Answer(verdict, called_at, finished_at, error=error, timed_out=timed_out, is_down=True)
-
-
 def unsent(now: int, error: str, *, may_retry: bool) -> Answer:
     """Return what it makes of a call that nothing of it could be sent, for no fault of the target."""
     return Answer(Failed(may_retry), None, now, error=error)
@@ -42,7 +35,7 @@ def _verdict(call: Call, status: int) -> Verdict:
         return Accepted()
     if 200 <= status < 300:
         return Succeeded()
-    return Failed(may_retry=str(status) in call.retry_on or f"{status // 100}xx" in call.retry_on)
+    return Failed(may_retry=is_retried(call, status))
 
 
 def parse_retry_after(text: str, now: int) -> float | None:

@@ -1,0 +1,53 @@
+"""What executors may call of AWS: just what the setting lists, each by the one action that calls it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+
+from infra.acknowledged import acknowledge
+
+
+@dataclass(frozen=True)
+class _Right:
+    """An action, and on which ARNs of the list it is: those that have this part."""
+
+    action: str
+    part: str
+    conditions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+_CLUSTER: Final = ":cluster/"
+_RIGHTS: Final = (
+    _Right("lambda:InvokeFunction", ":lambda:"),
+    _Right("sqs:SendMessage", ":sqs:"),
+    _Right("sns:Publish", ":sns:"),
+    _Right("states:StartExecution", ":states:"),
+    _Right("events:PutEvents", ":events:"),
+    _Right("iam:PassRole", ":iam:", {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}),
+)
+
+
+def allow_targets(function: lambda_.Function, targets: str) -> None:
+    """Let a function call what a list of ARNs, with commas between, allows."""
+    arns = [*filter(None, map(str.strip, targets.split(",")))]
+    for right in _rights(arns):
+        named = [arn for arn in arns if right.part in arn]
+        if named:
+            statement = iam.PolicyStatement(
+                actions=[right.action], resources=named, conditions={**right.conditions} or None
+            )
+            function.add_to_role_policy(statement)
+            for arn in named:
+                if "*" in arn:
+                    why = "Whoever deploys has allowed it as a target, by the setting timeball:targets"
+                    acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
+
+
+def _rights(arns: Sequence[str]) -> Iterator[_Right]:
+    yield from _RIGHTS
+    clusters = [arn for arn in arns if _CLUSTER in arn]
+    if clusters:  # a task may run in a cluster that is listed, and nowhere else
+        yield _Right("ecs:RunTask", ":task-definition/", {"ArnLike": {"ecs:cluster": clusters}})

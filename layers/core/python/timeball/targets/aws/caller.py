@@ -1,0 +1,123 @@
+"""Calls targets of AWS: one request, in a thread of its own, and one answer.
+
+Invariants: the loop never waits for AWS; a request is sent at most once. A call that is late is answered at its
+timeout, and its thread is left behind until the client gives up.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.verdict import Failed
+from timeball.domain.policy.places import PLACES
+from timeball.ports.clock import Clock
+from timeball.ports.target import Answer, Call
+from timeball.targets.answers import unanswered
+from timeball.targets.aws.clients import Connect, connect
+from timeball.targets.aws.requests import AwsRequest, request_of
+from timeball.targets.aws.sizes import too_large
+from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, reply_of
+from timeball.targets.envelope import facts_of
+
+Sign = Callable[[RunId, int], str]
+"""Returns the token of an attempt. It may block."""
+
+_WAITS = (30, 120, 900)
+"""How long clients wait for an answer, in seconds: the first that a call's timeout fits into. Few, for each is dear."""
+
+_THREADS = 2 * PLACES
+"""One for each call that is under way, and as many for those that their calls have not waited for."""
+
+
+@asynccontextmanager
+async def aws_caller(clock: Clock, sign: Sign | None = None, connect: Connect = connect) -> AsyncIterator["AwsCaller"]:
+    """Open a caller of targets of AWS. Requests that hang at its end are left behind."""
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
+    try:
+        yield AwsCaller(clock, threads, connect, sign)
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+class AwsCaller:
+    """Calls targets of AWS, any number at once, in one event loop."""
+
+    def __init__(self, clock: Clock, threads: ThreadPoolExecutor, connect: Connect, sign: Sign | None = None) -> None:
+        self._clock = clock
+        self._threads = threads
+        self._connect = connect
+        self._sign = sign
+
+    async def call(self, call: Call) -> Answer:
+        """Send one request and return what came of it, at the latest when the call's timeout is over."""
+        target, sent = call.work.target, _Sent()
+        if isinstance(target, HttpTarget):
+            return self._uncallable("This target is no resource of AWS.")
+        if (sentence := too_large(target, call.work.payload)) is not None:
+            return self._uncallable(f"The payload cannot be sent. {sentence}")
+        try:
+            async with asyncio.timeout(call.timeout_seconds):
+                loop = asyncio.get_running_loop()
+                token = None
+                if call.takes_report and self._sign is not None:  # the first of a process reads the secret
+                    token = await loop.run_in_executor(self._threads, self._sign, call.run, call.attempt)
+                request = request_of(target, call, facts_of(call, token))
+                reply = await loop.run_in_executor(self._threads, self._ask, call, request, sent)
+        except TimeoutError:
+            sent.is_over = True
+            error = f"AWS did not answer within {call.timeout_seconds:g} s ({target.type})."
+            return unanswered(call, sent.at, self._clock.now(), error, timed_out=True)
+        except _UnreachedError as unreached:
+            return unanswered(call, sent.at, self._clock.now(), str(unreached))
+        return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
+
+    def _uncallable(self, sentence: str) -> Answer:
+        return Answer(Failed(may_retry=False), None, self._clock.now(), error=sentence)
+
+    def _ask(self, call: Call, request: AwsRequest, sent: "_Sent") -> Reply:
+        """Send a request, in a thread. Raises _UnreachedError if there is no answer."""
+        try:
+            client = self._connect(request.service, request.region, _wait_for(call.timeout_seconds))
+        except Exception as unmade:  # noqa: BLE001 -- a region that is none, no credentials: an answer, never a crash
+            kind = type(unmade).__name__
+            raise _UnreachedError(f"AWS cannot be called ({request.service} in {request.region}: {kind}).") from None
+        from botocore import exceptions  # noqa: PLC0415 - loaded with the client
+
+        sent.at = self._clock.now()
+        if sent.is_over:  # asked after its instant was noted, as the call notes its end before it reads that
+            raise _UnreachedError
+        try:
+            answer: dict[str, Any] = getattr(client, request.operation)(**request.arguments)
+            if "Payload" in answer:
+                answer["Payload"] = answer["Payload"].read(BODY_BYTES)
+        except exceptions.ClientError as refused:
+            error, about = refused.response.get("Error", {}), refused.response.get("ResponseMetadata", {})
+            return Reply(about.get("HTTPStatusCode", 0), "", error.get("Code", "Unknown"), error.get("Message", ""))
+        except exceptions.ParamValidationError as bad:
+            return Reply(400, "", "ParamValidationError", str(bad))
+        except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError):
+            sent.at = None
+            raise _UnreachedError(f"No connection to AWS came about ({request.service} in {request.region}).") from None
+        except (exceptions.BotoCoreError, OSError) as broken:
+            kind = type(broken).__name__
+            raise _UnreachedError(f"AWS did not answer ({request.service} in {request.region}: {kind}).") from None
+        return reply_of(call.work.target.type, answer)
+
+
+class _Sent:
+    """When a request left (ms), as the thread tells that sends it; and whether its call is over, so that none may."""
+
+    at: int | None = None
+    is_over = False
+
+
+class _UnreachedError(Exception):
+    """There was no answer; the message is a sentence."""
+
+
+def _wait_for(seconds: float) -> int:
+    return next((wait for wait in _WAITS if seconds < wait), _WAITS[-1])

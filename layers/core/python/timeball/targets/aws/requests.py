@@ -1,0 +1,149 @@
+"""What is asked of AWS for a call: one operation of one service for each type of target.
+
+What AWS can tell apart is named by run and attempt, so that the same request again does nothing again.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from timeball.domain.model.target import (
+    AwsTarget,
+    EcsTarget,
+    EventBridgeTarget,
+    Invocation,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+)
+from timeball.ports.target import Call
+from timeball.targets.envelope import Facts, as_headers, as_json, as_variables
+
+_NOTHING: Final = "{}"
+"""The body of a message without a payload: AWS takes none that is empty."""
+
+_LONGEST_TOKEN: Final = 64
+"""Of ECS, in characters; the name of an execution may have 80, and the mark of a message 128."""
+
+_INVOCATIONS: Final = {Invocation.REQUEST_RESPONSE: "RequestResponse", Invocation.EVENT: "Event"}
+
+
+@dataclass(frozen=True)
+class AwsRequest:
+    """An operation of a service in a region, by boto3's names."""
+
+    service: str
+    region: str
+    operation: str
+    arguments: Mapping[str, Any]
+
+
+def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
+    """Return what is asked for a call of a target of AWS."""
+    match target:
+        case LambdaTarget():
+            return _of(target.function_arn, "lambda", "invoke", _invocation(target, call, facts))
+        case SqsTarget():
+            return _of(target.queue_arn, "sqs", "send_message", _message(target, call, facts))
+        case SnsTarget():
+            return _of(target.topic_arn, "sns", "publish", _notification(target, call, facts))
+        case StepFunctionsTarget():
+            return _of(target.state_machine_arn, "stepfunctions", "start_execution", _execution(target, call, facts))
+        case EcsTarget():
+            return _of(target.cluster_arn, "ecs", "run_task", _task(target, call, facts))
+        case EventBridgeTarget():
+            return _of(target.bus_arn, "events", "put_events", {"Entries": [_event(target, call, facts)]})
+
+
+def mark_of(call: Call) -> str:
+    """Return what names an attempt of a run wherever AWS takes a name: readable if that is short enough."""
+    readable = f"{call.run}-{call.attempt}"
+    if len(readable) <= _LONGEST_TOKEN:
+        return readable
+    return hashlib.blake2b(readable.encode(), digest_size=_LONGEST_TOKEN // 2).hexdigest()
+
+
+def queue_url(arn: str) -> str:
+    """Return the URL of a queue."""
+    _, partition, _, region, account, name = arn.split(":")
+    return f"https://sqs.{region}.amazonaws.com{'.cn' if partition == 'aws-cn' else ''}/{account}/{name}"
+
+
+def _of(arn: str, service: str, operation: str, arguments: Mapping[str, Any]) -> AwsRequest:
+    return AwsRequest(service, arn.split(":")[3], operation, arguments)
+
+
+def _invocation(target: LambdaTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    return {
+        "FunctionName": target.function_arn,
+        "InvocationType": _INVOCATIONS[target.invocation],
+        "Payload": as_json(facts, call.work.payload).encode(),
+    }
+
+
+def _message(target: SqsTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    return {
+        "QueueUrl": queue_url(target.queue_arn),
+        "MessageBody": call.work.payload or _NOTHING,
+        **_with_message(target.queue_arn, target.message_group_id, call, facts),
+    }
+
+
+def _notification(target: SnsTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    return {
+        "TopicArn": target.topic_arn,
+        "Message": call.work.payload or _NOTHING,
+        **({} if target.subject is None else {"Subject": target.subject}),
+        **_with_message(target.topic_arn, target.message_group_id, call, facts),
+    }
+
+
+def _with_message(arn: str, group: str | None, call: Call, facts: Facts) -> dict[str, Any]:
+    is_fifo = arn.endswith(".fifo")
+    group = call.run.job.job_id if group is None and is_fifo else group
+    return {
+        "MessageAttributes": {
+            name: {"DataType": "String", "StringValue": fact} for name, fact in as_headers(facts).items()
+        },
+        **({} if group is None else {"MessageGroupId": group}),
+        **({"MessageDeduplicationId": mark_of(call)} if is_fifo else {}),
+    }
+
+
+def _execution(target: StepFunctionsTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    return {
+        "stateMachineArn": target.state_machine_arn,
+        "name": mark_of(call),
+        "input": as_json(facts, call.work.payload),
+    }
+
+
+def _task(target: EcsTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    variables = as_variables(facts, call.work.payload)
+    environment = [{"name": name, "value": value} for name, value in variables.items()]
+    network = {
+        "subnets": [*target.subnets],
+        "securityGroups": [*target.security_groups],
+        "assignPublicIp": "ENABLED" if target.assign_public_ip else "DISABLED",
+    }
+    return {
+        "cluster": target.cluster_arn,
+        "taskDefinition": target.task_definition_arn,
+        "launchType": target.launch_type.value,
+        "count": 1,
+        "clientToken": mark_of(call),
+        "startedBy": f"timeball/{call.run.job.job_id}",
+        "overrides": {"containerOverrides": [{"name": target.container_name, "environment": environment}]},
+        **({"networkConfiguration": {"awsvpcConfiguration": network}} if target.subnets else {}),
+    }
+
+
+def _event(target: EventBridgeTarget, call: Call, facts: Facts) -> dict[str, Any]:
+    return {
+        "EventBusName": target.bus_arn,
+        "Source": target.source,
+        "DetailType": target.detail_type,
+        "Detail": as_json(facts, call.work.payload),
+    }

@@ -1,0 +1,135 @@
+"""What an answer of AWS, or an error, makes of its attempt: pure rules.
+
+An error is judged by its HTTP status as any webhook's is, so one `retryOn` fits all targets; what AWS calls throttling
+counts as a 429, whatever its status. Handed over is done, unless the target is to report.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from timeball.domain.model.target import TargetType
+from timeball.domain.model.verdict import Accepted, Failed, Succeeded
+from timeball.ports.target import Answer, Call
+from timeball.targets.answers import is_retried
+
+BODY_BYTES: Final = 16 * 1024
+"""How much of an answer is read, and kept."""
+
+_THROTTLED: Final = 429
+_FAULT: Final = 500
+
+_OF_FUNCTION: Final = "FunctionError"
+"""Lambda did its part; what failed is the function."""
+
+_AS_STATUS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        (
+            "EC2ThrottledException",
+            "ExecutionLimitExceeded",
+            "KmsThrottled",
+            "KMSThrottlingException",
+            "RequestLimitExceeded",
+            "RequestThrottled",
+            "RequestThrottledException",
+            "Throttled",
+            "ThrottledException",
+            "Throttling",
+            "ThrottlingException",
+            "TooManyRequestsException",
+        ),
+        _THROTTLED,
+    ),
+    # Of one event, or one task, of an answer that has the status 200.
+    "AGENT": _FAULT,
+    "InternalException": _FAULT,
+    "InternalFailure": _FAULT,
+    _OF_FUNCTION: _FAULT,
+}
+"""As which status an error counts that has none, or one that says something else."""
+
+_NO_ROOM: Final = ("RESOURCE:", "Capacity is unavailable")
+"""How ECS begins to say that it has no room for a task now."""
+
+
+_ALREADY: Final = "ExecutionAlreadyExists"
+"""An execution has the name of this attempt: it was started before."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What AWS answered: the status, what is kept of it, and the code of an error with its message."""
+
+    status: int
+    body: str = ""
+    code: str | None = None
+    message: str = ""
+
+
+def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
+    """Return what an answer of AWS says that is no error by itself; of a function's, `Payload` was read already."""
+    status: int = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 200)
+    match kind:
+        case TargetType.LAMBDA:
+            body = answer.get("Payload", b"")[:BODY_BYTES].decode("utf-8", "replace").encode()[:BODY_BYTES]
+            failed = answer.get("FunctionError")
+            text = body.decode("utf-8", "ignore")
+            return Reply(status, text, failed and _OF_FUNCTION, _said_by_function(text) if failed else "")
+        case TargetType.SQS | TargetType.SNS:
+            return Reply(status, _kept(messageId=answer.get("MessageId")))
+        case TargetType.STEP_FUNCTIONS:
+            return Reply(status, _kept(executionArn=answer.get("executionArn")))
+        case TargetType.ECS:
+            return _of_tasks(status, answer)
+        case TargetType.EVENT_BRIDGE:
+            (entry,) = answer.get("Entries") or [{}]
+            kept = _kept(eventId=entry.get("EventId"))
+            return Reply(status, kept, entry.get("ErrorCode"), entry.get("ErrorMessage", ""))
+        case _:
+            return Reply(status)
+
+
+def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answer:
+    """Return what a reply makes of a call. An error that blames the request tells of a service that works."""
+    if reply.code is None or reply.code == _ALREADY:
+        done = Accepted() if call.takes_report else Succeeded()
+        return Answer(done, called_at, finished_at, reply.status, reply.body, is_down=False)
+    status = _as_status(reply)
+    what = "The function failed" if reply.code == _OF_FUNCTION else f"AWS refused the call: {reply.code}"
+    error = f"{what}{_told(reply.message)}"
+    verdict = Failed(may_retry=is_retried(call, status))
+    return Answer(verdict, called_at, finished_at, reply.status, reply.body, error, is_down=status >= _FAULT)
+
+
+def _as_status(reply: Reply) -> int:
+    code = reply.code or ""
+    if code.startswith(_NO_ROOM):
+        return _FAULT
+    return _AS_STATUS.get(code, reply.status if reply.status >= 300 else 400)
+
+
+def _of_tasks(status: int, answer: Mapping[str, Any]) -> Reply:
+    tasks, failures = answer.get("tasks") or [], answer.get("failures") or []
+    if tasks:
+        return Reply(status, _kept(taskArn=tasks[0].get("taskArn")))
+    failure = failures[0] if failures else {}
+    return Reply(status, "", failure.get("reason", "no task was started"), failure.get("detail", ""))
+
+
+def _kept(**ids: str | None) -> str:
+    return json.dumps({name: value for name, value in ids.items() if value is not None}, separators=(",", ":"))
+
+
+def _said_by_function(text: str) -> str:
+    """Return the message of a function's error, whose text may be cut."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return ""
+    return str(said.get("errorMessage", "")) if isinstance(said, dict) else ""
+
+
+def _told(message: str) -> str:
+    line = " ".join(message.split())[:500]
+    return f" ({line})." if line else "."

@@ -1,0 +1,52 @@
+"""What every target is told of its run, by whatever means its type has: one list of facts, and how they are named.
+
+Headers and attributes of messages say `Timeball-Run-Id`, variables `TIMEBALL_RUN_ID`, and JSON `timeball.runId`.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from timeball.domain.time.instants import format_instant
+from timeball.ports.target import Call
+
+Facts = Mapping[str, str | int]
+"""By names in camelCase."""
+
+MEMBER = "timeball"
+"""What the facts are called within JSON."""
+
+
+def facts_of(call: Call, token: str | None = None) -> Facts:
+    """Return what a target is told of a call; with `token` it may report on the attempt."""
+    return {
+        "jobId": call.run.job.job_id,
+        "runId": str(call.run),
+        "attempt": call.attempt,
+        "fireTime": format_instant(call.run.fire_at),
+        "depth": call.depth,
+        "scheduledBy": call.run.origin.value,
+        **({} if token is None else {"callbackToken": token}),
+    }
+
+
+def as_headers(facts: Facts) -> dict[str, str]:
+    """Return facts by the names that headers have, and attributes of messages."""
+    return {"Timeball-" + "-".join(word.title() for word in _words(name)): str(fact) for name, fact in facts.items()}
+
+
+def as_variables(facts: Facts, payload: str | None) -> dict[str, str]:
+    """Return facts and the payload (JSON text, if there is one) by the names of environment variables."""
+    named = {"TIMEBALL_" + "_".join(_words(name)).upper(): str(fact) for name, fact in facts.items()}
+    return named if payload is None else {**named, "TIMEBALL_PAYLOAD": payload}
+
+
+def as_json(facts: Facts, payload: str | None) -> str:
+    """Return facts beside the members of a payload (JSON text), or beside one that is no object as `payload`."""
+    given = {} if payload is None else json.loads(payload)
+    members = given if isinstance(given, dict) else {"payload": given}
+    return json.dumps({**members, MEMBER: facts}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[A-Z]?[a-z]+", name)

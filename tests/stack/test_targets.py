@@ -1,0 +1,61 @@
+"""What executors may call of AWS is what the setting lists, by the one action that calls it; nobody else may."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stack.conftest import Synthesized, synthesized
+from timeball.setting import SettingsError
+
+OF = "eu-west-1:123456789012"
+FUNCTION, QUEUE = f"arn:aws:lambda:{OF}:function:reports-*", f"arn:aws:sqs:{OF}:jobs"
+CLUSTER, TASK = f"arn:aws:ecs:{OF}:cluster/nightly", f"arn:aws:ecs:{OF}:task-definition/invoices:*"
+ROLE = "arn:aws:iam::123456789012:role/invoices"
+
+
+def _of_targets(stack: Synthesized, function: str) -> list[dict[str, Any]]:
+    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
+    return [
+        statement
+        for policy in stack.resources("AWS::IAM::Policy").values()
+        if {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if ":123456789012:" in json.dumps(statement["Resource"])
+    ]
+
+
+def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -> None:
+    listed = f"{FUNCTION},{QUEUE},{CLUSTER},{TASK},{ROLE}"
+    stack = synthesized(tmp_path, "small", targets=listed)
+    for priority in ("high", "normal", "low"):
+        granted = {
+            resource: (one["Action"], one.get("Condition"))
+            for one in _of_targets(stack, f"execute-{priority}")
+            for resource in (one["Resource"] if isinstance(one["Resource"], list) else [one["Resource"]])
+            if isinstance(resource, str)  # beside it stand the stack's own queues
+        }
+        assert granted == {
+            FUNCTION: ("lambda:InvokeFunction", None),
+            QUEUE: ("sqs:SendMessage", None),
+            ROLE: ("iam:PassRole", {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}),
+            TASK: ("ecs:RunTask", {"ArnLike": {"ecs:cluster": [CLUSTER]}}),
+        }
+    for function in stack.functions().keys() - {"execute-high", "execute-normal", "execute-low"}:
+        assert _of_targets(stack, function) == []
+    (api,) = [body for name, body in stack.functions().items() if name == "api"]
+    assert api["Environment"]["Variables"]["TIMEBALL_TARGETS"] == listed
+
+
+def test_by_default_nothing_of_aws_may_be_called(stack: Synthesized) -> None:
+    calls = ("lambda:InvokeFunction", "sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
+    for name, policy in stack.resources("AWS::IAM::Policy").items():
+        if "execute" in name.lower():
+            assert not [call for call in calls if call in json.dumps(policy)]
+
+
+@pytest.mark.parametrize("text", ["reports", "arn:aws:s3:::bucket", f"{FUNCTION} {QUEUE}", f"arn:aws:sqs:{'x' * 501}"])
+def test_what_is_no_list_of_arns_is_refused_before_anything_is_deployed(text: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="timeball:targets"):
+        synthesized(tmp_path, "small", targets=text)

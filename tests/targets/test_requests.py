@@ -1,0 +1,192 @@
+"""What each type of target is asked: as botocore's models take it, with the same facts of the run everywhere."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.validate import ParamValidator
+
+from tests.targets.calls import NOW, OF, RUN, TARGETS, a_call, client
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.target import (
+    AwsTarget,
+    EcsTarget,
+    HttpTarget,
+    Invocation,
+    LambdaTarget,
+    SqsTarget,
+    Target,
+    TargetType,
+)
+from timeball.ports.target import Call
+from timeball.targets.aws.requests import mark_of, queue_url, request_of
+from timeball.targets.aws.sizes import too_large
+from timeball.targets.envelope import Facts, as_headers, as_json, as_variables, facts_of
+
+FACTS: Facts = {
+    "jobId": "nightly",
+    "runId": f"nightly.{NOW - 123}.s",
+    "attempt": 2,
+    "fireTime": "2026-11-21T09:30:00.000Z",
+    "depth": 0,
+    "scheduledBy": "schedule",
+    "callbackToken": "tba_x",
+}
+LONGEST = RunId(JobKey("acme", "j" * 64), 13_000_000_000_000, Origin.EVENT, "e" * 26)
+
+
+def asked(target: Target, payload: str | None = '{"n": 1}', **changes: Any) -> dict[str, Any]:
+    assert not isinstance(target, HttpTarget)
+    call = a_call(target, payload, **changes)
+    return dict(request_of(target, call, facts_of(call, "tba_x")).arguments)
+
+
+def told(target: AwsTarget, arguments: dict[str, Any]) -> tuple[object, dict[str, str]]:
+    """Return the payload and the facts that a request has, the latter by the names of headers."""
+    match target.type:
+        case TargetType.SQS | TargetType.SNS:
+            body: str = arguments.get("MessageBody") or arguments["Message"]
+            attributes = arguments["MessageAttributes"]
+            return json.loads(body), {name: one["StringValue"] for name, one in attributes.items()}
+        case TargetType.ECS:
+            (container,) = arguments["overrides"]["containerOverrides"]
+            variables = {one["name"]: one["value"] for one in container["environment"]}
+            payload = json.loads(variables.pop("TIMEBALL_PAYLOAD"))
+            return payload, {name.title().replace("_", "-"): value for name, value in variables.items()}
+        case _:
+            text = arguments.get("Payload") or arguments.get("input") or arguments["Entries"][0]["Detail"]
+            members = json.loads(text)
+            facts = as_headers(members.pop("timeball"))
+            return members, facts
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_is_told_the_same_of_its_run_beside_the_payload(name: str) -> None:
+    target = TARGETS[name]
+    assert not isinstance(target, HttpTarget)
+    assert told(target, asked(target)) == ({"n": 1}, as_headers(FACTS))
+
+
+@pytest.mark.parametrize("payload", ['{"n": 1}', "[1]", "null", None])
+@pytest.mark.parametrize("run", [RUN, LONGEST])
+@pytest.mark.parametrize("name", TARGETS)
+def test_botocores_models_take_what_is_asked(name: str, run: RunId, payload: str | None) -> None:
+    target = TARGETS[name]
+    assert not isinstance(target, HttpTarget)
+    call = a_call(target, payload, run=run)
+    request = request_of(target, call, facts_of(call, "tba_x"))
+    meta = client(request.service, request.region).meta
+    operation = meta.service_model.operation_model(meta.method_to_api_mapping[request.operation])
+    report = ParamValidator().validate(request.arguments, operation.input_shape)
+    assert not report.has_errors(), report.generate_report()
+    assert (request.region, request.arguments != {}) == ("eu-west-1", True)
+
+
+def test_facts_are_named_by_the_customs_of_what_carries_them() -> None:
+    assert list(as_headers(FACTS)) == [
+        "Timeball-Job-Id",
+        "Timeball-Run-Id",
+        "Timeball-Attempt",
+        "Timeball-Fire-Time",
+        "Timeball-Depth",
+        "Timeball-Scheduled-By",
+        "Timeball-Callback-Token",
+    ]
+    assert list(as_variables(FACTS, None))[1:4] == ["TIMEBALL_RUN_ID", "TIMEBALL_ATTEMPT", "TIMEBALL_FIRE_TIME"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "members"),
+    [
+        ('{"a": "ü"}', {"a": "ü", "timeball": {"attempt": 1}}),
+        ("{}", {"timeball": {"attempt": 1}}),
+        (None, {"timeball": {"attempt": 1}}),
+        ("[1, 2]", {"payload": [1, 2], "timeball": {"attempt": 1}}),
+        ("null", {"payload": None, "timeball": {"attempt": 1}}),
+        ('{"timeball": "mine"}', {"timeball": {"attempt": 1}}),  # the name is ours
+    ],
+)
+def test_within_json_the_facts_stand_beside_the_members_of_the_payload(payload: str | None, members: Any) -> None:
+    assert json.loads(as_json({"attempt": 1}, payload)) == members
+
+
+class TestAMessage:
+    def test_without_a_payload_has_a_body_all_the_same(self) -> None:
+        assert asked(TARGETS["sqs"], None)["MessageBody"] == "{}"
+        assert asked(TARGETS["sns"], None)["Message"] == "{}"
+
+    def test_of_a_fifo_queue_is_grouped_by_its_job_and_marked_by_its_attempt(self) -> None:
+        message = asked(TARGETS["sqs FIFO"])
+        assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("nightly", f"{RUN}-2")
+        assert asked(TARGETS["sns FIFO"])["MessageGroupId"] == "group"
+
+    def test_of_a_standard_queue_has_a_group_only_if_it_is_asked_for(self) -> None:
+        assert not {"MessageGroupId", "MessageDeduplicationId"} & asked(TARGETS["sqs"]).keys()
+        grouped = asked(SqsTarget(f"arn:aws:sqs:{OF}:q", "g"))
+        assert (grouped["MessageGroupId"], "MessageDeduplicationId" in grouped) == ("g", False)
+
+    @pytest.mark.parametrize(
+        ("arn", "url"),
+        [
+            (f"arn:aws:sqs:{OF}:q.fifo", "https://sqs.eu-west-1.amazonaws.com/123456789012/q.fifo"),
+            ("arn:aws-cn:sqs:cn-north-1:123456789012:q", "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q"),
+        ],
+    )
+    def test_goes_to_the_url_of_its_queue(self, arn: str, url: str) -> None:
+        assert queue_url(arn) == url
+
+
+def test_a_function_is_called_for_its_answer_or_handed_an_event() -> None:
+    assert asked(TARGETS["lambda"])["InvocationType"] == "RequestResponse"
+    assert asked(LambdaTarget("arn:aws:lambda:r:1:function:f", Invocation.EVENT))["InvocationType"] == "Event"
+
+
+def test_an_attempt_has_one_mark_that_aws_takes_wherever_it_takes_names() -> None:
+    calls = [a_call(TARGETS["ecs"], run=run, attempt=attempt) for run in (RUN, LONGEST) for attempt in (1, 2)]
+    marks = [mark_of(call) for call in calls]
+    assert marks == [mark_of(replace(call, timeout_seconds=1)) for call in calls]
+    assert (len(set(marks)), max(map(len, marks)) <= 64, marks[0]) == (4, True, f"{RUN}-1")
+
+
+def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:
+    bare = EcsTarget(f"arn:aws:ecs:{OF}:cluster/c", f"arn:aws:ecs:{OF}:task-definition/t", "main")
+    assert "networkConfiguration" not in asked(bare)
+    network = asked(TARGETS["ecs"])["networkConfiguration"]["awsvpcConfiguration"]
+    assert network == {"subnets": ["subnet-1"], "securityGroups": [], "assignPublicIp": "DISABLED"}
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("lambda", None),
+        ("sqs", None),
+        ("sns", 260_096),
+        ("stepFunctions", 260_096),
+        ("eventBridge", 260_096),
+        ("ecs", 6144),
+    ],
+)
+def test_a_payload_is_bounded_so_that_it_fits_with_all_that_is_told_of_the_run(name: str, most: int | None) -> None:
+    target = TARGETS[name]
+    size = 262_144 if most is None else most
+    quotes = 4 if name == "ecs" else 2  # ECS sees a string within JSON: its quotes are escaped, and it has its own
+    fitting = '"' + "x" * (size - (quotes + 2 if name == "ecs" else quotes)) + '"'
+    assert too_large(target, fitting) is None
+    assert (too_large(target, fitting[:-1] + 'x"') is None) is (most is None)
+    call: Call = a_call(target, fitting, run=LONGEST)
+    assert not isinstance(target, HttpTarget)
+    facts = facts_of(call, f"tba_{'t' * 40}_999999999_{'f' * 64}")
+    sent = request_of(target, call, facts).arguments
+    if name == "ecs":
+        assert len(json.dumps(sent["overrides"])) <= 8192
+    elif most is not None:
+        texts = [
+            sent.get("Message", ""),
+            sent.get("input", ""),
+            json.dumps(sent.get("Entries", ""), ensure_ascii=False),
+        ]
+        attributes = sum(
+            len(key) + len(one["StringValue"]) + 6 for key, one in sent.get("MessageAttributes", {}).items()
+        )
+        assert max(map(len, texts)) + attributes <= 262_144
