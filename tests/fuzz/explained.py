@@ -108,7 +108,7 @@ REFUSALS: Sequence[Refusal] = (
         JOBS,
         ANY,
         "This goes with .*(dependsOn|uniqueKey|debounceSeconds|completion callback) only|"
-        "This must be at most 840; more|A job runs on events or waits|"
+        "This must be at most 840; more|A job runs on events or waits|A job that runs on events alone|"
         "With (overlapPolicy skip|the catchUp policy)|A job that depends on others has a run",
         "With rules for these, too, generators of requests find none that the document allows.",
     ),

@@ -161,6 +161,10 @@ def _beside_events(request: JobRequest, given: set[str]) -> Iterator[FieldError]
     for form in ("scheduleAt", "delaySeconds"):
         if form in given:
             yield FieldError(form, "A job that runs on events has a recurring schedule, or none; leave this out.")
+    if request.notify is not None and request.notify.on_late is not None and not given & {*RECURRING}:
+        yield FieldError(
+            "notify.onLate", "A job that runs on events alone is never late; give a schedule, or no onLate."
+        )
     if request.depends_on:
         yield FieldError("dependsOn", "A job runs on events or waits for others; leave out this or event.")
 

@@ -180,6 +180,16 @@ def test_a_job_that_runs_once_has_no_pattern(api: Api, field: str) -> None:
     assert (answer.status, answer.bad_fields()) == (400, [field])
 
 
+def test_a_job_on_events_alone_is_never_late(api: Api) -> None:
+    notify = {"onLate": "https://example.com/pager", "lateAfterSeconds": 60}
+    body = {"handler": "https://example.com", "event": PLACED, "notify": notify}
+    refused = api.call("POST", "/v1/jobs", body)
+    assert (refused.status, refused.bad_fields()) == (400, ["notify.onLate"])
+    hybrid = api.call("POST", "/v1/jobs", {**body, "everySeconds": 3600})
+    assert hybrid.status == 201
+    assert api.call("PATCH", f"/v1/jobs/{hybrid.body['jobId']}", {"everySeconds": None}).status == 400
+
+
 def test_a_job_waits_for_jobs_or_runs_on_events_and_nobody_waits_for_one_without_a_schedule(api: Api) -> None:
     parent, on_events = api.create(everySeconds=60), api.create(event=PLACED)
     both = {"handler": "https://example.com", "event": PLACED, "dependsOn": [parent["jobId"]]}

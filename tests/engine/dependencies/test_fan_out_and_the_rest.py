@@ -8,9 +8,11 @@ from timeball.domain.model.job import JobStatus
 from timeball.domain.model.notify import Notify
 from timeball.domain.model.run import RunState
 from timeball.domain.model.target import HttpTarget
+from timeball.domain.policy.fan_out import waiting_again
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import Outcome, cancel, revise
+from timeball.ports.rows import Swap
 
 TELL = HttpTarget("https://told.example/")
 OFTEN = evolve(node("a"), schedule=Schedule(Every(MINUTE_MS // 1_000, BEGIN)))
@@ -47,6 +49,16 @@ def test_a_change_before_it_begins_decides_whether_it_has_items() -> None:
             graph.until(60)
             assert [*handed(graph)] == expected
             assert graph.statuses() == {"a": "completed", "b": "completed"}
+
+
+def test_a_run_that_waits_again_for_who_names_its_items_is_looked_at_once_its_job_has_none_any_more() -> None:
+    with Graph(node("a"), each("b", "a")) as graph:
+        graph.bodies, graph.takes_ms = {"a": naming(1)}, {"b": 60_000}
+        graph.until(8)
+        late = evolve(waiting_again(head(graph), BEGIN + 3_600_000), state=RunState.QUEUED)
+        graph.play.store.runs.swap([Swap(head(graph), late)], graph.play.clock.now())
+        change(graph, None)
+        assert head(graph).due_at == graph.play.clock.now()
 
 
 def test_a_cancel_of_its_job_ends_the_items_and_the_whole() -> None:

@@ -29,7 +29,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.ledger import queued_run
 from timeball.domain.policy.notices import failing
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At, OnEvents, Schedule
+from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume
 from timeball.engine.notices.ends import tell_of_ends
 from timeball.engine.runs.manual import retry_runs
@@ -129,6 +129,20 @@ def test_a_blocked_job_is_told_once(service: Service, targets: Targets) -> None:
     assert [(name, what["type"], what["jobId"], what["blockedBy"]) for name, what in told(service)] == [
         ("failed", "blocked", "child", f"job.{at(10)}.s")
     ]
+
+
+def test_a_run_that_is_blocked_again_by_the_same_one_is_told_again(service: Service, targets: Targets) -> None:
+    play = service.play
+    targets.of_jobs, targets.takes = [500, 500, 500], lambda _: 5 * SECOND_MS
+    hourly = Every(3_600, at(10))
+    parent = spec("job", hourly, retry=RetryPolicy(max_retries=0))
+    child = replace(spec("child", hourly), depends_on=(Parent("job"),), inherits=True, notify=Notify(on_failure=FAILED))
+    submit(play.context(), [parent], play.clock.now())
+    submit(play.context(), [child], play.clock.now())
+    for seconds in (40, 80, 120):
+        service.until(at(seconds))
+        retry_runs(play.context(), [RunId(KEY, at(10), Origin.SCHEDULE)])
+    assert [what["type"] for _, what in told(service)] == ["blocked"] * 3
 
 
 def test_a_notice_is_of_the_generation_of_its_run(service: Service) -> None:

@@ -172,7 +172,8 @@ class Job:
     not survive unseen, `revision` every write. `created_by` is the id of a key, `depth` the generation
     (generations.py).
 
-    A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`.
+    A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`,
+    and was `unblocked` so often.
     One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
     while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
     jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
@@ -209,6 +210,7 @@ class Job:
     waits: bool = False
     skips: Reason | None = None
     blocked: Blocked | None = None
+    unblocked: int = 0
     has_children: bool = False
     is_gate: bool = False
     untold: bool = False

@@ -81,8 +81,9 @@ class Run:
     (generations.py). `joined`: a run of its
     job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
-    be `blocked`; it is `untold` until its job's children know of that. `moved_to` is when its calendar has it start,
-    or what it has `collected`, if that is not at its fire time. `spent` is what its attempts that ended have cost.
+    be `blocked`, and was `unblocked` so often; it is `untold` until its job's children know of that. `moved_to` is when
+    its calendar has it start, or what it has `collected`, if that is not at its fire time. `spent` is what its attempts
+    that ended have cost.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
     itself: it waits for the runs of its items.
     """
@@ -126,6 +127,7 @@ class Run:
     pardon: str | None = None
     waits: bool = False
     blocked: Blocked | None = None
+    unblocked: int = 0
     untold: bool = False
     let_go_at: int | None = None
     moved_to: int | None = None

@@ -92,7 +92,9 @@ def notice_of_end(job: Job, news: News, run: Run, since: End | None = None) -> J
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
     """Return the notice that a job, or a run of it, is blocked; None if nobody wants to know."""
-    run_id, fire_at = (None, job.next_fire_at) if run is None else (run.id, run.id.fire_at)
+    run_id, fire_at, before = (None, job.next_fire_at, job.unblocked)
+    if run is not None:
+        run_id, fire_at, before = run.id, run.id.fire_at, run.unblocked
     told = {
         "runId": run_id and str(run_id),
         "fireTime": None if fire_at is None else format_instant(fire_at),
@@ -100,7 +102,7 @@ def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None
         "attempts": 0,
         "blockedBy": str(blocked.by),
     }
-    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), told, now, (run_id, blocked.by))
+    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), told, now, (run_id, blocked.by, before))
 
 
 def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:

@@ -34,10 +34,11 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     joined = _joined(job, parents)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
     if joined.blocked != job.blocked and job.has_children:
-        return evolve(job, blocked=joined.blocked, untold=True, due_at=now)
+        return evolve(job, blocked=joined.blocked, unblocked=unblocked, untold=True, due_at=now)
     timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
-    planned = evolve(timed, blocked=joined.blocked, next_fire_at=fire_at, final_fire_at=fire_at)
+    planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
     if joined.step is Step.WAIT:
         return evolve(planned, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
     return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
@@ -54,7 +55,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
     match joined.step:
         case Step.RUN:
             begin_at = max(run.not_before, now)
-            free = evolve(run, blocked=None, reason=None, let_go_at=now, not_before=begin_at, due_at=begin_at)
+            free = evolve(_blocked_run(run, joined), reason=None, let_go_at=now, not_before=begin_at, due_at=begin_at)
             named = _named_by(job, parents)
             if named is None:
                 return evolve(free, waits=False)
@@ -84,7 +85,8 @@ def _named_by(job: Job, parents: list[Standing]) -> tuple[str, Standing] | None:
 
 def _blocked_run(run: Run, joined: Joined) -> Run:
     reason = Reason.WAITING_FOR_PARENTS if joined.blocked is None else Reason.BLOCKED
-    return evolve(run, blocked=joined.blocked, reason=reason)
+    unblocked = run.unblocked + (run.blocked is not None and joined.blocked is None)
+    return evolve(run, blocked=joined.blocked, unblocked=unblocked, reason=reason)
 
 
 def fire_time(job: Job, parents: list[Standing]) -> int:

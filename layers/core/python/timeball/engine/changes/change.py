@@ -22,7 +22,7 @@ from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
-from timeball.engine.dependencies.cycles import wake_runs_of
+from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
@@ -146,7 +146,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         after_due=spec.schedule != job.spec.schedule,
     )
     if changed.outcome is Outcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
-        _look_at_runs_again(context, changed.job)
+        _look_at_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
     return changed
 
 
@@ -155,12 +155,12 @@ def _joins(spec: JobSpec) -> tuple[object, ...]:
     return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds, spec.for_each
 
 
-def _look_at_runs_again(context: Context, job: Job) -> None:
-    """Let the runs of a job be looked at that wait for the parents it had; else they look by themselves, but late."""
+def _look_at_runs_again(context: Context, jobs: Sequence[Job]) -> None:
+    """Let the runs of jobs be looked at that wait for the parents these had; else they look by themselves, but late."""
     try:
-        wake_runs_of(context, [] if job.spec.schedule.is_one_off else [job])
+        wake_runs_of(context, jobs)
     except UnavailableError as unavailable:
-        log.warning("runs that wait are left to themselves: %s", unavailable, extra={"job_id": job.key.job_id})
+        log.warning("runs that wait are left to themselves: %s", unavailable)
 
 
 def _cancel(job: Job, now: int) -> Job | None:
