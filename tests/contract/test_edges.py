@@ -12,15 +12,25 @@ from timeball.ports.store import Store
 PARENT = JobKey("acme", "parent")
 
 
-def test_the_children_of_a_job_are_named_once_each_in_order_and_page_by_page(store: Store) -> None:
+def test_the_children_of_a_job_are_named_once_each_in_order(store: Store) -> None:
     names = ["a", "a-b", "b", "c_1"]
     store.edges.note([Edge(PARENT, JobKey("acme", name)) for name in reversed(names)], NOW)
     store.edges.note([Edge(PARENT, JobKey("acme", "b")), Edge(JobKey("acme", "parent-2"), PARENT)], NOW + 1)
     store.edges.note([Edge(JobKey("other", "parent"), JobKey("other", "theirs"))], NOW)
-    assert [key.job_id for key in store.edges.children(PARENT)] == names
-    assert [key.job_id for key in store.edges.children(PARENT, limit=2)] == names[:2]
-    assert [key.job_id for key in store.edges.children(PARENT, after="a")] == names[1:]
-    assert store.edges.children(JobKey("acme", "nobody")) == []
+    named = store.edges.children([PARENT, JobKey("acme", "nobody"), JobKey("acme", "parent-2")])
+    assert [[key.job_id for key in keys] for keys in named] == [names, [], ["parent"]]
+    assert store.edges.children([]) == []
+
+
+def test_an_edge_is_forgotten_that_was_not_noted_since_and_may_be_noted_again(store: Store) -> None:
+    old, new = Edge(PARENT, JobKey("acme", "old")), Edge(PARENT, JobKey("acme", "new"))
+    store.edges.note([old, new], NOW)
+    store.edges.note([new], NOW + 5)
+    store.edges.forget([old, new, Edge(PARENT, JobKey("acme", "never"))], NOW + 5, NOW + 9)
+    assert store.edges.children([PARENT]) == [[new.child]]
+    store.edges.note([old], NOW + 10)
+    assert store.edges.children([PARENT]) == [[new.child, old.child]]
+    store.edges.forget([], NOW + 20, NOW + 20)
 
 
 def test_a_job_keeps_what_it_waits_for_and_what_blocks_it(store: Store) -> None:

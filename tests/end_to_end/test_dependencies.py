@@ -1,10 +1,15 @@
-"""A graph on the real template: it runs in its order, a dead job blocks it, and it goes on once that is mended."""
+"""A graph on the real template: it runs in its order, a dead job blocks it, and it goes on once that is mended.
+
+So does one in which a job names items at work, and another has a run for each.
+"""
+
+import json
 
 import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
-from tests.end_to_end.steps import ask, until
+from tests.end_to_end.steps import ask, calls_of, ledger, until
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -35,3 +40,27 @@ def test_a_diamond_is_blocked_by_its_dead_root_and_runs_once_that_is_marked_as_s
     until(lambda: statuses() == ["completed"] * 4, otherwise="it does not go on")
     graph = client.get(f"/v1/jobs/{ids[0]}/graph")
     assert [node["status"] for node in graph["descendants"]] == ["completed"] * 3
+
+
+def test_each_item_that_a_run_names_has_a_run_of_its_own_and_who_waits_runs_when_all_are_over(
+    client: ApiClient, receiver: Receiver
+) -> None:
+    ok = {"handler": f"{receiver.url}/ok"}
+    jobs = [
+        {"handler": f"{receiver.url}/accepted", "completion": "callback", "timeoutSeconds": 600, "ref": "list"},
+        {"handler": f"{receiver.url}/flaky/1", "ref": "load", "dependsOn": ["list"], "forEach": "list"},
+        {**ok, "ref": "report", "dependsOn": ["load"]},
+    ]
+    listing, load, report = (item["job"] for item in ask(client, "POST", "/v1/jobs:batch", {"jobs": jobs})["items"])
+    until(lambda: [run["callback"] is not None for run in ledger(client, listing)] == [True])
+    path = f"/v1/runs/{ledger(client, listing)[0]['runId']}"
+    items = [{"file": f"{name}.csv"} for name in "abc"]
+    ask(client, "POST", f"{path}/fan-out", {"attempt": 1, "items": items[:2]})
+    ask(client, "POST", f"{path}/complete", {"attempt": 1, "result": {"fanOut": items[2:]}})
+    until(lambda: client.get(f"/v1/jobs/{report['jobId']}")["status"] == "completed", otherwise="it does not go on")
+    called = [(json.loads(call.body), call.attempt) for call in calls_of(receiver, load)]
+    assert sorted(called, key=str) == [(item, attempt) for item in items for attempt in (1, 2)]
+    (head,) = [run for run in ledger(client, load) if "item" not in run or run["item"] is None]
+    assert (head["status"], head["items"]["count"]) == ("succeeded", 3)
+    (last,) = calls_of(receiver, report)
+    assert last.at >= max(call.at for call in calls_of(receiver, load))

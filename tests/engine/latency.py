@@ -1,4 +1,7 @@
-"""Ports that take their time: each request of theirs moves a virtual clock on, and is counted."""
+"""Ports that take their time: each round trip of theirs moves a virtual clock on, and is counted.
+
+The time of a processor is not in it: of boto3 that is some 3 ms for each request.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,17 +11,21 @@ from typing import Any, TypeVar
 from tests.engine.play import Play
 from timeball.domain.model.ids import RunId
 from timeball.engine.context import Context
-from timeball.testing.faults import each_port
+from timeball.testing.faults import LIST_WRITES, each_port
 from timeball.testing.virtual_clock import VirtualClock
 
 REQUEST_MS = 20
-"""What a request takes: one for each hundred items of a list."""
+"""What a round trip takes: of one request, or of those that go side by side."""
+_AT_ONCE = 16
+"""Requests that go side by side, as on AWS: the threads of the store, and of the queue (`runtime/wiring.py`)."""
+_READ, _WRITTEN, _SENT = 100, 25, 10
+"""Rows, or messages, that one request is for."""
 
 _Port = TypeVar("_Port")
 
 
 class Slow:
-    """What became of the requests: how many there were of each kind, and when each run was sent (ms)."""
+    """What became of the requests: how many there were in a row of each kind, and when each run was sent (ms)."""
 
     def __init__(self, play: Play) -> None:
         self.requests: Counter[str] = Counter()
@@ -43,13 +50,22 @@ class _SlowPort:
 
         def call(*args: object, **kwargs: object) -> object:
             items: list[Any] = args[0] if isinstance(args[0], list) else [args[0]]
-            requests = -(-len(items) // 100)
-            if requests:
-                self._slow.requests[self._called + name] += requests
-            self._clock.advance(requests * REQUEST_MS)
+            round_trips = -(-len(items) // (_AT_ONCE * _together(self._called, name)))
+            if round_trips:
+                self._slow.requests[self._called + name] += round_trips
+            self._clock.advance(round_trips * REQUEST_MS)
             if name == "send":
                 for run in items:
                     self._slow.sent_at.setdefault(run.id, self._clock.now())
             return method(*args, **kwargs)
 
         return call
+
+
+def _together(called: str, name: str) -> int:
+    """Return how many items of its list one request of a method is for."""
+    if name in ("send", "watch"):
+        return _SENT
+    if name in LIST_WRITES:
+        return _WRITTEN
+    return 1 if called + name in ("due.query", "edges.children") else _READ

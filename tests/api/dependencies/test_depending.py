@@ -10,7 +10,7 @@ from tests.api.client import Answer, Api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
-from timeball.domain.time.instants import format_instant
+from timeball.domain.time.instants import HOUR_MS, format_instant
 from timeball.engine.context import Rules
 
 SOON = "2026-11-21T10:00:00.000Z"
@@ -235,6 +235,21 @@ def test_children_beyond_the_bound_are_refused(api: Api) -> None:
     assert "split" in sentences(put(api, "b3", "b2"))["dependsOn"]
 
 
+def test_children_that_are_over_or_have_other_parents_make_room_after_an_hour(api: Api) -> None:
+    api.handle = build_api(evolve(api.edge, context=evolve(api.context, rules=Rules(max_children=3))))
+    for name, parents in {"a": [], "x": [], "b": ["a"], "c": ["a"], "d": ["a"]}.items():
+        assert put(api, name, *parents).status == 201
+    api.call("DELETE", "/v1/jobs/b")
+    assert put(api, "c", "x").status == 200
+    assert [put(api, name, "a").status for name in ("e", "f", "g")] == [201, 201, 400]
+    graph = api.call("GET", "/v1/jobs/a/graph").body
+    assert {one["jobId"] for one in graph["descendants"]} == {"b", "d", "e", "f"}
+    api.clock.advance(2 * HOUR_MS)
+    assert put(api, "g", "a").status == 400
+    graph = api.call("GET", "/v1/jobs/a/graph").body
+    assert {one["jobId"] for one in graph["descendants"]} == {"d", "e", "f"}
+
+
 def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> None:
     blue = {"tags": {"team": "blue"}}
     put(api, "theirs")
@@ -248,6 +263,17 @@ def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> No
     assert kept.status == 200
     graph = api.call("GET", "/v1/jobs/new/graph", bounds=bounds).body
     assert graph["ancestors"] == []
+
+
+def test_a_cycle_names_no_job_that_a_bounded_key_does_not_see(api: Api) -> None:
+    blue = {"tags": {"team": "blue"}}
+    put(api, "top", **blue)
+    put(api, "theirs", "top")
+    put(api, "ours", "theirs", **blue)
+    change = {"dependsOn": ["ours"]}
+    refused = api.call("PATCH", "/v1/jobs/top", change, bounds={"team": "blue"})
+    assert sentences(refused)["dependsOn"].endswith("top → ours → a job that you do not see → top.")
+    assert sentences(api.call("PATCH", "/v1/jobs/top", change))["dependsOn"].endswith("top → ours → theirs → top.")
 
 
 class TestRecurringJobs:

@@ -47,7 +47,7 @@ STORED: dict[str, Callable[[Play, str, int, int], None]] = {
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_what_another_tenant_has_due_is_in_the_first_chunk(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_tenant_has_due_is_among_the_first_two(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     play, sent = Play(), list[list[str]]()
     STORED[kind](play, "crowd", MANY, NOW - 30_000)
     STORED[kind](play, "other", 1, NOW + 2_000)
@@ -59,7 +59,7 @@ def test_what_another_tenant_has_due_is_in_the_first_chunk(kind: str, monkeypatc
 
     monkeypatch.setattr(play.queue, "send", noting)
     assert play.scan().backlog
-    assert len(sent[0]) == 100
+    assert sent[0].index("other") <= 1
     assert sent[0].count("other") == 1
 
 

@@ -82,7 +82,7 @@ class Rules:
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
     )
     max_parents: int = whole(100, 1, 1000, "How many jobs a job may depend on")
-    max_children: int = whole(1000, 1, 10_000, "How many jobs may ever depend on one job")
+    max_children: int = whole(1000, 1, 10_000, "How many jobs that are not over may depend on one job")
     max_ancestors: int = whole(1000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
     max_subscribers: int = whole(100, 1, 1000, "How many jobs may run on one and the same pattern of events")
     running_backfills: int = whole(

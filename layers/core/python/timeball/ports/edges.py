@@ -11,7 +11,10 @@ class Edges(Protocol):
     """The edges from jobs to those that depend on them."""
 
     def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Keep each edge for good. May be repeated."""
+        """Keep each edge, also one that is about to be forgotten. May be repeated. Raises UnavailableError."""
 
-    def children(self, parent: JobKey, after: str = "", limit: int | None = None) -> list[JobKey]:
-        """Return up to `limit` children of a parent, those with an id behind `after`, in the order of their ids."""
+    def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
+        """Return the children of each parent, in the order of their ids."""
+
+    def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:
+        """Forget each edge that was noted, the last time, before an instant. Raises UnavailableError."""

@@ -145,18 +145,25 @@ class MemoryEdges:
     """The children of each job."""
 
     def __init__(self, memory: Memory) -> None:
-        self.kept: set[tuple[JobKey, JobKey]] = set()
+        self.kept: dict[Edge, int] = {}
         self._memory = memory
 
-    def note(self, edges: Sequence[Edge], now: int) -> None:  # noqa: ARG002 - kept for good
+    def note(self, edges: Sequence[Edge], now: int) -> None:
         """Keep each."""
         with self._memory.lock:
-            self.kept |= {(edge.parent, edge.child) for edge in edges}
+            self.kept |= dict.fromkeys(edges, now)
 
-    def children(self, parent: JobKey, after: str = "", limit: int | None = None) -> list[JobKey]:
-        """Return a parent's children behind an id."""
+    def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
+        """Return the children of each parent."""
         with self._memory.lock:
-            return sorted(child for of, child in self.kept if of == parent and child.job_id > after)[:limit]
+            return [sorted(edge.child for edge in self.kept if edge.parent == parent) for parent in parents]
+
+    def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:  # noqa: ARG002 - at once
+        """Forget each that is as old."""
+        with self._memory.lock:
+            for edge in edges:
+                if self.kept.get(edge, noted_before) < noted_before:
+                    del self.kept[edge]
 
 
 class MemoryChanges:

@@ -63,7 +63,7 @@ def dynamo_store(
     """Return everything the engine stores, in one table."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
-    rows = Table(Reader(client, table, asker), writer, mapper, pool)
+    rows = Table(Reader(client, table, asker, pool), writer, mapper, pool)
     works = DynamoWorks(rows)
     return Store(
         jobs=DynamoJobs(rows, works),

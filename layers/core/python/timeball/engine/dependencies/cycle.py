@@ -16,6 +16,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over, standings_of_runs
 from timeball.engine.dependencies.graph import parent_keys
 from timeball.engine.dependencies.look import standings_of_jobs
+from timeball.engine.dependencies.view import children
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
     level = {start.key: start}
     while level:
         above = dict.fromkeys(key for one in level.values() for key in parent_keys(one.spec))
-        below = [key for one in level.values() if one.has_children for key in context.store.edges.children(one.key)]
+        below = [key for keys in children(context, [*level.values()]) for key in keys]
         keys = [key for key in dict.fromkeys([*above, *below]) if key not in found]
         left = context.rules.max_ancestors - len(found) + 1
         rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]

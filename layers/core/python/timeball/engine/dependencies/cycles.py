@@ -3,7 +3,7 @@
 A run that waits stands in the due index. Whoever is told is only made due; a look decides by the rows as they stand.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from timeball.domain.model.evolve import evolve
@@ -26,8 +26,10 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.ports.runs import LedgerQuery
 
+_TOLD = 1_000
+"""Children that are told together: their rows are read, and then written, side by side."""
 _PAGE = 100
-"""Children that are told together; and skipped rows that are read to find the one over a fire time."""
+"""Rows of a ledger that are read together: those that wait, or those that were skipped."""
 
 _QUEUED = frozenset({RunState.QUEUED})
 
@@ -36,8 +38,8 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Look at the parents of runs that wait; return as they stand those that may be sent. Raises UnavailableError."""
     if not runs:
         return []
-    told = [tell_cycle(context, run) if run.untold else run for run in runs]
-    waiting = [run for run in told if run is not None and run.state is RunState.QUEUED and run.waits]
+    told = _tell(context, [run for run in runs if run.untold]) + [run for run in runs if not run.untold]
+    waiting = [run for run in told if run.state is RunState.QUEUED and run.waits]
     jobs = dict(zip(waiting, context.store.jobs.read([run.id.job for run in waiting]), strict=True))
     now = context.clock.now()
     standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
@@ -50,26 +52,37 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(context, untold)
 
 
-def tell_cycle(context: Context, run: Run) -> Run | None:
-    """Let the children of a run's job be looked at in its cycle; return the run if it is told now.
-
-    Raises UnavailableError.
-    """
-    wake_cycle(context, run.id.job, run.id.fire_at)
-    (swapped,) = context.store.runs.swap([Swap(run, evolve(run, untold=False))], context.clock.now())
-    return swapped.row if swapped.done else None
+def _tell(context: Context, runs: Sequence[Run]) -> list[Run]:
+    """Let the children of runs' jobs be looked at in their cycles; return the runs that are told now."""
+    wake_cycles(context, runs)
+    swapped = context.store.runs.swap([Swap(run, evolve(run, untold=False)) for run in runs], context.clock.now())
+    return [one.row for one in swapped if one.done and one.row is not None]
 
 
-def wake_cycle(context: Context, parent: JobKey, fire_at: int) -> None:
-    """Let the runs of a fire time be looked at that wait for a job. Raises UnavailableError."""
-    after = ""
-    while page := context.store.edges.children(parent, after, _PAGE):
-        _wake(context, context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page]))
-        after = page[-1].job_id
+def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
+    """Let the runs be looked at that wait for runs of their cycle. Raises UnavailableError."""
+    by_fire: dict[int, list[JobKey]] = {}
+    for run in runs:
+        by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
+    for fire_at, parents in by_fire.items():
+        for page in pages_of_children(context, parents):
+            _wake(context, context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page]))
+
+
+def pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
+    """Yield the children of jobs, each once, in pages that are told together. Raises UnavailableError."""
+    children = [*dict.fromkeys(child for page in context.store.edges.children(parents) for child in page)]
+    for start in range(0, len(children), _TOLD):
+        yield children[start : start + _TOLD]
+
+
+def has_runs_that_wait(job: Job) -> bool:
+    """Say whether it may be a run of a job that waits, and not the job itself, which has been let go by then."""
+    return not job.spec.schedule.is_one_off or job.spec.for_each is not None
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
-    """Let all runs of recurring jobs be looked at that wait. Raises UnavailableError."""
+    """Let all runs of jobs be looked at that wait. Raises UnavailableError."""
     now = context.clock.now()
     for job in jobs:
         query = LedgerQuery(job.key, _PAGE, earliest_live(job, now, context.rules.misfire_ms), states=_QUEUED)

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.time.schedule import At, OnEvents
 from timeball.engine.context import Context
 
 ANY: Mapping[str, str] = MappingProxyType({})
 """No bounds."""
+_UNKNOWN = "a job that you do not see"
 PROPOSED_MS = MINUTE_MS
 """How long proposed parents count: longer than whoever proposed them lives."""
 
@@ -62,7 +64,7 @@ def examine(
             if not one.faults:
                 one.spec = _timed(spec, rows, together)
                 one.faults += _unshared(one.spec, rows, together)
-                _examine_graph(context, one, rows, together, now, stand=before is not None)
+                _examine_graph(context, one, rows, together, within, now, stand=before is not None)
         together[spec.key] = one
     return list(together.values())
 
@@ -76,19 +78,24 @@ def parent_keys(spec: JobSpec) -> list[JobKey]:
     return [JobKey(spec.key.tenant, parent.job_id) for parent in spec.depends_on]
 
 
-def cycle_of(context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], now: int) -> tuple[list[str], int]:
+def cycle_of(
+    context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
+) -> tuple[list[str], int]:
     """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
 
-    The walk ends where there are too many. What others have proposed meanwhile counts. Raises UnavailableError.
+    Jobs that who asks does not know of are not named. The walk ends where there are too many. What others have proposed
+    meanwhile counts. Raises UnavailableError.
     """
     below: dict[JobKey, JobKey] = {}
+    names = {spec.key: spec.key.job_id} | {key: key.job_id for key in known}
     level = dict.fromkeys(parent_keys(spec), spec.key)
     while level and len(below) <= context.rules.max_ancestors:
         below |= level
         if spec.key in level:
-            return _path(below, spec.key), len(below)
+            return [names[key] for key in _path(below, spec.key)], len(below)
         read = [key for key in level if key not in known]
         rows = dict(zip(read, context.store.jobs.read(read), strict=True))
+        names |= {key: key.job_id if _is_known(row, within) else _UNKNOWN for key, row in rows.items()}
         above: dict[JobKey, JobKey] = {}
         for key in level:
             above |= {parent: key for parent in _named(key, known, rows.get(key), now) if parent not in below}
@@ -106,13 +113,13 @@ def _named(key: JobKey, known: Mapping[JobKey, Examined], row: Job | None, now: 
     return [*parent_keys(row.spec), *(JobKey(key.tenant, job_id) for job_id in proposed)]
 
 
-def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[str]:
-    """Return the ids from a job down to itself, each the parent of the next; as read upwards: it waits for the next."""
-    path, key = [start.job_id], below[start]
+def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
+    """Return the jobs from one down to itself, each the parent of the next; as read upwards: it waits for the next."""
+    path, key = [start], below[start]
     while key != start:
-        path.append(key.job_id)
+        path.append(key)
         key = below[key]
-    return [*path[:1], *path[:0:-1], start.job_id]
+    return [*path[:1], *path[:0:-1], start]
 
 
 def _unfit_parents(
@@ -133,7 +140,7 @@ def _unfit_parents(
             faults.append(Fault("This job has a run for each item itself, and names none; put another between.", place))
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
-            faults.append(Fault(f"{most} jobs have come to depend on this one, which is as many as may.", place))
+            faults.append(Fault(f"{most} jobs depend on this one, which is as many as may.", place))
     return faults
 
 
@@ -141,8 +148,25 @@ def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) 
     if row is None or not row.has_children:
         return True
     most = context.rules.max_children
-    children = context.store.edges.children(parent, limit=most)
-    return len(children) < most or child in children
+    (children,) = context.store.edges.children([parent])
+    if len(children) < most or child in children:
+        return True
+    return len(children) - _forget_who_is_over(context, parent, children) < most
+
+
+def _forget_who_is_over(context: Context, parent: JobKey, children: Sequence[JobKey]) -> int:
+    """Forget the edges to jobs that are over, or gone, or depend on others by now; return how many these are.
+
+    Not what was noted within the hour: such a child may be about to be made, or to get this parent.
+    """
+    now, rows = context.clock.now(), context.store.jobs.read(children)
+    over = [
+        Edge(parent, key)
+        for key, row in zip(children, rows, strict=True)
+        if row is None or not row.is_open or parent not in parent_keys(row.spec)
+    ]
+    context.store.edges.forget(over, now - HOUR_MS, now)
+    return len(over)
 
 
 def _spec_of(key: JobKey, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec | None:
@@ -191,6 +215,7 @@ def _examine_graph(
     one: Examined,
     rows: Mapping[JobKey, Job | None],
     together: Mapping[JobKey, Examined],
+    within: Mapping[str, str],
     now: int,
     *,
     stand: bool,
@@ -202,7 +227,7 @@ def _examine_graph(
         one.ancestors += 1 + (0 if above is None else above.ancestors)
     if not stand and one.ancestors <= most:
         return
-    cycle, one.ancestors = cycle_of(context, one.spec, together, now)
+    cycle, one.ancestors = cycle_of(context, one.spec, together, within, now)
     if cycle:
         one.faults.append(Fault(cycle_sentence(cycle)))
     elif one.ancestors > most:

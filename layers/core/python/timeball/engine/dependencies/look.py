@@ -15,13 +15,10 @@ from timeball.domain.policy.notices import notice_of_block
 from timeball.domain.policy.waiting import moved_on, told, woken
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import wake_runs_of
+from timeball.engine.dependencies.cycles import has_runs_that_wait, pages_of_children, wake_runs_of
 from timeball.engine.notices.post import post
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
-
-_PAGE = 100
-"""Children that are told together."""
 
 
 def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
@@ -56,23 +53,23 @@ def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
     """
     if not jobs:
         return []
-    for job in jobs:
-        wake_children(context, job.key)
+    wake_children(context, [job.key for job in jobs])
     now = context.clock.now()
     swapped = context.store.jobs.swap([Swap(job, told(job, now)) for job in jobs], now)
     return [one.row for one in swapped if one.done and one.row is not None]
 
 
-def wake_children(context: Context, parent: JobKey) -> None:
-    """Let all children of a job that wait be looked at. Raises UnavailableError."""
-    after = ""
-    while page := context.store.edges.children(parent, after, _PAGE):
+def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
+    """Let all children of jobs that wait be looked at, whoever has several of these as parents once.
+
+    Raises UnavailableError.
+    """
+    for page in pages_of_children(context, parents):
         rows, now = context.store.jobs.read(page), context.clock.now()
         standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now), now)
         if not all(one.done for one in standing):
-            raise UnavailableError(f"children of job {parent.job_id} kept changing")
-        wake_runs_of(context, [job for job in rows if job is not None and not job.spec.schedule.is_one_off])
-        after = page[-1].job_id
+            raise UnavailableError("jobs that wait for others kept changing")
+        wake_runs_of(context, [job for job in rows if job is not None and has_runs_that_wait(job)])
 
 
 def _woken(now: int, _: int, job: Job) -> Job | None:

@@ -1,7 +1,8 @@
 """The graph around a job, as people look at it: the jobs that it depends on, and those that depend on it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job
@@ -25,28 +26,40 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
     if job is None:
         return None
 
-    def children(parent: Job) -> list[JobKey]:
-        return context.store.edges.children(parent.key) if parent.has_children else []
+    def parents(level: Sequence[Job]) -> Sequence[Sequence[JobKey]]:
+        return [parent_keys(one.spec) for one in level]
 
-    up, is_cut_above = _walk(context, job, lambda one: parent_keys(one.spec), lambda _, __: True)
-    down, is_cut_below = _walk(context, job, children, lambda parent, child: parent in parent_keys(child.spec))
+    up, is_cut_above = _walk(context, job, parents, lambda _, __: True)
+    down, is_cut_below = _walk(
+        context, job, partial(children, context), lambda parent, child: parent in parent_keys(child.spec)
+    )
     return Graph(job, tuple(up), tuple(down), is_cut_above or is_cut_below)
+
+
+def children(context: Context, parents: Sequence[Job]) -> list[list[JobKey]]:
+    """Return whom the edges of each job name; nothing is read of one that has no children. Raises UnavailableError."""
+    named = [parent.key for parent in parents if parent.has_children]
+    found = dict(zip(named, context.store.edges.children(named), strict=True))
+    return [found.get(parent.key, []) for parent in parents]
 
 
 def is_depended_on(context: Context, parent: JobKey) -> bool:
     """Say whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
-    rows = context.store.jobs.read(context.store.edges.children(parent))
+    rows = context.store.jobs.read(context.store.edges.children([parent])[0])
     return any(row is not None and row.is_open and parent in parent_keys(row.spec) for row in rows)
 
 
 def _walk(
-    context: Context, start: Job, following: Callable[[Job], list[JobKey]], is_edge: Callable[[JobKey, Job], bool]
+    context: Context,
+    start: Job,
+    following: Callable[[Sequence[Job]], Sequence[Sequence[JobKey]]],
+    is_edge: Callable[[JobKey, Job], bool],
 ) -> tuple[list[Job], bool]:
     """Walk from a job over what follows from each; return what was found, and whether that is not all."""
     found: dict[JobKey, Job] = {start.key: start}
     level = [start]
     while level:
-        named: Mapping[JobKey, list[JobKey]] = {one.key: following(one) for one in level}
+        named = dict(zip([one.key for one in level], following(level), strict=True))
         keys = list(dict.fromkeys(key for keys in named.values() for key in keys if key not in found))
         left = context.rules.max_ancestors - len(found) + 1
         rows = {row.key: row for row in context.store.jobs.read(keys[:left]) if row is not None}

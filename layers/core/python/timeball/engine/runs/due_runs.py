@@ -10,7 +10,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, requeued
 from timeball.domain.policy.effects import joins_cycles
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycle
+from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
 from timeball.engine.dependencies.look import wake_children
 from timeball.engine.runs.fan_out import heal, wake_heads, work_through
 from timeball.engine.runs.on_run_end import on_run_end
@@ -64,9 +64,9 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     jobs = context.store.jobs.read([run.id.job for run in over])
     on_run_end(context, list(zip(over, jobs, strict=True)))
     wake_heads(context, over)
-    for run, job in zip(over, jobs, strict=True):
-        if job is not None and joins_cycles(run, job):
-            wake_cycle(context, job.key, run.id.fire_at) if run.count == 1 else wake_children(context, job.key)
+    joined = [run for run, job in zip(over, jobs, strict=True) if job is not None and joins_cycles(run, job)]
+    wake_cycles(context, [run for run in joined if run.count == 1])
+    wake_children(context, [run.id.job for run in joined if run.count > 1])
     swaps += [Swap(run, due_again(run, None)) for run in runs if run.is_terminal or run.state is RunState.WITHDRAWN]
     return worked + reaped + (sum(swapped.done for swapped in context.store.runs.swap(swaps, now)) if swaps else 0)
 

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.keys import Key
@@ -20,22 +22,21 @@ _Row = dict[str, Any]
 
 
 class Reader:
-    """Reads from one table."""
+    """Reads from one table; with threads, what takes several requests takes them side by side."""
 
-    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker) -> None:
-        self._client, self._table, self._asker = client, table, asker
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker, threads: Executor | None = None) -> None:
+        self._client, self._table, self._asker, self._threads = client, table, asker, threads
 
     def get(self, keys: Sequence[Key], *, strong: bool = True) -> list[_Row | None]:
         """Return the row of each key; read strongly, None only for a row that does not exist."""
-        found: dict[tuple[str, str], _Row] = {}
         distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
-        until = self._asker.deadline()
-        for start in range(0, len(distinct), _BATCH):
-            for row in self._get_batch(distinct[start : start + _BATCH], until, strong=strong):
-                found[row["pk"], row["sk"]] = row
+        batches = [distinct[start : start + _BATCH] for start in range(0, len(distinct), _BATCH)]
+        read = partial(self._get_batch, until=self._asker.deadline(), strong=strong)
+        answers = map(read, batches) if self._threads is None or len(batches) == 1 else self._threads.map(read, batches)
+        found = {(row["pk"], row["sk"]): row for answer in answers for row in answer}
         return [found.get((key["pk"], key["sk"])) for key in keys]
 
-    def _get_batch(self, keys: Sequence[Key], until: float, *, strong: bool) -> list[_Row]:
+    def _get_batch(self, keys: Sequence[Key], *, until: float, strong: bool) -> list[_Row]:
         """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
         rows: list[_Row] = []
         request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": strong}}
