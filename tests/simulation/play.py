@@ -26,6 +26,9 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 CALM_MS = 10 * MINUTE_MS
 """How long after the storm a story may take to come to its end."""
 
+_CALM_OF_ITEMS_MS = 60 * MINUTE_MS
+"""The same where runs have items: hundreds may wait for one host, which has failed, and take turns."""
+
 
 def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
     """Play a story to its end; return it with all that a checker needs."""
@@ -65,7 +68,7 @@ async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
     clock = story.clock
     awake_at = max(process.frozen_until for process in story.scanners)
     await clock.sleep_until(max(story.ends_at, awake_at + LONGEST_LAG_MS + SECOND_MS))
-    until = clock.now() + CALM_MS
+    until = clock.now() + (_CALM_OF_ITEMS_MS if story.has_graphs else CALM_MS)
     while story.is_going_on and clock.now() < until:
         await clock.sleep_until(clock.now() + SECOND_MS)
         for task in tasks:

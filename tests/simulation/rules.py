@@ -199,7 +199,8 @@ def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
         start_at = (write.after.claimed_at or 0) if before.state is RunState.RUNNING else before.not_before
         written = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
         jobs = [seen for job in written for seen in history.seen_until(job, write.at)]
-        if before.reason in (Reason.QUOTA_TURN, Reason.QUOTA_WAIT):
+        waited = (one.after for one in history.of_run(before.id) if one.after.attempt == before.attempt)
+        if any(one.reason in (Reason.QUOTA_TURN, Reason.QUOTA_WAIT) for one in waited):
             continue
         if before.attempts_spent > 0 and not any(_allows(job.spec.retry, before, start_at) for job in jobs):
             yield f"{write}, of {jobs[-1]}"

@@ -321,7 +321,7 @@ class SimulatedCaller:
     async def _name_items(self, call: Call) -> None:
         """Name items before the answer, as some targets do; some say it twice, or several times something else."""
         draw = Random(f"the items of {call.run} {call.attempt}")
-        counts = {"a": draw.choice((1, 1, 2, 2, 2, 3, 3, 3, 5, 300)), "b": 3}
+        counts = {"a": draw.choice((1, 1, 2, 2, 2, 3, 3, 3, 5, 120)), "b": 3}
         for request in draw.choice(([], [], ["a"], ["a", "a"], ["a", "b", "a"])):
             count = counts[request]
             items = tuple(f'"{request} {call.attempt} {number}"' for number in range(count))

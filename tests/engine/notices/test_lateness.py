@@ -8,13 +8,19 @@ from tests.engine.notices.desk import LATE, Targets, a_spec, begin, names, notic
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.freeze import Freeze, Match
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.notify import Notify
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import RunState
+from timeball.domain.model.transitions import frozen
+from timeball.domain.policy.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.exclusions.calendars import replace_calendar
 from timeball.engine.exclusions.freezes import create_freeze
+from timeball.ports.rows import Swap
 
 
 def test_a_run_is_late_that_has_not_started_in_time_also_where_nothing_starts(service: Service) -> None:
@@ -42,12 +48,32 @@ def test_a_run_is_late_that_has_not_succeeded_by_its_deadline(service: Service, 
     assert names(service) == ["late"]  # the second one has succeeded
 
 
-def test_a_notice_that_is_needless_ends_without_a_run(service: Service, targets: Targets) -> None:
+def test_a_notice_that_is_needless_is_skipped(service: Service, targets: Targets) -> None:
     targets.of_jobs = [200]
     begin(service, Notify(on_late=LATE, deadline_seconds=30))
     service.until(at(100))
     (notice,) = notices(service)
-    assert (notice.status, service.play.runs(notice.key), notice.due_at) == (JobStatus.SKIPPED, [], None)
+    (row,) = service.play.runs(notice.key)
+    assert (notice.status, notice.due_at) == (JobStatus.SKIPPED, None)
+    assert (row.state, row.reason) == (RunState.SKIPPED, Reason.IN_TIME)
+
+
+def test_a_notice_that_was_begun_is_sent_though_its_run_was_frozen_since(service: Service) -> None:
+    """A scan found the run late, wrote the notice's row and died: the next one finds the row, and sends it."""
+    begin(service, Notify(on_late=LATE, late_after_seconds=20))
+    service.until(at(50))
+    service.is_executing = False
+    service.until(at(79))
+    (notice,) = notices(service)
+    context = service.play.context()
+    late = queued_run(notice, Origin.SCHEDULE, notice.next_fire_at or 0, at(81))
+    context.store.runs.insert([late], at(81))
+    (run,) = service.play.runs(KEY)
+    context.store.runs.swap([Swap(run, frozen(run, at(3600)))], at(81))
+    service.until(at(90))
+    service.is_executing = True
+    service.until(at(95))
+    assert [what["runId"] for name, what in told(service) if name == "late"] == [str(run.id)]
 
 
 def test_fires_that_were_missed_for_want_of_scans_are_late(service: Service) -> None:

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
     SKIPPED_BY_HAND = "skipped_by_hand", "Somebody skipped it."
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
+    IN_TIME = "in_time", "It was to tell that a run is late, and that run is in time."
     SUPERSEDED = "superseded", "The job was rescheduled, and this instant is no occurrence of the new schedule."
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
     REPLACED = "replaced", "A newer run took its place, as the job's overlap policy, or its `supersede`, says."

@@ -5,8 +5,8 @@ So it is told also where nothing ever starts, as long as there are scans.
 
 from collections.abc import Sequence
 
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.job_ends import concluded
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.policy.exclusions import Exclusions
 from timeball.domain.policy.notices import is_late, notices_ahead
@@ -24,24 +24,24 @@ def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]])
     post(context, [(run.depth, notice) for job, run in free for notice in notices_ahead(job, run)])
 
 
-def end_needless(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """End the notices among jobs whose runs are in time; return the other jobs, but no notice before its time.
+def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozenset[JobKey]]:
+    """Return the jobs without the notices whose time has not come; and which notices among them are needless.
 
-    Raises UnavailableError.
+    A notice is needless if its run is in time. Raises UnavailableError.
     """
-    notices = [(job, job.spec.notice) for job in jobs if job.spec.notice is not None]
-    ahead = [(job, one.run, one.milestone) for job, one in notices if one.run is not None and one.milestone is not None]
+    ahead = [
+        (job, notice.run, notice.milestone, job.next_fire_at)
+        for job in jobs
+        if (notice := job.spec.notice) is not None and notice.run is not None
+        if notice.milestone is not None and job.next_fire_at is not None
+    ]
     if not ahead:
-        return list(jobs)
-    names = list(dict.fromkeys(run for _, run, _ in ahead))
+        return list(jobs), frozenset()
+    now = context.clock.now()
+    early = [job for job, _, _, by in ahead if now < by]  # it was paused and resumed, and is due as any job
+    context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
+    names = list(dict.fromkeys(run for _, run, _, _ in ahead))
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
-    now, swaps = context.clock.now(), list[Swap[Job]]()
-    for job, run, milestone in ahead:
-        by = job.next_fire_at or 0
-        if now < by:  # it was paused and resumed, and is due as any job
-            swaps.append(Swap(job, due_when_passed(job, context.rules.lookahead_ms)))
-        elif not is_late(rows[run], milestone, by):
-            swaps.append(Swap(job, concluded(job, JobStatus.SKIPPED, now)))
-    context.store.jobs.swap(swaps, now)
-    left = {one.before.key for one in swaps}
-    return [job for job in jobs if job.key not in left]
+    in_time = {job.key for job, run, milestone, by in ahead if not is_late(rows[run], milestone, by)}
+    left = {job.key for job in early}
+    return [job for job in jobs if job.key not in left], frozenset(in_time)

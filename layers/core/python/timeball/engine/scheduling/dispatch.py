@@ -14,6 +14,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, advanced, looked_at, with_spec
 from timeball.domain.model.job_delays import held_back, pushed_back, replanned
 from timeball.domain.model.job_ends import concluded
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.policy.effects import concludes, final_status
 from timeball.domain.policy.exclusions import Exclusions
@@ -24,7 +25,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.look import look
 from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.metrics import skipped
-from timeball.engine.notices.late import end_needless, post_ahead
+from timeball.engine.notices.late import post_ahead, sort_out
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import resolved
@@ -61,11 +62,15 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
     was begun may be begun again.
     """
-    free = look(context, end_needless(context, jobs))
+    wanted, needless = sort_out(context, jobs)
+    free = look(context, wanted)
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
     planning = [one for one in dispatched if one.job.key in free]
     excluded = read_exclusions(context, [one.job for one in planning])
-    plans = [(one, _planned(context, one.job, read_at, kept)) for one, kept in zip(planning, excluded, strict=True)]
+    plans = [
+        (one, _nothing_to_tell(one.job) if one.job.key in needless else _planned(context, one.job, read_at, kept))
+        for one, kept in zip(planning, excluded, strict=True)
+    ]
     _look_again(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
     _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
@@ -95,6 +100,12 @@ def _planned(context: Context, job: Job, now: int, excluded: Exclusions) -> Plan
         log.exception("job cannot be planned", extra={"job_id": job.key.job_id, "failures": job.plan_failures + 1})
         push_back(context, job)
         return None
+
+
+def _nothing_to_tell(notice: Job) -> Plan:
+    """Return the plan of a notice that is needless. If it stands in the queue already, it is sent all the same."""
+    at = notice.next_fire_at or 0
+    return SkippedRange(at, at, Reason.IN_TIME)
 
 
 def _hold_back(context: Context, held: Sequence[tuple[Dispatched, int]], now: int) -> None:
@@ -139,7 +150,8 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     changing: list[tuple[Dispatched, Swap[Run]]] = []
     for (one, _), row, standing in zip(planned, rows, inserted, strict=True):
         if standing is None:
-            one.row, one.skipped = row, 0 if row.last_fire_at is None else row.count
+            is_told = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
+            one.row, one.skipped = row, row.count if is_told else 0
             continue
         one.is_older = standing.stamp < one.job.schedule_version
         after = met(standing, row, now, one.job.rerun_stamp)
