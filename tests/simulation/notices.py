@@ -156,9 +156,10 @@ def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
         run = story.store.runs.get(notice.run) if notice is not None and notice.run is not None else None
         if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
             continue
-        # When its row says so, and not what it says: a process that stalls writes late what it was about to.
-        came = (write.at for write in story.store.history.of_run(run.id) if _has_come(write.after, notice))
-        came_at = min(came, default=LATEST)
+        # Not before its row says so: a process that stalls writes late what it was about to.
+        written = (write.at for write in story.store.history.of_run(run.id) if _has_come(write.after, notice))
+        is_end = notice.milestone is Milestone.SUCCEEDED
+        came_at = max(min(written, default=LATEST), (run.finished_at if is_end else run.first_started_at) or 0)
         stood = [
             write.after for write in story.store.history.of_run(run.id) if write.at <= job.updated_at + MOST_SKEW_MS
         ]
