@@ -21,13 +21,16 @@ from tests.simulation.workers import (
     scan_each_second,
     watch_over_runs,
 )
+from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 CALM_MS = 10 * MINUTE_MS
 """How long after the storm a story may take to come to its end."""
 
-_CALM_OF_ITEMS_MS = 60 * MINUTE_MS
-"""The same where runs have items: hundreds may wait for one host, which has failed, and take turns."""
+_CALM_OF_TURNS_MS = 60 * MINUTE_MS
+"""The same where runs wait for a host that has failed: the items of one run are hundreds, and take turns."""
+
+_TURNS = (Reason.HOST_PACED, Reason.CIRCUIT_OPEN)
 
 
 def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
@@ -68,9 +71,11 @@ async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
     clock = story.clock
     awake_at = max(process.frozen_until for process in story.scanners)
     await clock.sleep_until(max(story.ends_at, awake_at + LONGEST_LAG_MS + SECOND_MS))
-    until = clock.now() + (_CALM_OF_ITEMS_MS if story.has_graphs else CALM_MS)
+    until, latest = clock.now() + CALM_MS, clock.now() + _CALM_OF_TURNS_MS
     while story.is_going_on and clock.now() < until:
         await clock.sleep_until(clock.now() + SECOND_MS)
+        if any(run.reason in _TURNS for run in story.unfinished()):
+            until = min(max(until, clock.now() + MINUTE_MS), latest)
         for task in tasks:
             if task.done():
                 task.result()

@@ -100,7 +100,7 @@ FAULTS = {
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 53
+        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 181
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
