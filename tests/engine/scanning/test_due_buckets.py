@@ -62,7 +62,7 @@ def test_the_open_days_are_asked_in_each_scan(case: str) -> None:
     past_ms, days = OPEN_DAYS[case]
     now, sweeps = TODAY + past_ms, Sweeps()
     begin(sweeps, 0, day_of(now - 2 * MINUTE_MS), now)
-    assert _days(to_ask(sweeps, 0, now, now + 5_000)) == days
+    assert _days(to_ask(sweeps, 0, now, now + 5_000, now + 5_000)) == days
 
 
 # Of each: the stored oldest day (None: there is none), ms from midnight, and the days of the first scans of a process.
@@ -85,7 +85,7 @@ def test_a_pass_asks_the_older_days_from_the_oldest_on_and_no_more_than_four_day
     now, sweeps = TODAY + past_ms, Sweeps()
     begin(sweeps, 0, None if oldest is None else TODAY + oldest * DAY_MS, now)
     for days in scans:
-        queries = to_ask(sweeps, 0, now, now + 5_000)
+        queries = to_ask(sweeps, 0, now, now + 5_000, now + 5_000)
         assert _days(queries) == days
         _answer(sweeps, queries, now)
 
@@ -93,14 +93,14 @@ def test_a_pass_asks_the_older_days_from_the_oldest_on_and_no_more_than_four_day
 def test_a_pass_that_was_not_answered_goes_on_where_it_was() -> None:
     sweeps = Sweeps()
     begin(sweeps, 0, TODAY - 7 * DAY_MS, NOW)
-    assert to_ask(sweeps, 0, NOW, NOW) == to_ask(sweeps, 0, NOW + SECOND_MS, NOW)
+    assert to_ask(sweeps, 0, NOW, NOW, NOW) == to_ask(sweeps, 0, NOW + SECOND_MS, NOW, NOW)
 
 
 def test_a_pass_follows_a_minute_later_or_at_once_if_one_found_what_may_be_worked_on() -> None:
     sweeps = Sweeps({0: Older(TODAY - DAY_MS, TODAY - DAY_MS, NOW)})
 
     def asked(now: int, held: Sequence[int] = ()) -> list[int]:
-        queries = to_ask(sweeps, 0, now, now)
+        queries = to_ask(sweeps, 0, now, now, now)
         _answer(sweeps, queries, now, held)
         return _days(queries)
 
@@ -127,7 +127,7 @@ def test_the_oldest_day_moves_over_days_that_are_empty_and_long_over_and_over_no
     minutes, held, moved = DRAINED[case]
     now, sweeps = TODAY + minutes * MINUTE_MS, Sweeps()
     begin(sweeps, 0, TODAY - 3 * DAY_MS, now)
-    to = _answer(sweeps, to_ask(sweeps, 0, now, now), now, held)
+    to = _answer(sweeps, to_ask(sweeps, 0, now, now, now), now, held)
     assert to == ({} if moved is None else {0: TODAY + moved * DAY_MS})
 
 
@@ -344,13 +344,14 @@ def _empty_or_not(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], now
     return note_pages(sweeps, [(query, EMPTY) for query, _ in asked], now)
 
 
-def _always_from_the_oldest(sweeps: Sweeps, shard: int, now: int, horizon_at: int) -> list[DueQuery]:
+def _always_from_the_oldest(sweeps: Sweeps, shard: int, now: int, *through_at: Any) -> list[DueQuery]:
     sweeps.older[shard].next_at = sweeps.older[shard].oldest_at
-    return to_ask(sweeps, shard, now, horizon_at)
+    return to_ask(sweeps, shard, now, *through_at)
 
 
-def _open_days_alone(sweeps: Sweeps, shard: int, now: int, horizon_at: int) -> list[DueQuery]:
-    return [query for query in to_ask(sweeps, shard, now, horizon_at) if query.day_at >= day_of(now - 2 * MINUTE_MS)]
+def _open_days_alone(sweeps: Sweeps, shard: int, now: int, *through_at: Any) -> list[DueQuery]:
+    asked = to_ask(sweeps, shard, now, *through_at)
+    return [query for query in asked if query.day_at >= day_of(now - 2 * MINUTE_MS)]
 
 
 def _over_gaps(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], now: int) -> dict[int, int]:

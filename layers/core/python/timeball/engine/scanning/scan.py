@@ -30,7 +30,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.look import tell
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, shards_of, to_ask
+from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, open_through, shards_of, to_ask
 from timeball.engine.scanning.shares import shared
 from timeball.engine.scheduling.dispatch import dispatch, push_back
 from timeball.ports.due_index import DuePage, DueQuery, Owned, tenant_of
@@ -106,7 +106,8 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     for shard in unknown:
         begin(sweeps, shard, stored.get(shard), now)
     ask = partial(_ask, context)
-    first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at)])
+    through_at = open_through(sweeps, now, horizon_at)
+    first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at, through_at)])
     moved = note_pages(sweeps, first, now)
     given = shared(sweeps, first, ask, context.clock, context.weights_of)
     work = _Work(context, now, given.weights)

@@ -1,0 +1,69 @@
+"""Where nothing was found for a minute, two of three scans ask nothing; what is stored already is found no later."""
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.scanning.buckets import Sweeps, open_through
+from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_kept import MemoryDueIndex
+
+OWNER = Owner("2026", "a")
+_QUERY = MemoryDueIndex.query
+
+
+def scan_for(play: Play, sweeps: Sweeps, seconds: int) -> list[int]:
+    """Scan once a second; return when (ms) something was sent."""
+    sent: list[int] = []
+    for _ in range(seconds):
+        play.clock.advance(SECOND_MS)
+        if scan(play.context(), 0, OWNER, sweeps).sent:
+            sent.append(play.clock.now())
+    return sent
+
+
+def test_a_scan_asks_nothing_in_two_of_three_seconds_once_it_found_nothing_for_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def noting(index: MemoryDueIndex, queries: list[DueQuery]) -> list[DuePage]:
+        asked.append(len(queries))
+        return _QUERY(index, queries)
+
+    monkeypatch.setattr(MemoryDueIndex, "query", noting)
+    play, sweeps = Play(), Sweeps()
+    scan_for(play, sweeps, 61)
+    asked.clear()
+    scan_for(play, sweeps, 30)
+    assert sum(asked) == 10 * play.rules.shards
+    assert max(asked) == play.rules.shards
+
+
+@pytest.mark.parametrize("second", range(6))
+def test_what_was_stored_before_is_sent_as_long_ahead_as_ever(second: int) -> None:
+    play, sweeps = Play(), Sweeps()
+    due_at = NOW + 3 * MINUTE_MS + second * SECOND_MS + 300
+    play.store_jobs([spec("later", At(due_at))])
+    (sent_at,) = scan_for(play, sweeps, 200)
+    ahead_ms = play.rules.lookahead_ms
+    assert ahead_ms - SECOND_MS <= due_at - sent_at <= ahead_ms
+
+
+@pytest.mark.parametrize("second", range(6))
+def test_what_is_stored_meanwhile_is_sent_two_seconds_later_at_most(second: int) -> None:
+    play, sweeps = Play(), Sweeps()
+    scan_for(play, sweeps, 90 + second)
+    due_at = play.clock.now() + play.rules.lookahead_ms + 1
+    play.store_jobs([spec("soon", At(due_at))])
+    (sent_at,) = scan_for(play, sweeps, 10)
+    assert due_at - sent_at >= play.rules.lookahead_ms - 3 * SECOND_MS
+
+
+def test_after_something_was_found_each_scan_asks_for_a_minute() -> None:
+    sweeps = Sweeps(found_at=NOW)
+    later = NOW + MINUTE_MS - SECOND_MS
+    assert [open_through(sweeps, later + ms, NOW) for ms in range(0, SECOND_MS, 100)] == [NOW] * 10
