@@ -1,4 +1,4 @@
-"""The executor function: one batch of messages of one priority."""
+"""The executor function: one batch of messages of one priority; or none, as the successor of another executor."""
 
 import asyncio
 import logging
@@ -10,16 +10,19 @@ from typing import Any, Protocol
 
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
+from timeball.aws.successor import Succession, parse_succession
 from timeball.domain.model.ids import RunId
 from timeball.domain.policy.callback_token import token_of
 from timeball.domain.policy.places import PLACES
 from timeball.engine.execution.execute import execute
+from timeball.engine.execution.invocation import Term
 from timeball.engine.stats.tally import flush_on
 from timeball.ports.queue import Delivery
 from timeball.runtime.wiring import (
     environment,
     executor_context,
     executor_inbox,
+    executor_successor,
     flush,
     key_ring,
     signing_secret,
@@ -67,18 +70,25 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
             message_ids[delivery.receipt] = record["messageId"]
             deliveries.append(delivery)
     deadline_at = executor_context().clock.now() + context.get_remaining_time_in_millis()
-    if deliveries:
-        given_back = asyncio.run(
-            _execute(records[0]["eventSourceARN"], deliveries, context.aws_request_id, deadline_at)
-        )
+    succession = parse_succession(event)
+    if deliveries or succession:
+        queue_arn = succession.queue_arn if succession else records[0]["eventSourceARN"]
+        given_back = asyncio.run(_execute(queue_arn, deliveries, context.aws_request_id, deadline_at, succession))
         failed += [message_ids[delivery.receipt] for delivery in given_back]
     flush(executor_context())
     log.info("executed", extra={"messages": len(records), "returned": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int) -> list[Delivery]:
+async def _execute(
+    queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int, succession: Succession | None
+) -> list[Delivery]:
+    """Execute as whom the queue has called, who may have a successor; or as a successor, who has none."""
     engine_context, inbox = executor_context(), executor_inbox(queue_arn)
+    if succession:
+        term = Term(deadline_at, stays_until=succession.until)
+    else:
+        term = Term(deadline_at, executor_successor(queue_arn))
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
     clock = engine_context.clock
     signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring())
@@ -86,7 +96,7 @@ async def _execute(queue_arn: str, deliveries: Sequence[Delivery], owner: str, d
         caller = TargetCaller(http, aws)
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
         try:
-            return await execute(engine_context, inbox, caller, deliveries, owner, deadline_at=deadline_at)
+            return await execute(engine_context, inbox, caller, deliveries, owner, term=term)
         finally:
             counting.cancel()
 

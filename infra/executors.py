@@ -4,7 +4,7 @@ Of the places the high priority has most and the low one few: where all have mor
 and low goes on.
 """
 
-from aws_cdk import ArnFormat, Stack
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -15,6 +15,7 @@ from infra.queues import EXECUTE_TIMEOUT, Queues
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_targets
+from timeball.runtime.settings import ExecutorEnvironment
 
 
 class Executors(Construct):
@@ -29,14 +30,14 @@ class Executors(Construct):
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
             network=Egress(self, "Egress", maker.settings).network if maker.settings.egress == FIXED else None,
-            why="A run may take 840 s. It is handed ten runs and takes more while a call lasts; the bound keeps slow "
-            "webhooks from taking the places of the scan and the API",
+            why="A run may take 840 s. It is handed ten runs, takes more while a call lasts, and starts another when "
+            "it is too old; the bound keeps slow webhooks from taking the places of the scan and the API",
         )
         self.by_priority: dict[str, lambda_.Function] = {}
         for priority, feed in queues.by_priority.items():
-            function = maker.make(
-                self, f"execute-{priority}", "execute", about=f"Carries out runs of {priority} priority", bounds=bounds
-            )
+            name = f"execute-{priority}"
+            about = f"Carries out runs of {priority} priority"
+            function = maker.make(self, name, "execute", about=about, bounds=bounds)
             # What came of parents is handed on, and how long a streak of failures is, the ledger says.
             allow(function, [*ROWS, *FIND], [storage.jobs.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
@@ -44,6 +45,7 @@ class Executors(Construct):
             self._let_sign(function, maker.settings.functions.webhook_secrets)
             allow_targets(function, maker.settings.functions.targets)
             feed.into(function, most_at_once=maker.settings.executors[priority])
+            _let_succeed(function, f"{maker.settings.name}-{name}", maker.settings.successor_percent[priority])
             self.by_priority[priority] = function
 
     def _let_sign(self, function: lambda_.Function, prefix: str) -> None:
@@ -58,3 +60,18 @@ class Executors(Construct):
         found = f"arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:{prefix}*"
         why = "Tenants name their secrets themselves, and the engine reads each for its own tenant alone"
         acknowledge(function.node.scope or function, f"IAM5[Resource::{found}]", why)
+
+
+def _let_succeed(function: lambda_.Function, name: str, percent: int) -> None:
+    """Let a function call itself: an executor that is too old to take what waits starts its successor.
+
+    One that does not come at once is not needed later, and one that failed is not begun anew.
+    """
+    for variable, value in ExecutorEnvironment(successor_percent=percent).written().items():
+        function.add_environment(variable, value)
+    function.configure_async_invoke(max_event_age=Duration.minutes(1), retry_attempts=0)
+    # By its name: a policy that names the function itself would wait for it, and it for the policy.
+    itself = Stack.of(function).format_arn(
+        service="lambda", resource="function", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
+    allow(function, ["lambda:InvokeFunction"], [itself])

@@ -63,6 +63,12 @@ LOOP_SECONDS = 285
 _NORMAL, _LOW = 35, 5
 """Percent of all executors; `high` has the rest."""
 
+MOST_SUCCESSORS = 10
+"""About how many executors of a priority have successors: ten have a thousand places, and one is enough for most."""
+
+_OVERLAPPING = 6
+"""How many such groups there are at the most: of a priority two may overlap."""
+
 FEWEST_AT_ONCE = 2
 """What AWS takes as the least bound of a queue's mapping."""
 
@@ -148,6 +154,17 @@ class Settings:
         """Return the most executors at a time of each priority: shares that nobody else can take."""
         low, normal = (max(FEWEST_AT_ONCE, self.execute_concurrency * share // 100) for share in (_LOW, _NORMAL))
         return {"high": self.execute_concurrency - normal - low, "normal": normal, "low": low}
+
+    @property
+    def successors(self) -> int:
+        """Return about how many executors of a priority have successors: they get half of what executors leave."""
+        spare = self.account_concurrency - self.execute_concurrency
+        return max(FEWEST_AT_ONCE, min(MOST_SUCCESSORS, spare // 2 // _OVERLAPPING))
+
+    @property
+    def successor_percent(self) -> dict[str, int]:
+        """Return of how many executors in a hundred successors take over, of each priority."""
+        return {priority: min(100, -(-100 * self.successors // most)) for priority, most in self.executors.items()}
 
     @property
     def tick_input(self) -> dict[str, int]:

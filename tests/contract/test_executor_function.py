@@ -1,5 +1,6 @@
 """Handlers as Lambda calls them: real clock, real sockets, AWS mocked; an executor's target that never answers."""
 
+import json
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from functions.api import app
 from functions.execute import handler
 from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
+from timeball.aws.successor import LambdaSuccessor
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import JobSpec
@@ -27,6 +29,7 @@ from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.partitions import Owner
+from timeball.ports.queue import Depth
 from timeball.ports.runs import LedgerQuery
 from timeball.runtime import wiring
 
@@ -136,6 +139,39 @@ def test_a_run_that_might_not_fit_into_what_is_left_of_the_functions_time_goes_b
     assert (run.state, run.attempt, attempts) == (RunState.QUEUED, 0, [])
     assert answer["batchItemFailures"] == []
     assert len(_events(sqs)["Records"]) == 1  # a new one
+
+
+class Lambda:
+    """Lambda as an executor calls it: it notes what is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def invoke(self, **asked: Any) -> dict[str, Any]:
+        self.asked.append(asked)
+        return {"StatusCode": 202}
+
+
+def test_an_executor_calls_its_function_as_a_successor_which_takes_what_waits_in_the_queue(sqs: Any) -> None:
+    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
+    called, now = Lambda(), wiring.executor_context().clock.now()
+    LambdaSuccessor(lambda: called, "Timeball-execute-normal", f"arn:aws:sqs:{REGION}:123456789012:normal").start(  # type: ignore[arg-type, return-value]
+        now + 1_000
+    )
+    (asked,) = called.asked
+    assert (asked["FunctionName"], asked["InvocationType"]) == ("Timeball-execute-normal", "Event")
+    assert handler(json.loads(asked["Payload"]), Invocation(left_ms=900_000)) == {"batchItemFailures": []}
+    assert wiring.executor_context().clock.now() >= now + 1_000
+    assert wiring.executor_context().queue.depth("normal") == Depth(0, 0, 0)
+
+
+@pytest.mark.parametrize(("percent", "drawn", "has_one"), [(0, 0.0, False), (20, 0.19, True), (20, 0.2, False)])
+def test_of_so_many_executors_in_a_hundred_successors_take_over(
+    percent: int, drawn: float, *, has_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIMEBALL_SUCCESSOR_PERCENT", str(percent))
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "Timeball-execute-low")
+    assert (wiring.executor_successor("arn:aws:sqs:us-east-1:1:low", lambda: drawn) is not None) == has_one
 
 
 def _kept(sqs: Any) -> list[str]:

@@ -225,6 +225,21 @@ def test_a_watch_that_names_no_runs_is_an_error_of_its_own(body: str) -> None:
         parse_watch({"messageId": "m", "body": body})
 
 
+def test_what_is_sent_again_for_later_stays_away_and_says_how_often_it_did_not_fit(queues: Queues) -> None:
+    queues.queue.send([_message(_run(step), "low", NOW) for step in range(2)], NOW)
+    inbox = queues.inbox("low")
+    now, later = inbox.receive(10, 60)
+    assert inbox.send_again([replace(later, unfit=7)], 60) == [True]
+    assert inbox.send_again([replace(now, unfit=1)], 0) == [True]
+    assert [(one.run, one.not_before, one.unfit) for one in inbox.receive(10, 60)] == [(now.run, now.not_before, 1)]
+
+
+@pytest.mark.parametrize("unfit", ["-1", '"often"', "null", "{}"])
+def test_a_message_that_says_nothing_sensible_of_how_often_it_did_not_fit_is_new(unfit: str) -> None:
+    body = f'{{"tenant":"acme","run":"{_run(0)}","unfit":{unfit}}}'
+    assert parse_message({"body": body, "receiptHandle": "r"}).unfit == 0
+
+
 def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "low", NOW) for step in range(4)], NOW)
     inbox = queues.inbox("low")

@@ -17,6 +17,7 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.finish import Result
 from timeball.engine.execution.in_flight import call_of
+from timeball.engine.execution.invocation import Term
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import Scan, scan
@@ -161,7 +162,7 @@ class Play:
         if points is not None:
             inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
         owner = f"invocation-{self._invocations}"
-        work = execute(self.context(points), inbox, caller, deliveries, owner, inline, deadline_at)
+        work = execute(self.context(points), inbox, caller, deliveries, owner, inline, Term(deadline_at))
         return self.clock.run(work)
 
     def execute_next(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 
 from tests.engine.play import NOW, open_days_only, spec
-from tests.simulation.executors import Calls, Executors, Rule
+from tests.simulation.executors import SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
@@ -40,7 +40,8 @@ class Contention:
     """A Timeball of which little more is real than who is sent, and who is received, when.
 
     `started` is when each run's call began. `quotas` are of runs at once, by tenant. Without `takes_more` an executor
-    has what it was handed, and nothing else; by its `rule` it gives places to what it takes.
+    has what it was handed, and nothing else; by its `rule` it gives places to what it takes. About so many of a
+    priority start `successors`.
     """
 
     executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
@@ -50,6 +51,7 @@ class Contention:
     takes_more: bool = True
     places: int = PLACES
     rule: Rule = placed
+    successors: int = SUCCESSORS
     shards: int = 4
     scanned_a_second: int = _SCANNED_A_SECOND
 
@@ -76,6 +78,7 @@ class Contention:
                 self.takes_more,
                 self.places,
                 self.rule,
+                self.successors,
             )
             for priority, most in self.executors.items()
         ]
@@ -108,6 +111,11 @@ class Contention:
             for run in self._due()
             if run.job.tenant == tenant
         ]
+
+    @property
+    def most_at_work(self) -> dict[str, int]:
+        """Return how many executors of each priority there were at the most, successors too."""
+        return {executors.priority: executors.most_at_work for executors in self._executors}
 
     def waits(self) -> dict[str, float]:
         """Return how long (seconds) those runs waited on the average that have begun, by their priority."""

@@ -7,10 +7,11 @@ without each of the rules that protect the others.
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from tests.engine.play import spec
 from tests.simulation.contention import Contention
-from tests.simulation.executors import Calls, Rule
+from tests.simulation.executors import SUCCESSORS, Calls, Rule
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.job import JobSpec, Priority
@@ -22,9 +23,8 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills.backfill import create_backfills
 from timeball.engine.scheduling.submit import submit
 
-HANGS_MS = 840 * SECOND_MS
+HANGS_SECONDS = 840
 FEW = {"high": 9, "normal": 5, "low": 2}
-MORE = {"high": 18, "normal": 10, "low": 5}
 BEGINS_AT = 10
 """When (s) the hostile tenant strikes. Others have a job each second from then on."""
 
@@ -34,23 +34,32 @@ def contention_of(
     quotas: Mapping[str, int] | None = None,
     *,
     takes_more: bool = True,
+    hang_seconds: float = HANGS_SECONDS,
     may_last_seconds: int = 300,
     rule: Rule = placed,
+    successors: int = SUCCESSORS,
 ) -> Contention:
-    """Return executors, and a tenant whose calls hang for as long as a call may; those of the quiet one may last."""
-    calls = Calls({"hostile": HANGS_MS}, {"hostile": HANGS_MS, "quiet": may_last_seconds * SECOND_MS})
-    return Contention(executors, calls=calls, quotas=dict(quotas or {}), takes_more=takes_more, rule=rule)
+    """Return executors, and a tenant whose calls hang, for as long as a call may; those of the quiet one may last."""
+    hang_ms = int(hang_seconds * SECOND_MS)
+    calls = Calls({"hostile": hang_ms}, {"hostile": hang_ms, "quiet": may_last_seconds * SECOND_MS})
+    return Contention(
+        executors, calls=calls, quotas=dict(quotas or {}), takes_more=takes_more, rule=rule, successors=successors
+    )
 
 
-def beside_hanging(contention: Contention, calls: int, seconds: int, apart_seconds: float = 0) -> Contention:
-    """Let calls of one tenant hang, in each priority, and another have a run due there each second from 10 s later on.
+def beside_hanging(
+    contention: Contention, calls: int, seconds: int, apart_seconds: float = 0, each_seconds: int = 1
+) -> Contention:
+    """Let calls of one tenant hang, in each priority, and another have runs due there, the first of them 10 s later.
 
     The first are so far apart from each other. One by one they come to more executors than at once, ten to each.
     """
     hang_from = [BEGINS_AT + number * apart_seconds for number in range(calls)]
     for priority in contention.executors:
         contention.store_jobs("hostile", hang_from, Priority(priority), f"tarpit-{priority}")
-        contention.store_jobs("quiet", range(BEGINS_AT + 10, seconds), Priority(priority), f"job-{priority}")
+        contention.store_jobs(
+            "quiet", range(BEGINS_AT + 10, seconds, each_seconds), Priority(priority), f"job-{priority}"
+        )
     contention.play(seconds)
     return contention
 
@@ -101,25 +110,31 @@ def latest(contention: Contention) -> float:
     return max(late for tenant in tenants for late in contention.lateness(tenant))
 
 
+MINUTES = 60
+
+
 def main() -> int:
     """Print the figures."""
     print("runs of others, each second in each priority: how late the latest began, in s")
-    shown = {
-        "beside 1,000 calls in each priority that hang for 840 s, 2 minutes": (1_000, 120, {}, True, 300),
-        "if executors took nothing more": (1_000, 120, {}, False, 300),
-        "for 15 minutes, each run of the others being allowed 30 s": (300, 900, {}, True, 30),
-        "for 15 minutes, each being allowed 300 s": (300, 900, {}, True, 300),
-        "that, and 20 runs at once for the tenant": (300, 900, {"hostile": 20}, True, 300),
-    }
-    for name, (calls, seconds, quotas, takes_more, may_last_seconds) in shown.items():
-        contention = contention_of(MORE, quotas, takes_more=takes_more, may_last_seconds=may_last_seconds)
-        print(f"  {name}: {latest(beside_hanging(contention, calls, seconds)):.1f}", flush=True)
-    for at_once in (20, 2):
-        bounded = contention_of(MORE, {"hostile": at_once})
-        late = latest(beside_hanging(bounded, 300, 900, apart_seconds=2.3))
-        print(f"  one call after the other for 15 minutes, and {at_once} runs at once: {late:.1f}", flush=True)
-    siege = latest(besieged(contention_of(), 1_000, 120))
-    print(f"  beside 1,000 backfills, 3,000 hanging calls, 100 submissions a second: {siege:.1f}")
+
+    def show(name: str, contention: Contention) -> None:
+        print(f"  {name}: {latest(contention):.1f}", flush=True)
+
+    def hanging(calls: int, seconds: int, apart: float = 0, each: int = 1, **how: Any) -> Contention:
+        return beside_hanging(contention_of(**how), calls, seconds, apart, each)
+
+    show("beside 1,000 calls in each priority that hang for 840 s, 2 minutes", hanging(1_000, 2 * MINUTES))
+    show("if executors took nothing more", hanging(1_000, 2 * MINUTES, takes_more=False))
+    show("beside 1,500 for half an hour, each run of the others being allowed 300 s", hanging(1_500, 30 * MINUTES))
+    show("if no executor had a successor", hanging(300, 15 * MINUTES, successors=0))
+    show("if those of the others came each 97 s", hanging(1_500, 30 * MINUTES, each=97))
+    show("if calls hung for 455 s, until successors are there", hanging(1_500, 30 * MINUTES, hang_seconds=455))
+    show("if they came each 30 s, and were allowed 840 s", hanging(1_500, 30 * MINUTES, each=30, may_last_seconds=840))
+    show("one call after the other for half an hour", hanging(700, 30 * MINUTES, apart=2.3))
+    bounded = hanging(700, 30 * MINUTES, apart=2.3, quotas={"hostile": 20})
+    show("that, and 20 runs at once for the tenant", bounded)
+    siege = besieged(contention_of(), 1_000, 2 * MINUTES)
+    show("beside 1,000 backfills, 3,000 hanging calls, 100 submissions a second", siege)
     return 0
 
 

@@ -3,7 +3,8 @@
 from tests.simulation.hostile import beside_hanging, besieged, contention_of, latest
 
 FEW = {"normal": 6}
-FIFTEEN_MINUTES = 900
+FEWER = {"normal": 3}
+FIFTEEN_MINUTES, HALF_AN_HOUR = 900, 1_800
 
 
 def test_a_run_each_second_is_on_time_beside_more_hanging_calls_than_there_are_places() -> None:
@@ -19,21 +20,33 @@ def test_with_an_executor_that_gives_a_place_to_whoever_asks_it_would_be_late() 
     assert latest(beside_hanging(anybody, 800, 60)) > 30
 
 
-def test_runs_that_may_not_last_long_are_on_time_for_as_long_as_calls_hang() -> None:
-    assert latest(beside_hanging(contention_of(FEW, may_last_seconds=30), 100, FIFTEEN_MINUTES)) < 1
+def test_a_siege_of_half_an_hour_delays_nobody_who_may_take_as_long_as_a_job_allows_unless_it_says_otherwise() -> None:
+    besieged_too_long = beside_hanging(contention_of(FEWER), 500, HALF_AN_HOUR)
+    assert latest(besieged_too_long) < 1
+    assert besieged_too_long.most_at_work["normal"] <= 3 * FEWER["normal"]
 
 
-def test_a_quota_of_runs_at_once_keeps_executors_free_for_as_long_as_calls_hang() -> None:
-    assert latest(beside_hanging(contention_of(FEW, {"hostile": 20}), 100, FIFTEEN_MINUTES)) < 1
+def test_without_successors_runs_would_be_late_once_all_executors_are_too_old_for_them() -> None:
+    assert latest(beside_hanging(contention_of(FEWER, successors=0), 100, FIFTEEN_MINUTES)) > 60
 
 
-def test_a_quota_below_the_number_of_executors_does_so_for_calls_that_come_one_by_one() -> None:
-    assert latest(beside_hanging(contention_of(FEW, {"hostile": 3}), 100, FIFTEEN_MINUTES, apart_seconds=2.3)) < 1
-    assert latest(beside_hanging(contention_of(FEW, {"hostile": 20}), 100, FIFTEEN_MINUTES, apart_seconds=2.3)) > 60
+def test_nor_is_somebody_late_whose_runs_come_so_seldom_that_a_successor_holds_nothing_in_between() -> None:
+    assert latest(beside_hanging(contention_of(FEWER), 200, HALF_AN_HOUR, each_seconds=97)) < 1
 
 
-def test_without_it_runs_that_may_take_long_are_late_once_executors_are_too_old_for_them() -> None:
-    assert latest(beside_hanging(contention_of(FEW), 100, FIFTEEN_MINUTES)) > 60
+def test_calls_that_end_when_successors_have_begun_to_hold_others_delay_nobody() -> None:
+    assert latest(beside_hanging(contention_of(FEWER, hang_seconds=455), 500, HALF_AN_HOUR, each_seconds=7)) < 1
+
+
+def test_calls_that_come_one_by_one_delay_nobody_with_a_quota_or_without() -> None:
+    assert latest(beside_hanging(contention_of(FEW), 400, FIFTEEN_MINUTES, apart_seconds=2.3)) < 1
+    assert latest(beside_hanging(contention_of(FEW, {"hostile": 20}), 400, FIFTEEN_MINUTES, apart_seconds=2.3)) < 1
+
+
+def test_a_few_successors_of_many_executors_are_enough() -> None:
+    few = contention_of({"normal": 9}, successors=3)
+    assert latest(beside_hanging(few, 500, FIFTEEN_MINUTES, each_seconds=2)) < 1
+    assert few.most_at_work["normal"] <= 9 + 2 * 4
 
 
 def test_a_tenant_that_does_all_of_this_at_once_delays_nobody() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import grimp
 import pytest
 
+from infra.settings import PREFIX, Settings
 from infra.ticker import DEFINITION
 from tests.stack.conftest import Synthesized
 from timeball.aws.dynamodb.table import schema
@@ -85,7 +86,35 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
         "watch": 2,
         "events": 10,
     }
-    assert sum(bounds.values()) <= 1000 - 100, "the scan, the authorizer and the API need the rest"
+    successors = sum(
+        bounds[name] * int(function["Environment"]["Variables"]["TIMEBALL_SUCCESSOR_PERCENT"]) / 100
+        for name, function in synthesized.functions().items()
+        if name.startswith("execute-")
+    )
+    at_once = sum(bounds.values()) + 2 * successors  # of an executor and of the one after it
+    assert at_once <= 1000 - 100, "the scan, the authorizer and the API need the rest"
+
+
+@pytest.mark.parametrize(
+    ("account", "executors", "successors"),
+    [(10, 6, 2), (100, 50, 4), (1_000, 150, 10), (1_000, 750, 10), (5_000, 3_000, 10)],
+)
+def test_successors_are_as_few_as_an_account_bears(account: int, executors: int, successors: int) -> None:
+    settings = Settings.read({f"{PREFIX}account_concurrency": account, f"{PREFIX}execute_concurrency": executors})
+    assert settings.successors == successors
+    for priority, most in settings.executors.items():
+        expected = most * settings.successor_percent[priority] / 100
+        assert min(most, successors) <= expected <= min(most, successors) + most / 100
+
+
+def test_a_successor_is_called_once_and_soon_or_not_at_all(stack: Synthesized) -> None:
+    called = {
+        stack.resolve(body["Properties"]["FunctionName"])["FunctionName"].removeprefix("Timeball-"): body["Properties"]
+        for body in stack.resources("AWS::Lambda::EventInvokeConfig").values()
+    }
+    assert called.keys() == {"execute-high", "execute-normal", "execute-low"}
+    for about in called.values():
+        assert (about["MaximumRetryAttempts"], about["MaximumEventAgeInSeconds"]) == (0, 60)
 
 
 def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_asked_for(

@@ -150,6 +150,7 @@ ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem
 FIND = {"Query"}
 KEEP = {"BatchGetItem", "PutItem", "UpdateItem"}
 CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
+INVOKE = {"InvokeFunction"}
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
 LOOK = {"GetQueueAttributes"}
@@ -185,9 +186,9 @@ NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
                 "Tenants": {"BatchGetItem"},
             },
         ),
-        ("execute-high", {"Jobs": ROWS | FIND, **KEEPER, "High": CONSUME | SEND, **SIGN}),
-        ("execute-normal", {"Jobs": ROWS | FIND, **KEEPER, "Normal": CONSUME | SEND, **SIGN}),
-        ("execute-low", {"Jobs": ROWS | FIND, **KEEPER, "Low": CONSUME | SEND, **SIGN}),
+        ("execute-high", {"Jobs": ROWS | FIND, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN}),
+        ("execute-normal", {"Jobs": ROWS | FIND, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN}),
+        ("execute-low", {"Jobs": ROWS | FIND, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN}),
         (
             "watch",
             {"Jobs": ROWS | FIND, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND},
@@ -285,6 +286,7 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
         told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
         keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker", "scan"} else set()
         keys |= BUS if name in {"api", "events"} else set()
+        keys |= {"TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 
@@ -310,6 +312,8 @@ def _short_name(resource: Any) -> str:
     if "Fn::Join" in resource:
         if (named := NAMED_BY_USERS.get(resource["Fn::Join"][1][-1])) is not None:
             return named
+        if resource["Fn::Join"][1][-1].startswith(":function:Timeball-"):
+            return str(resource["Fn::Join"][1][-1].removeprefix(":function:Timeball-"))
         reference, suffix = resource["Fn::Join"][1]
         return _short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends

@@ -17,6 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.execute import execute
+from timeball.engine.execution.invocation import Term
 from timeball.engine.execution.offload import Offload
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery, Inbox
@@ -47,7 +48,7 @@ def _execute(
     inbox: Inbox | None = None,
 ) -> list[Delivery]:
     at = inbox or play.queue.inbox("normal")
-    return play.clock.run(execute(play.context(), at, play.caller, deliveries, "one", offload, deadline_at))
+    return play.clock.run(execute(play.context(), at, play.caller, deliveries, "one", offload, Term(deadline_at)))
 
 
 def _fails_until(play: Play, until: int, which: Callable[[Run], bool], method: str = "runs.swap") -> None:

@@ -60,8 +60,13 @@ def parse_message(record: Mapping[str, Any]) -> Delivery:
         raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
     if run is None:
         raise UnreadableMessageError(f"message {record.get('messageId')} names no run")
-    not_before = body.get("not_before")
-    return Delivery(run, record["receiptHandle"], not_before if isinstance(not_before, int) else None)
+    not_before, unfit = body.get("not_before"), body.get("unfit")
+    return Delivery(
+        run,
+        record["receiptHandle"],
+        not_before if isinstance(not_before, int) else None,
+        unfit if isinstance(unfit, int) and unfit > 0 else 0,
+    )
 
 
 def parse_watch(record: Mapping[str, Any]) -> Watch:
@@ -83,9 +88,9 @@ def _watch_body(watch: Watch) -> str:
     return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
 
 
-def _body(run: RunId, not_before: int | None) -> str:
+def _body(run: RunId, not_before: int | None, unfit: int = 0) -> str:
     named = {"tenant": run.job.tenant, "run": str(run), "not_before": not_before}
-    return json.dumps(named, separators=(",", ":"))
+    return json.dumps(named | ({"unfit": unfit} if unfit else {}), separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -254,12 +259,13 @@ class SqsInbox:
                 log.warning("%s", unreadable)
         return taken
 
-    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Send for each a new message of the same run, to be seen at once; False: unknown."""
+    def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
+        """Send for each a new message that says the same, to be seen after so many seconds; False: unknown."""
         entries = [
             {
                 "Id": str(position),
-                "MessageBody": _body(one.run, one.not_before),
+                "MessageBody": _body(one.run, one.not_before, one.unfit),
+                "DelaySeconds": seconds,
                 "MessageGroupId": one.run.job.tenant,
             }
             for position, one in enumerate(deliveries)

@@ -53,11 +53,13 @@ class Delivery:
     """A message as an executor received it. `receipt` names this receipt of it, for the inbox alone.
 
     `not_before` is when the run could be called as the message was sent: a hint, for the row may have changed.
+    `unfit` is how many executors had too little time left for it.
     """
 
     run: RunId
     receipt: str
     not_before: int | None = None
+    unfit: int = 0
 
 
 class Inbox(Protocol):
@@ -69,8 +71,8 @@ class Inbox(Protocol):
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Keep the messages from other executors for so many seconds from now (0: give them back at once)."""
 
-    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Send for each a new message of the same run, for others to receive at once. False: unknown."""
+    def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
+        """Send for each a new message that says the same, for others to receive after so long. False: unknown."""
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove the messages for good."""

@@ -135,6 +135,22 @@ class Environment:
 
 
 @dataclass(frozen=True)
+class ExecutorEnvironment:
+    """What an executor is told beside: of how many in a hundred successors take over."""
+
+    successor_percent: int = whole(0, 0, 100, "Of how many executors in a hundred successors take over")
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "ExecutorEnvironment":
+        """Return what variables say. Raises SettingsError."""
+        return read(cls, variables, _variable)
+
+    def written(self) -> dict[str, str]:
+        """Return the variables that say this."""
+        return written(self, _variable)
+
+
+@dataclass(frozen=True)
 class BusEnvironment:
     """What a function is told of the bus of events: its name, its queue, and where goes what that does not take."""
 

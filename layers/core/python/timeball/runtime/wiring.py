@@ -2,6 +2,7 @@
 
 import logging
 import os
+import random
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,13 +19,15 @@ from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
+from timeball.aws.successor import LambdaSuccessor
 from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
 from timeball.engine.stats.tally import Tally
+from timeball.ports.successor import Successor
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
-from timeball.runtime.settings import BusEnvironment, Environment
+from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment
 from timeball.targets.http.keys import KeyRing
 
 log = logging.getLogger(__name__)
@@ -134,6 +137,15 @@ def executor_inbox(queue_arn: str) -> SqsInbox:
     raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
 
 
+def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random) -> Successor | None:
+    """Return what starts the successor of an executor of a queue; None: it is drawn to have none."""
+    if 100 * draw() >= ExecutorEnvironment.read(os.environ).successor_percent:
+        return None
+    return LambdaSuccessor(
+        lambda: _client("lambda", BRISKLY.patience), os.environ["AWS_LAMBDA_FUNCTION_NAME"], queue_arn
+    )
+
+
 def _context(asker: Asker) -> Context:
     found, clock = environment(), SystemClock()
     rules = found.settings.rules
@@ -151,7 +163,7 @@ def _context(asker: Asker) -> Context:
 
 
 @cache
-def _client(service: Literal["dynamodb", "events", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
+def _client(service: Literal["dynamodb", "events", "lambda", "secretsmanager", "sqs"], patience: Patience) -> Any:  # noqa: ANN401 - as boto3 makes them
     if service in OPERATIONS and environment().settings.aws_client == "thin":
         return wire_client(service, patience)
     import boto3  # noqa: PLC0415 - slow, and few functions need it

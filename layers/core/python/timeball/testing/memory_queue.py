@@ -20,6 +20,7 @@ class _Message:
     run: RunId
     not_before: int
     visible_at: int
+    unfit: int = 0
     receives: int = 0
     receipt: str | None = None
 
@@ -94,7 +95,7 @@ class MemoryQueue:
             message.receipt = f"receipt-{len(self.received) + 1}"
             message.visible_at = now + visibility_seconds * SECOND_MS
             self.received[message.receipt] = message
-            deliveries.append(Delivery(message.run, message.receipt, message.not_before))
+            deliveries.append(Delivery(message.run, message.receipt, message.not_before, message.unfit))
         return deliveries
 
     @staticmethod
@@ -109,10 +110,11 @@ class MemoryQueue:
         visible = [one for one in messages if one.visible_at <= now]
         return sorted(visible, key=lambda one: noisy.get(one.run.job.tenant, 0)) if noisy else visible
 
-    def send_again(self, priority: str, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Send for each a new message of the same run, to be seen at once."""
+    def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
+        """Send for each a new message that says the same, to be seen after so many seconds."""
+        visible_at = self._now() + seconds * SECOND_MS
         messages = self._messages.setdefault(priority, [])
-        messages += [_Message(one.run, one.not_before or 0, self._now()) for one in deliveries]
+        messages += [_Message(one.run, one.not_before or 0, visible_at, one.unfit) for one in deliveries]
         return [True] * len(deliveries)
 
     def give_up(self, run: RunId) -> None:
@@ -159,9 +161,9 @@ class MemoryInbox:
         for delivery in deliveries:
             self.queue.hide_one(self.priority, delivery.receipt, seconds)
 
-    def send_again(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Send for each a new message of the same run, to be seen at once."""
-        return self.queue.send_again(self.priority, deliveries)
+    def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
+        """Send for each a new message that says the same, to be seen after so many seconds."""
+        return self.queue.send_again(self.priority, deliveries, seconds)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove each message."""

@@ -4,7 +4,9 @@ Invariant: a message is acknowledged only when its run's finish and effects are 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from timeball.domain.policy.succession import unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.offload import Offload
@@ -40,12 +42,20 @@ class Messages:
         The new message is sent before the old one may go. One whose fate is unknown stays hidden, and comes again.
         """
         if deliveries:
-            self._has_sent_back = True
-            sent = await self._offload(self._inbox.send_again, deliveries)
-            self.acknowledged += [delivery for delivery, is_sent in zip(deliveries, sent, strict=True) if is_sent]
+            await self._send_again(deliveries, deliveries, 0)
+
+    async def send_back_unfit(self, delivery: Delivery) -> None:
+        """Let a message come again as a new one, the later the oftener: what fits nowhere is in nobody's way."""
+        counted = replace(delivery, unfit=delivery.unfit + 1)
+        await self._send_again([delivery], [counted], unfit_seconds(delivery.unfit))
+
+    async def _send_again(self, deliveries: Sequence[Delivery], anew: Sequence[Delivery], seconds: int) -> None:
+        self._has_sent_back |= seconds == 0
+        sent = await self._offload(self._inbox.send_again, anew, seconds)
+        self.acknowledged += [delivery for delivery, is_sent in zip(deliveries, sent, strict=True) if is_sent]
 
     def has_sent_back(self) -> bool:
-        """Say whether there was no room for some since this was asked before."""
+        """Say whether some were sent back since this was asked before, and come again at once."""
         has_sent_back, self._has_sent_back = self._has_sent_back, False
         return has_sent_back
 

@@ -127,7 +127,7 @@ class Batch:
                 self.messages.acknowledged.append(delivery)
             elif one.decision.action is Action.RETURN:
                 self._leave(now)
-                work.append(self.messages.send_back([delivery]))
+                work.append(self.messages.send_back_unfit(delivery))
             elif wait_until is not None and now < wait_until < now + SECOND_MS:
                 soon.setdefault(wait_until, []).append(delivery)
             else:

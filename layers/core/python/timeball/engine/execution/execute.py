@@ -3,6 +3,7 @@
 Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would hold
 a whole executor, and as many as there are executors all of them. Instead an executor has a hundred places, and takes
 more from its queue itself while a call lasts, by turns that leave room for tenants that hold less (`policy/places.py`).
+When it is too old for that, its successor does (`policy/succession.py`).
 
 Invariant: each batch has an owner of its own, as if it had an invocation of its own: no claim is taken for another's.
 """
@@ -14,23 +15,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.policy.places import PLACES, placed
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.policy.succession import Part, needs_successor, part_of
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.hands import Hands
-from timeball.engine.execution.invocation import last_call_at
+from timeball.engine.execution.invocation import UNENDING, Term
 from timeball.engine.execution.offload import Offload
 from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.successor import Successor
 from timeball.ports.target import Caller
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_MS = 500
 """How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
-
-TAKES_UNTIL_LEFT_SECONDS = 30
-"""An executor of which less is left takes no more. What may last longer than is left goes back when it is claimed."""
 
 _AT_ONCE = 10
 
@@ -42,27 +41,28 @@ async def execute(
     deliveries: Sequence[Delivery],
     owner: str,
     offload: Offload = asyncio.to_thread,
-    deadline_at: int | None = None,
+    term: Term = UNENDING,
 ) -> list[Delivery]:
     """Work through the deliveries, and what is taken meanwhile; return those of the deliveries not acknowledged.
 
-    `owner` names this invocation and no other, which is ended at `deadline_at` (ms; None: never). Never raises for a
-    message, a target or an unavailable store.
+    `owner` names this invocation and no other, which has its `term`. Never raises for a message, a target or an
+    unavailable store.
     """
-    taking, clock, hands = _Taking(context, inbox, offload), context.clock, Hands()
-    takes_until = last_call_at(deadline_at) - TAKES_UNTIL_LEFT_SECONDS * SECOND_MS
-    first = Batch(context, inbox, caller, offload, deliveries, owner, hands, deadline_at)
+    taking, clock, hands = _Taking(context, inbox, offload, term, term.successor), context.clock, Hands()
+    first = Batch(context, inbox, caller, offload, deliveries, owner, hands, term.deadline_at)
     given = asyncio.create_task(first.work())
-    at_work, look_at = {given: first}, clock.now() + LOOK_EVERY_MS
+    at_work, look_at = {given: first}, clock.now() + (0 if term.stays_until else LOOK_EVERY_MS)
     try:
-        while at_work:
+        while at_work or taking.stays():
             look = asyncio.create_task(clock.sleep_until(look_at))
             await asyncio.wait({look, *at_work}, return_when=asyncio.FIRST_COMPLETED)
-            is_time = look.done() and clock.now() <= takes_until
+            is_time = look.done()
             look.cancel()
             taking.learn(at_work.values())
             while is_time and (taken := await taking.take(at_work.values())):
-                batch = Batch(context, inbox, caller, offload, taken, f"{owner}+{taking.times}", hands, deadline_at)
+                batch = Batch(
+                    context, inbox, caller, offload, taken, f"{owner}+{taking.times}", hands, term.deadline_at
+                )
                 at_work[asyncio.create_task(batch.work())] = batch
                 is_time = taking.asked > 1
             if clock.now() >= look_at:  # and not anew whenever a batch ends: they may end again and again
@@ -76,21 +76,32 @@ async def execute(
 
 @dataclass
 class _Taking:
-    """What an executor takes itself. `times` counts how often; `asked` is how many it asked for the last time."""
+    """What an executor takes itself. `times` counts how often; `asked` is how many it asked for the last time.
+
+    `successor` is the one that is not started yet.
+    """
 
     context: Context
     inbox: Inbox
     offload: Offload
+    term: Term
+    successor: Successor | None
     times: int = 0
     asked: int = 0
     _at_once: int = _AT_ONCE
+    _starting: asyncio.Task[None] | None = None
+
+    def stays(self) -> bool:
+        """Say whether this is a successor whose predecessor may still be there."""
+        return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
 
     async def take(self, batches: Iterable[Batch]) -> list[Delivery]:
         """Take what waits into places that are free, if a call lasts; send back what is not to have one here."""
-        held = Counter(tenant for batch in batches for tenant in batch.tenants())
+        part, held = self._part(), Counter(tenant for batch in batches for tenant in batch.tenants())
         self.asked = min(self._at_once, PLACES - held.total())
         lasts_since = self.context.clock.now() - LOOK_EVERY_MS
-        if self.asked <= 0 or not any(batch.has_called_by(lasts_since) for batch in batches):
+        is_needed = self.stays() or any(batch.has_called_by(lasts_since) for batch in batches)
+        if part is Part.RESTS or self.asked <= 0 or not is_needed:
             return []
         try:
             hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
@@ -98,7 +109,11 @@ class _Taking:
         except Exception:
             log.exception("nothing was taken")
             return []
-        has_place = placed(held, [delivery.run.job.tenant for delivery in found])
+        if found and self.successor is not None and needs_successor(self._left_ms()):
+            self._starting = asyncio.create_task(self._start(self.successor))
+            self.successor = None
+        places = PLACES if part is Part.TAKES else 0
+        has_place = placed(held, [delivery.run.job.tenant for delivery in found], places)
         await self._send_back([delivery for delivery, has in zip(found, has_place, strict=True) if not has])
         self.times += 1
         return [delivery for delivery, has in zip(found, has_place, strict=True) if has]
@@ -117,3 +132,17 @@ class _Taking:
             await messages.remove_acknowledged()
         except Exception:
             log.exception("what has no place here comes again")
+
+    async def _start(self, successor: Successor) -> None:
+        """Start the successor; if that fails, it is tried again when something is found again."""
+        try:
+            await self.offload(successor.start, self.term.ends_at)
+        except Exception:
+            log.exception("no successor was started")
+            self.successor = successor
+
+    def _part(self) -> Part:
+        return part_of(self._left_ms(), may_start_successor=self.successor is not None)
+
+    def _left_ms(self) -> int:
+        return self.term.ends_at - self.context.clock.now()

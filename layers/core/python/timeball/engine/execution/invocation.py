@@ -5,8 +5,11 @@ calls are cut while there is still time to write that down (`last_call_at`, `las
 what a killed function had done.
 """
 
+from dataclasses import dataclass
+
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Rules
+from timeball.ports.successor import Successor
 
 LONGEST_CALL_SECONDS = 840
 """The longest that one call may take; an attempt whose target reports later may take longer."""
@@ -14,6 +17,27 @@ LONGEST_CALL_SECONDS = 840
 _CLAIM_SECONDS = 10
 _LAST_WRITES_SECONDS = 20
 _LAST_REMOVAL_SECONDS = 8
+
+
+@dataclass(frozen=True)
+class Term:
+    """The time of one invocation, which is ended at `deadline_at` (ms; None: never).
+
+    It starts its `successor` in time (None: it is to have none). It is one itself if it `stays_until` an instant (ms),
+    whether it holds something or not.
+    """
+
+    deadline_at: int | None = None
+    successor: Successor | None = None
+    stays_until: int = 0
+
+    @property
+    def ends_at(self) -> int:
+        """Return when it is ended (ms)."""
+        return LATEST if self.deadline_at is None else self.deadline_at
+
+
+UNENDING = Term()
 
 
 def call_seconds(timeout_seconds: int) -> int:

@@ -1,0 +1,55 @@
+"""An executor whose time is half over starts another, by the rights of its role alone, and that takes what waits."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Receiver
+from local.stage import Stage
+from tests.end_to_end.emulated import no_executor, processes_of
+from tests.end_to_end.steps import calls_of, until
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+EXECUTOR = "execute-low"
+HALF_OVER_SECONDS = 400
+"""What an executor has left that still takes what waits, and starts its successor."""
+
+
+@contextmanager
+def timeout_of(stage: Stage, seconds: int) -> Iterator[None]:
+    """Give the executor so much time; one that is at work is ended, now and afterwards."""
+    functions, name = stage.emulator.client("lambda"), f"{stage.deployment.settings.name}-{EXECUTOR}"
+    before = functions.get_function_configuration(FunctionName=name)["Timeout"]
+    functions.update_function_configuration(FunctionName=name, Timeout=seconds)
+    try:
+        yield
+    finally:
+        functions.update_function_configuration(FunctionName=name, Timeout=before)
+
+
+def test_a_successor_takes_what_waits_when_its_predecessor_is_gone(
+    stage: Stage, client: ApiClient, receiver: Receiver
+) -> None:
+    def submit(path: str) -> dict[str, str]:
+        job: dict[str, str] = client.create(
+            {"handler": f"{receiver.url}{path}", "delaySeconds": 1, "priority": "low", "timeoutSeconds": 90}
+        )
+        return job
+
+    with timeout_of(stage, HALF_OVER_SECONDS):
+        hangs = submit("/slow/60/1")
+        until(lambda: len(calls_of(receiver, hangs)) == 1, otherwise="the executor did not begin")
+        (predecessor,) = processes_of(stage, EXECUTOR)
+        with no_executor(stage, EXECUTOR):
+            found = submit("/ok")
+            until(lambda: len(calls_of(receiver, found)) == 1, otherwise="the executor took nothing more")
+            until(lambda: len(processes_of(stage, EXECUTOR)) == 2, otherwise="it started no successor")
+            os.kill(predecessor, signal.SIGKILL)
+            until(lambda: predecessor not in processes_of(stage, EXECUTOR))
+            taken = submit("/ok")
+            until(lambda: len(calls_of(receiver, taken)) == 1, otherwise="the successor took nothing")

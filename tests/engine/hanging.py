@@ -1,0 +1,63 @@
+"""Executors of which some calls hang: what is called meanwhile, and how often they ask their queue."""
+
+from dataclasses import dataclass, field, replace
+
+from tests.engine.play import NOW, NotingCaller, Play, inline, spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.invocation import Term
+from timeball.ports.queue import Delivery
+from timeball.ports.successor import Successor
+from timeball.ports.target import Answer, Call
+from timeball.testing.memory_queue import MemoryInbox
+
+HANGS_MS = 200_000
+
+
+class Hangs(NotingCaller):
+    """Targets of `slow` hang, those of `step1`, `step2` ... take so many times 400 ms, those of others a moment."""
+
+    async def call(self, call: Call) -> Answer:
+        tenant = call.run.job.tenant
+        self.takes_ms = HANGS_MS if tenant == "slow" else int(tenant.partition("step")[2] or 0) * 400 or 10
+        return await super().call(call)
+
+
+@dataclass(frozen=True)
+class NotingInbox(MemoryInbox):
+    """Notes how many messages are asked for."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def receive(self, limit: int, seconds: int) -> list[Delivery]:
+        self.asked.append(limit)
+        return super().receive(limit, seconds)
+
+
+def played(**due: tuple[int, int]) -> Play:
+    """Let tenants have so many runs due so many seconds after the start, sent one tenant after the other."""
+    play = Play()
+    play.caller = Hangs(play.clock)
+    for tenant, (number, seconds) in due.items():
+        jobs = [spec(f"job-{n}", At(NOW + seconds * SECOND_MS)) for n in range(number)]
+        play.store_jobs(replace(one, key=JobKey(tenant, one.key.job_id)) for one in jobs)
+        play.scan_all()
+    return play
+
+
+def executed(
+    play: Play, deadline_at: int | None = None, successor: Successor | None = None, stays_until: int = 0
+) -> NotingInbox:
+    """Let one executor work, and no other."""
+    inbox = NotingInbox(play.queue, "normal")
+    term = Term(deadline_at, successor, stays_until)
+    deliveries = [] if stays_until else play.queue.receive("normal")
+    work = execute(play.context(), inbox, play.caller, deliveries, "one", inline, term)
+    assert play.clock.run(work) == []
+    return inbox
+
+
+def called(play: Play, tenant: str) -> list[int]:
+    return [at - NOW for at, call in play.caller.calls if call.run.job.tenant == tenant]
