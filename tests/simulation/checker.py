@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.answers import ANSWERS
 from tests.simulation.event_rules import EVENT_RULES
+from tests.simulation.flow_rules import FLOW_RULES
 from tests.simulation.graphs import GRAPH_RULES
 from tests.simulation.items import ITEM_RULES
 from tests.simulation.kept_away import KEPT_AWAY
@@ -187,6 +188,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *RERUN_RULES,
     *ITEM_RULES,
     *EVENT_RULES,
+    *FLOW_RULES,
     *ANSWERS,
     *RECORDS,
     _each_verdict_becomes_of_its_run_what_it_says,

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.calendar import Calendar, CalendarKey
+from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freeze, Freezes
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus
@@ -46,7 +47,11 @@ class Reign:
 
 
 class History:
-    """All writes of runs, jobs, tasks, backfills and operations, and those of each row; and where each scan begins."""
+    """All writes of runs, jobs, tasks, backfills and operations, and those of each row; and where each scan begins.
+
+    Noted too is what unique keys have `named`, and who `looks` into the ledger of a job, from
+    which instant on: when, and up to which.
+    """
 
     def __init__(self) -> None:
         self.runs: list[Write[Run]] = []
@@ -58,6 +63,8 @@ class History:
         self.calendars: dict[CalendarKey, list[tuple[int, Calendar]]] = defaultdict(list)
         self.operations: list[Write[Operation]] = []
         self.scans: dict[str, list[int]] = defaultdict(list)
+        self.named: list[tuple[int, Named | None, Named]] = []
+        self.looks: dict[tuple[str, JobKey, int | None], list[tuple[int, int]]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)
         self._jobs: dict[JobKey, list[Write[Job]]] = defaultdict(list)

@@ -110,18 +110,26 @@ def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
 
 
 def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
-    """And is due then. Any version of its job and of its calendar may have decided that."""
+    """And is due then. Any version of its job and of its calendar may have decided that.
+
+    What is moved by what it collects is not meant (flow_rules.py).
+    """
     history = story.store.history
     for write in history.runs:
         row = write.after
-        if row.moved_to is None or (write.before is not None and write.before.moved_to == row.moved_to):
+        if (
+            row.moved_to is None
+            or row.collected is not None
+            or (write.before is not None and write.before.moved_to == row.moved_to)
+        ):
             continue
         jobs = [one.after for one in history.of_job(row.id.job) if one.at <= write.at]
         calendars = [row for at, row in history.calendars[CalendarKey(row.id.job.tenant, "closed")] if at <= write.at]
         if not any(_moved_to(job, one, row.id.fire_at) == row.moved_to for job in jobs for one in calendars):
             yield f"{write}, of {jobs[-1]}"
     for row in story.store.runs.values():
-        waits = row.moved_to is not None and row.is_unstarted and row.state is RunState.QUEUED
+        is_moved = row.moved_to is not None and row.collected is None
+        waits = is_moved and row.is_unstarted and row.state is RunState.QUEUED
         if waits and (row.due_at is None or row.due_at < row.not_before or row.not_before < row.regular_at):
             yield f"{row} is not due on its day"
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tests.simulation.events import receive_events, send_events
+from tests.simulation.flow import come_again
 from tests.simulation.graphs import weave
 from tests.simulation.operations import operate
 from tests.simulation.quotas import bind, relax
@@ -52,6 +53,7 @@ async def _play(story: Story) -> None:
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
     actors += [run_again(story)] if story.has_reruns else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []
+    actors += [come_again(story, number) for number in (1, 2)] if story.has_flows else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)

@@ -128,7 +128,7 @@ def _skips(write: Write[Run]) -> bool:
 def _audit(context: Context, tenant: str) -> list[Entry]:
     """Return what the log tells of what was done, but for runs tried again: of these it tells what was asked."""
     logged = list_audit(context, AuditFilter(tenant), _ALL).items
-    return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN)]
+    return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN, Action.COLLECT)]
 
 
 RECORDS = (_it_is_known_who_changed_what, _no_run_is_counted_twice, _what_a_run_has_cost_only_grows)

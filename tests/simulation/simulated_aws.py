@@ -18,6 +18,7 @@ from tests.simulation.process import Process, acting
 from tests.urls import url_of
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.calendar import Calendar
+from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import JobKey, RunId, TaskKey
 from timeball.domain.model.job import Job, JobStatus
@@ -31,10 +32,11 @@ from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.errors import UnavailableError
 from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
+from timeball.ports.runs import LedgerPage, LedgerQuery
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import ACCEPTED, answered
-from timeball.testing.memory_collections import MemoryJobs
+from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.memory_rows import Memory
@@ -80,6 +82,7 @@ class LaggingMemory(Memory):
         """Note who wrote what, and let the index follow."""
         super().written(key, before, after, now)
         at, by = self.clock.now(), _writer()
+        self.history.named += [(at, before, after)] if isinstance(after, Named) else []
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
             if before is not None and before.status is not after.status:
@@ -138,12 +141,23 @@ class LaggingJobs(MemoryJobs):
         return [one for one in named if one[1] not in missed]
 
 
+class NotedRuns(MemoryRuns):
+    """Runs of which it is noted who looks into a job's ledger."""
+
+    def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page, and note who asks for it."""
+        assert isinstance(self._memory, LaggingMemory)
+        looks = self._memory.history.looks[_writer(), query.job, query.from_at]
+        looks.append((self._memory.clock.now(), query.to_at or LATEST))
+        return super().ledger(query)
+
+
 class LaggingStore(MemoryStore):
     """A store whose due index lags; its `past` is all that was written to it."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         self.past = LaggingMemory(clock, random)
-        super().__init__(self.past, jobs=LaggingJobs, due=LaggingIndex)
+        super().__init__(self.past, jobs=LaggingJobs, runs=NotedRuns, due=LaggingIndex)
 
     @property
     def history(self) -> History:

@@ -47,6 +47,7 @@ _NOTICES_EACH = 10
 _QUOTAS_EACH = 5
 _RERUNS_EACH = 10
 _EVENTS_EACH = 10
+_FLOWS_EACH = 30
 
 _CALM_MS = 20 * SECOND_MS
 
@@ -191,6 +192,11 @@ class Story:
     def has_events(self) -> bool:
         """Whether this is one of the stories in which most jobs run on events."""
         return self.seed % _EVENTS_EACH == 7
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether this is one of the stories in which somebody asks for the same again and again."""
+        return self.seed % _FLOWS_EACH == 5
 
     @property
     def slowness(self) -> int:

@@ -13,6 +13,7 @@ from tests.simulation.faults import (
     naming,
     operating,
     recording,
+    repeating,
     rerunning,
     settling,
     sharing,
@@ -33,6 +34,7 @@ FAULTS = (
     | keeping.FAULTS
     | operating.FAULTS
     | recording.FAULTS
+    | repeating.FAULTS
     | rerunning.FAULTS
     | settling.FAULTS
     | answering.FAULTS

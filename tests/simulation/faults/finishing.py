@@ -104,7 +104,7 @@ FAULTS = {
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
-        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 5
+        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 17
     ),
     # The queue keeps that rule too: a receipt that is not the newest deletes nothing. So here neither keeps it.
     "a message is deleted by a zombie": Fault(

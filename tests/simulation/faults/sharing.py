@@ -24,7 +24,7 @@ FAULTS = {
         instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 149
     ),
     "a slot is kept by a backfill that is over": Fault(
-        instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 95
+        instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 96
     ),
     "serves tenants in the order of the index": Fault(
         instead(in_turns, lambda items, *_: list(items)),

@@ -98,7 +98,7 @@ def claim(
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(_starting(claims), now, last_call_at)
-    _pass_newer(context, _starting(claims), now)
+    _pass_newer(context, _starting(claims))
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
@@ -160,9 +160,9 @@ def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: in
             one.decision = Decision(Action.RETURN)
 
 
-def _pass_newer(context: Context, starting: _Starting, now: int) -> None:
+def _pass_newer(context: Context, starting: _Starting) -> None:
     """Skip each run whose place a newer one of its job takes."""
-    over = replaced(context, [(run, job) for _, run, job in starting], now)
+    over = replaced(context, [(run, job) for _, run, job in starting])
     for one, run, _ in starting:
         if run.id in over:
             one.decision = Decision(Action.END, RunState.SKIPPED, Reason.REPLACED)

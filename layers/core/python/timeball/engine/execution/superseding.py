@@ -19,12 +19,12 @@ _MOST: Final = 20
 _RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
 
 
-def replaced(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> set[RunId]:
+def replaced(context: Context, starting: Sequence[tuple[Run, Job]]) -> set[RunId]:
     """Return which of these runs, about to start, newer ones of their jobs replace. Raises UnavailableError."""
-    return {run.id for run, job in starting if is_replaceable(run, job.spec) and _is_replaced(context, run, now)}
+    return {run.id for run, job in starting if is_replaceable(run, job.spec) and _is_replaced(context, run)}
 
 
-def _is_replaced(context: Context, run: Run, now: int) -> bool:
-    at = max(now, run.not_before)
+def _is_replaced(context: Context, run: Run) -> bool:
+    at = max(context.clock.now(), run.not_before)
     query = LedgerQuery(run.id.job, _MOST, from_at=run.id.fire_at, to_at=at, states=_RUNS)
     return any(is_replaced_by(run, other, at) for other in context.store.runs.ledger(query).runs)

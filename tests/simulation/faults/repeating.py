@@ -1,0 +1,49 @@
+"""Faults of what comes again: a key stands for two jobs, a trigger is in no run or in two, a run passes a newer one."""
+
+from typing import Any
+
+from tests.simulation.faults.hands import Fault, answered, instead, lost, swapped
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.run import Run
+from timeball.domain.policy.collecting import may_collect, stands_for, told_of
+from timeball.engine.execution.superseding import replaced
+from timeball.ports.rows import Swap
+
+_ONCE = "what is acknowledged is in its run once"
+
+
+def _collects(swap: Swap[Any]) -> bool:
+    before, after = swap.before, swap.after
+    is_one_more = isinstance(after, Run) and after.collected is not None and after.collected != before.collected
+    return is_one_more and before.attempt == 0
+
+
+def _as_soon_as_before(swap: Swap[Any]) -> Any:
+    before = swap.before
+    kept = {"not_before": before.not_before, "moved_to": before.moved_to, "due_at": before.due_at}
+    return evolve(swap.after, **kept) if _collects(swap) else swap.after
+
+
+FAULTS = {
+    "a unique key names whoever asks": Fault(
+        answered("uniques.insert", lambda standing: [None] * len(standing)),
+        "a job with a unique key is the one that it names",
+        5,
+    ),
+    "a unique key is given back at once": Fault(
+        instead(stands_for, lambda *_: False),
+        "a key names another job only when the one before has given it back",
+        5,
+    ),
+    "a trigger is answered and not collected": Fault(lost("runs.swap", _collects), _ONCE, 5),
+    "a trigger that is sent again is another": Fault(instead(told_of, lambda *_: None), _ONCE, 5),
+    "a run that has begun takes a trigger in": Fault(
+        instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5
+    ),
+    "a trigger puts no start off": Fault(
+        swapped("runs.swap", _as_soon_as_before), "a run waits for what it collects", 5
+    ),
+    "a run looks for no newer one": Fault(
+        instead(replaced, lambda *_: set()), "nobody starts who has found a newer run", 5
+    ),
+}
