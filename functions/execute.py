@@ -3,21 +3,25 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.aws.successor import Succession, parse_succession
+from timeball.aws.trials import told, trial_in
 from timeball.domain.model.ids import RunId
 from timeball.domain.policy.callback_token import token_of
 from timeball.domain.policy.places import PLACES
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.stats.tally import flush_on
+from timeball.ports.clock import Clock
 from timeball.ports.queue import Delivery
+from timeball.ports.trials import Trial, Tried
 from timeball.runtime.wiring import (
     environment,
     executor_context,
@@ -33,6 +37,8 @@ from timeball.targets.aws.caller import aws_caller
 from timeball.targets.caller import TargetCaller
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
+from timeball.targets.trial import make_trial
+from timeball.targets.witness import Witness
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -53,8 +59,11 @@ class Context(Timed, Protocol):
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Work through the messages; those that are not acknowledged are reported for another delivery.
 
-    One that cannot be read is kept elsewhere: it would come again and again.
+    One that cannot be read is kept elsewhere: it would come again and again. An event may ask for a trial instead.
     """
+    trial = trial_in(event)
+    if trial is not None:
+        return told(asyncio.run(_try(trial)))
     records: Sequence[Mapping[str, Any]] = event["Records"]
     message_ids: dict[str, str] = {}
     deliveries: list[Delivery] = []
@@ -90,15 +99,25 @@ async def _execute(
     else:
         term = Term(deadline_at, executor_successor(queue_arn))
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
-    clock = engine_context.clock
-    signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring())
-    async with signing as http, aws_caller(clock, _sign) as aws:
-        caller = TargetCaller(http, aws)
+    async with _caller(engine_context.clock) as caller:
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))
         try:
             return await execute(engine_context, inbox, caller, deliveries, owner, term=term)
         finally:
             counting.cancel()
+
+
+async def _try(trial: Trial) -> Tried:
+    clock, witness = executor_context().clock, Witness()
+    async with _caller(clock, witness) as caller:
+        return await make_trial(caller, witness, trial, clock.now())
+
+
+@asynccontextmanager
+async def _caller(clock: Clock, witness: Witness | None = None) -> AsyncIterator[TargetCaller]:
+    signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring(), witness=witness)
+    async with signing as http, aws_caller(clock, _sign, witness=witness) as aws:
+        yield TargetCaller(http, aws)
 
 
 def _sign(run: RunId, attempt: int) -> str:

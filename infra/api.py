@@ -112,6 +112,11 @@ class Api(Construct):
         admins = integrations.HttpLambdaIntegration("AdminIntegration", admin)
         http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
 
+    def let_try(self, executor: lambda_.Function) -> None:
+        """Have an executor make trials: the API's function calls no target itself."""
+        self.function.add_environment("TIMEBALL_TRIALS", executor.function_name)
+        allow(self.function, ["lambda:InvokeFunction"], [executor.function_arn])
+
 
 def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
     """Let the function see every request, and let every request through with what it found.

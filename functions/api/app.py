@@ -68,6 +68,7 @@ def _api() -> Handler:
         event_bus,
         signing_secret,
         tenants,
+        trials,
     )
 
     settings, context = environment().settings, engine_context()
@@ -93,6 +94,7 @@ def _api() -> Handler:
             bus=event_bus(),
             allowed=parse_arns(settings.targets),
             webhook_secrets=settings.webhook_secrets,
+            trials=trials(),
         )
     )
 

@@ -16,6 +16,7 @@ from functions.api.operations import routes as operations
 from functions.api.runs import routes as runs
 from functions.api.schedules import routes as schedules
 from functions.api.stats import routes as stats
+from functions.api.targets import routes as targets
 from functions.api.tasks import routes as tasks
 
 ROUTES: tuple[Route, ...] = (
@@ -29,6 +30,7 @@ ROUTES: tuple[Route, ...] = (
     *dead_letters.ROUTES,
     *operations.ROUTES,
     *tasks.ROUTES,
+    *targets.ROUTES,
     *schedules.ROUTES,
     *calendars.ROUTES,
     *freezes.ROUTES,

@@ -32,6 +32,7 @@ from timeball.testing.memory_bus import MemoryBus
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.memory_tenants import MemoryTenants
+from timeball.testing.memory_trials import MemoryTrials
 from timeball.testing.virtual_clock import VirtualClock
 
 DOCUMENT = document()
@@ -69,6 +70,7 @@ class Api:
     def __post_init__(self) -> None:
         self.queue = MemoryQueue(self.clock.now)
         self.bus = MemoryBus(matches)
+        self.trials = MemoryTrials()
         self.tally = Tally(self.clock, KeptTelemetry())
         telemetry = self.tally if self.counts else KeptTelemetry()
         self.context = Context(self.store, self.queue, self.clock, Rules(), telemetry)
@@ -85,6 +87,7 @@ class Api:
             tenants=self.tenants,
             signing_secret=lambda: self.store.signing.secret(SECRET),
             bus=self.bus,
+            trials=self.trials,
         )
         self.handle = build_api(self.edge)
 

@@ -14,6 +14,7 @@ from functions.api import app
 from functions.execute import handler
 from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
+from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.successor import LambdaSuccessor
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
@@ -231,3 +232,13 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     assert watch.handler(_events(sqs), Invocation(left_ms=60_000)) == {"batchItemFailures": []}
     assert [run.job.tenant for run in judged] == [tenant]
     assert _kept(sqs) == []
+
+
+@pytest.mark.usefixtures("sqs")
+def test_an_executor_makes_a_trial_and_answers_what_came_of_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"))
+        asked = {"tenant": "acme", "work": work_text(work), "timeoutSeconds": 1}
+        answer = handler({"trial": asked}, Invocation(left_ms=60_000))
+    tried = json.loads(answer["trial"])
+    assert (tried["verdict"], tried["error"]) == ("failed", "127.0.0.1 did not answer in full within 1 s.")

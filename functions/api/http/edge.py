@@ -14,6 +14,7 @@ from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
 from timeball.ports.event_bus import EventBus
 from timeball.ports.tenants import Tenants
+from timeball.ports.trials import Trials
 from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 
@@ -30,7 +31,7 @@ class Edge:
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
     executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`, and
-    secrets whose names begin with `webhook_secrets` and their tenant.
+    secrets whose names begin with `webhook_secrets` and their tenant. Trials are made by `trials`.
     """
 
     context: Context
@@ -48,6 +49,7 @@ class Edge:
     bus: EventBus | None = None
     allowed: AllowedArns = NONE_ALLOWED
     webhook_secrets: str = "timeball/"
+    trials: Trials | None = None
 
     @property
     def admin(self) -> Tenants:

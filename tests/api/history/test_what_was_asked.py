@@ -19,6 +19,7 @@ RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 
 TOLD_ELSEWHERE: Final = {
     "POST /v1/schedules:preview": "it stores nothing",
+    "POST /v1/targets:test": "it stores nothing",
     "POST /v1/events": "it changes nothing that anybody has made; the runs that come of it tell of it",
     "POST /v1/admin/keys/{keyId}/rotate": "a key is created, and the end of another moves: test_rotating_is_told",
     "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",

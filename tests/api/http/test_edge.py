@@ -27,6 +27,7 @@ from functions.api.routes import PUBLIC_PATHS, ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from functions.api.runs.fan_out import FanOutRequest
 from functions.api.runs.manual import RetryRequest, SucceedRequest
+from functions.api.targets.trying import TrialRequest
 from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
 from timeball.ports.errors import UnavailableError
@@ -184,6 +185,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     RotateRequest: {"overlapSeconds": 60},
     SucceedRequest: {},
     EventsRequest: {"source": "shop", "type": "order.placed"},
+    TrialRequest: {"handler": "https://example.com"},
 }
 """Of each route that takes a body and needs the store, one that nothing is wrong with."""
 

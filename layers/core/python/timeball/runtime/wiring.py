@@ -20,6 +20,7 @@ from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.successor import LambdaSuccessor
+from timeball.aws.trials import TRYING, ExecutorTrials
 from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
@@ -67,6 +68,13 @@ def event_bus() -> EventBridgeBus | None:
     told = BusEnvironment.read(os.environ)
     names = BusNames(told.event_bus, told.events_arn, told.undelivered_arn)
     return EventBridgeBus(lambda: _client("events", PATIENTLY.patience), names)
+
+
+@cache
+def trials() -> ExecutorTrials | None:
+    """Return what makes trials, in the one function that is told which executor does."""
+    function = os.environ.get("TIMEBALL_TRIALS")
+    return ExecutorTrials(lambda: _client("lambda", TRYING.patience), function) if function else None
 
 
 @cache

@@ -18,10 +18,11 @@ from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
 from timeball.targets.aws.clients import Connect, connect
-from timeball.targets.aws.requests import AwsRequest, request_of
+from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.sizes import too_large
 from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, reply_of
 from timeball.targets.envelope import facts_of
+from timeball.targets.witness import Witness
 
 Sign = Callable[[RunId, int], str]
 """Returns the token of an attempt. It may block."""
@@ -34,11 +35,13 @@ _THREADS = 2 * PLACES
 
 
 @asynccontextmanager
-async def aws_caller(clock: Clock, sign: Sign | None = None, connect: Connect = connect) -> AsyncIterator["AwsCaller"]:
-    """Open a caller of targets of AWS. Requests that hang at its end are left behind."""
+async def aws_caller(
+    clock: Clock, sign: Sign | None = None, connect: Connect = connect, witness: Witness | None = None
+) -> AsyncIterator["AwsCaller"]:
+    """Open a caller of targets of AWS, and of a witness. Requests that hang at its end are left behind."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
     try:
-        yield AwsCaller(clock, threads, connect, sign)
+        yield AwsCaller(clock, threads, connect, sign, witness)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -46,8 +49,16 @@ async def aws_caller(clock: Clock, sign: Sign | None = None, connect: Connect = 
 class AwsCaller:
     """Calls targets of AWS, any number at once, in one event loop."""
 
-    def __init__(self, clock: Clock, threads: ThreadPoolExecutor, connect: Connect, sign: Sign | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        threads: ThreadPoolExecutor,
+        connect: Connect,
+        sign: Sign | None = None,
+        witness: Witness | None = None,
+    ) -> None:
         self._clock = clock
+        self._witness = witness
         self._threads = threads
         self._connect = connect
         self._sign = sign
@@ -66,6 +77,8 @@ class AwsCaller:
                 if call.takes_report and self._sign is not None:  # the first of a process reads the secret
                     token = await loop.run_in_executor(self._threads, self._sign, call.run, call.attempt)
                 request = request_of(target, call, facts_of(call, token))
+                if self._witness is not None:
+                    self._witness.request = shown(request)
                 reply = await loop.run_in_executor(self._threads, self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True

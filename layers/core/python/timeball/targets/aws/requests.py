@@ -40,6 +40,17 @@ class AwsRequest:
     arguments: Mapping[str, Any]
 
 
+def shown(request: AwsRequest) -> dict[str, Any]:
+    """Return a request as a trial shows it; it holds nothing secret."""
+    arguments = {name: one.decode() if isinstance(one, bytes) else one for name, one in request.arguments.items()}
+    return {
+        "service": request.service,
+        "region": request.region,
+        "operation": request.operation,
+        "arguments": arguments,
+    }
+
+
 def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
     """Return what is asked for a call of a target of AWS."""
     match target:

@@ -26,7 +26,9 @@ from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
 from timeball.targets.http.intake import WIRE_BYTES, CountedSocket, Intake, Turns, TurnsConnector, begin_intake
 from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
 from timeball.targets.http.request import Request, UncallableError, parse_url, request_of, webhook_of
+from timeball.targets.http.shown import Showing
 from timeball.targets.http.verdict import answered, unsent
+from timeball.targets.witness import Witness
 
 BODY_BYTES = 16 * 1024
 """How much of an answer is read, and kept; the rest is never taken off the wire."""
@@ -58,11 +60,13 @@ async def http_caller(
     trust: ssl.SSLContext | None = None,
     sign: Sign | None = None,
     ring: KeyRing | None = None,
+    witness: Witness | None = None,
 ) -> AsyncIterator["HttpCaller"]:
     """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
     `trust`: how certificates are verified, if not as the system does. `sign`: what makes the token of an attempt whose
     target may report on it. `ring`: the keys that webhooks are signed with; without it none that asks for one is sent.
+    `witness`: who is told of the one call that is made.
     """
     # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
     threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="lookup")
@@ -90,7 +94,13 @@ async def http_caller(
     )
     try:
         async with session:
-            yield HttpCaller(clock, session, sign, None if ring is None else Signing(ring))
+            yield HttpCaller(
+                clock,
+                session,
+                sign,
+                None if ring is None else Signing(ring),
+                None if witness is None else Showing(witness),
+            )
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -104,11 +114,13 @@ class HttpCaller:
         session: aiohttp.ClientSession,
         sign: Sign | None = None,
         signing: Signing | None = None,
+        showing: Showing | None = None,
     ) -> None:
         self._clock = clock
         self._session = session
         self._sign = sign
         self._signing = signing
+        self._showing = showing
         self._turns = Turns()
 
     async def call(self, call: Call) -> Answer:
@@ -131,6 +143,8 @@ class HttpCaller:
             answer = unanswered(call, intake.called_at, self._clock.now(), sentence, timed_out=late)
         finally:
             intake.close()
+            if self._showing is not None:
+                self._showing.ends(intake, self._clock.now())
         if intake.is_cut:  # which an answer that ends with its connection does not show
             return unanswered(call, intake.called_at, self._clock.now(), _FLOOD.format(host=host))
         return answer
@@ -145,7 +159,10 @@ class HttpCaller:
             if self._signing is None:
                 raise NoKeyError("No secret is read here.")
             keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
-        return request_of(call, self._clock.now(), token, keys)
+        request = request_of(call, self._clock.now(), token, keys)
+        if self._showing is not None:
+            self._showing.sends(request, target.headers, len(keys), self._clock.now())
+        return request
 
     async def _exchange(self, call: Call, sent: Request, intake: Intake) -> Answer:
         request = self._session.request(
@@ -158,6 +175,8 @@ class HttpCaller:
         )
         async with request as response:
             intake.has_head = True
+            if self._showing is not None:
+                self._showing.hears(response.headers, self._clock.now())
             body = await _read(response)
             response.close()
             retry_after = response.headers.get("Retry-After", "")

@@ -60,10 +60,14 @@ class Intake(ResponseHandler):
 
     `called_at` is the moment (ms) at which its connection stood and the request went onto the wire, None before.
     `is_cut`: the target sent more than it may, and was hung up on. `has_head`: the answer's head was parsed.
+    `opened_at` is when (ms) the socket was made, which knows its address; `greeted_at` when the first byte was sent, by
+    TLS if that is spoken.
     """
 
     def __init__(self, turns: Turns, clock: Clock) -> None:
         super().__init__(asyncio.get_running_loop())
+        self.opened_at: int | None = None
+        self.greeted_at: int | None = None
         self.called_at: int | None = None
         self.is_cut = False
         self.has_head = False
@@ -74,6 +78,21 @@ class Intake(ResponseHandler):
         self._handed_on = 0
         self._unparsed = bytearray()
         self._lost: tuple[BaseException | None] | None = None
+        self._is_tls = False
+
+    @property
+    def is_greeted_first(self) -> bool:
+        """Whether something was sent before the connection stood for the request: TLS is spoken."""
+        return self.greeted_at is not None and (self.called_at is None or self._is_tls)
+
+    def open(self) -> None:
+        """Note that a socket is made."""
+        self.opened_at = self._clock.now()
+
+    def greet(self) -> None:
+        """Note that something is sent."""
+        if self.greeted_at is None:
+            self.greeted_at = self._clock.now()
 
     def await_turn(self) -> None:
         """Raise BlockingIOError unless more may be taken off the wire now."""
@@ -92,6 +111,7 @@ class Intake(ResponseHandler):
         """Note the moment; TLS is agreed on by then."""
         super().connection_made(transport)
         self.called_at = self._clock.now()
+        self._is_tls = self.greeted_at is not None
 
     def close(self) -> None:
         """End the connection now: a target that is slow to say goodbye in TLS is not waited for."""
@@ -156,6 +176,12 @@ class CountedSocket(socket.socket):
     def __init__(self, family: int, kind: int, protocol: int) -> None:
         super().__init__(family, kind, protocol)
         self._intake = _intake.get()
+        self._intake.open()
+
+    def send(self, data: Any, flags: int = 0, /) -> int:  # noqa: ANN401 -- as its parent
+        """Send, and note that."""
+        self._intake.greet()
+        return super().send(data, flags)
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
         """Receive at most a slice."""

@@ -1,0 +1,27 @@
+"""A trial, made by the caller that runs are called by."""
+
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.verdict import Failed
+from timeball.ports.target import Call, Caller
+from timeball.ports.trials import TRIAL_JOB, Trial, Tried
+from timeball.targets.witness import Witness
+
+
+async def make_trial(caller: Caller, witness: Witness, trial: Trial, now: int) -> Tried:
+    """Call the target of a trial once, at `now` (ms), by a caller that tells a witness."""
+    run = RunId(JobKey(trial.tenant, TRIAL_JOB), now, Origin.MANUAL)
+    call = Call(run, 1, trial.work, trial.timeout_seconds, RETRIED_BY_DEFAULT, takes_report=False)
+    answer = await caller.call(call)
+    verdict = answer.verdict
+    return Tried(
+        type(verdict).__name__.lower(),
+        isinstance(verdict, Failed) and verdict.may_retry,
+        answer.status,
+        answer.body,
+        answer.error,
+        witness.request,
+        witness.headers,
+        {**witness.took_ms, "total": answer.finished_at - now},
+        witness.signatures,
+    )

@@ -1,0 +1,41 @@
+"""A trial of a target of AWS: what was asked of it, and what it answered."""
+
+import asyncio
+from typing import Any
+
+from timeball.domain.model.target import SqsTarget
+from timeball.domain.model.work import Work
+from timeball.ports.trials import Trial, Tried
+from timeball.targets.aws.caller import aws_caller
+from timeball.targets.trial import make_trial
+from timeball.targets.witness import Witness
+from timeball.testing.virtual_clock import VirtualClock
+
+NOW = 1_795_253_400_123
+QUEUE = "arn:aws:sqs:eu-west-1:123456789012:invoices"
+
+
+class Queues:
+    """SQS, with every queue."""
+
+    def send_message(self, **_: Any) -> dict[str, Any]:
+        return {"MessageId": "m-1", "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+
+def test_it_shows_the_operation_with_its_arguments_and_what_came_back() -> None:
+    async def main() -> Tried:
+        witness, clock = Witness(), VirtualClock(NOW)
+        async with aws_caller(clock, connect=lambda *_: Queues(), witness=witness) as caller:
+            return await make_trial(caller, witness, Trial("acme", Work(SqsTarget(QUEUE), '{"n":1}'), 5), NOW)
+
+    tried = asyncio.run(main())
+    assert (tried.verdict, tried.error, dict(tried.took_ms)) == ("succeeded", None, {"total": 0})
+    assert "m-1" in tried.body
+    assert {name: tried.request[name] for name in ("service", "region", "operation")} == {
+        "service": "sqs",
+        "region": "eu-west-1",
+        "operation": "send_message",
+    }
+    assert tried.request["arguments"]["MessageBody"] == '{"n":1}'
+    told = tried.request["arguments"]["MessageAttributes"]["Timeball-Run-Id"]["StringValue"]
+    assert told == f"timeball-trial.{NOW}.m"
