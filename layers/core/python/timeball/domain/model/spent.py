@@ -3,7 +3,7 @@
 So it costs no write of its own: the write that ends an attempt carries it.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,12 @@ class Spent:
 
     def __bool__(self) -> bool:
         """Whether there is anything: a row leaves out what is nothing."""
-        return any(astuple(self))
+        return any(self.counts)
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """All that was spent, in order."""
+        return self.write_units, self.read_units, self.batches, self.executor_ms
 
     def plus(self, other: "Spent") -> "Spent":
         """Return both together."""

@@ -7,7 +7,7 @@ changes. A nested value is compact JSON text, so that every attribute is text, a
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, astuple, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -41,7 +41,7 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
         lambda rules: f"{rules.version} {rules.tzdata}",
         lambda text: RuleSet(int(text.split()[0]), text.split()[1]),
     ),
-    Spent: (lambda spent: " ".join(map(str, astuple(spent))), lambda text: Spent(*map(int, text.split()))),
+    Spent: (lambda spent: " ".join(map(str, spent.counts)), lambda text: Spent(*map(int, text.split()))),
 }
 """What is text of its own: how it is written, and read."""
 
@@ -89,6 +89,7 @@ class _Codec:
 
     def __init__(self, kind: Any) -> None:  # noqa: ANN401 - a dataclass
         self.fields = tuple(map(_Field, fields(kind)))
+        self.listed = [(one.name, one.default, one) for one in self.fields]
         self._kind, self._defaults = kind, {one.name: one.default for one in self.fields}
         self._is_plain = not hasattr(kind, "__post_init__") and "__slots__" not in vars(kind)
         self.read = {one.name: one.read for one in self.fields}
@@ -112,15 +113,15 @@ class _Codec:
 def to_item(value: object, without: str = "") -> Item:
     """Return a value's attributes, but for the field that its key tells."""
     item: Item = {}
-    for one in _codec(type(value)).fields:
-        part = getattr(value, one.name)
-        if part is None or one.name == without:
+    for name, default, one in _codec(type(value)).listed:
+        part = getattr(value, name)
+        if part is None or name == without:
             continue
         if type(part) in _FLAT:
-            if part or part != one.default:
-                item[one.name] = part
+            if part or part != default:
+                item[name] = part
         elif (written := one.written(part)) is not None:
-            item[one.name] = written
+            item[name] = written
     return item
 
 
