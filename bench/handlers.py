@@ -105,7 +105,11 @@ def measure(part: str, endpoint: Endpoint, *arguments: str) -> dict[str, Any]:
     """Measure a part in a process of its own."""
     port = endpoint.url.rpartition(":")[2]
     command = [sys.executable, "-m", "bench.handlers", part, port, *arguments]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TIMEBALL_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("AWS_", "TIMEBALL_")) or name == "TIMEBALL_AWS_CLIENT"
+    }
     done = subprocess.run(command, env=kept | environment(endpoint.url), stdout=subprocess.PIPE, text=True, check=True)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
