@@ -14,7 +14,7 @@ class Call:
 
     `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
     over. `depth` is the run's generation. `has_parents`: the payload is beside what came of the job's
-    parents.
+    parents. `task_id` is the task that the job names.
     """
 
     run: RunId
@@ -25,6 +25,7 @@ class Call:
     takes_report: bool
     depth: int = 0
     has_parents: bool = False
+    task_id: str | None = None
 
 
 @dataclass(frozen=True)

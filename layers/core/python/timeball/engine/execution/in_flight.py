@@ -70,4 +70,6 @@ def call_of(run: Run, job: Job) -> Call:
         raise ValueError(f"job {job.key.job_id} was read without its work")
     seconds, takes_report = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
     retry_on, has_parents = job.spec.retry.retry_on, job.spec.pass_parents
-    return Call(run.id, run.attempt, job.spec.work, seconds, retry_on, takes_report, run.depth, has_parents)
+    return Call(
+        run.id, run.attempt, job.spec.work, seconds, retry_on, takes_report, run.depth, has_parents, job.task_id
+    )

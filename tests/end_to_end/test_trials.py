@@ -1,0 +1,35 @@
+"""A target is tried on the real template: the API's function, which may call nothing, has an executor call it."""
+
+import json
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Receiver
+from tests.end_to_end.steps import ask
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+
+def test_a_call_is_made_by_an_executor_and_shown_whole(client: ApiClient, receiver: Receiver) -> None:
+    target = {
+        "type": "http",
+        "url": f"{receiver.url}/{{{{payload.path}}}}",
+        "headers": {"X-Key": "s3cret"},
+        "body": '["{{jobId}}"]',
+    }
+    tried = ask(client, "POST", "/v1/targets:test", {"target": target, "payload": {"path": "ok"}})
+    assert (tried["verdict"], tried["response"]["status"]) == ("succeeded", 200), tried
+    assert tried["request"]["url"].endswith("/ok")
+    assert (tried["request"]["body"], tried["request"]["headers"]["X-Key"]) == ('["timeball-trial"]', None)
+    assert tried["timings"]["totalMs"] >= tried["timings"]["waitMs"] >= 0
+    (call,) = receiver.arrivals()
+    assert (call.job_id, call.path, call.body, call.attempt) == ("timeball-trial", "/ok", b'["timeball-trial"]', 1)
+
+
+def test_what_a_run_may_not_call_is_not_tried_either(client: ApiClient) -> None:
+    refused = client.send("POST", "/v1/targets:test", json.dumps({"handler": "http://169.254.169.254/"}).encode())
+    assert (refused.status, refused.body["errors"][0]["field"]) == (400, "handler")
+    target = {"type": "http", "url": "https://example.com/", "secretId": "timeball/nobody/x"}
+    refused = client.send("POST", "/v1/targets:test", json.dumps({"target": target}).encode())
+    assert (refused.status, refused.body["errors"][0]["field"]) == (400, "target.secretId")
