@@ -43,6 +43,9 @@ def _batches(statement: dict[str, Any]) -> list[dict[str, Any]]:
         found.append(
             {"Effect": "Allow", "Action": "ecs:RunTask", "Resource": statement["Condition"]["ArnLike"]["ecs:cluster"]}
         )
+    if "ecs:StopTask" in actions:  # as above
+        clusters = json.loads(re.sub(r":task/([^\"]+)/\*", r":cluster/\1", json.dumps(statement["Resource"])))
+        found.append({"Effect": "Allow", "Action": ["ecs:DescribeTasks", "ecs:StopTask"], "Resource": clusters})
     if _STATEMENTS.intersection(actions):
         found.append({"Effect": "Allow", "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
     return found

@@ -8,6 +8,7 @@ from constructs import Construct
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
+from infra.targets import allow_following
 from timeball.aws.dynamodb.table import schema
 
 
@@ -39,3 +40,4 @@ class Scan(Construct):
         # The weights of tenants that contend.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
+        allow_following(self.function, maker.settings.functions.targets)

@@ -46,6 +46,22 @@ def allow_targets(function: lambda_.Function, targets: str) -> None:
                     acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
+def allow_following(function: lambda_.Function, targets: str) -> None:
+    """Let a function see how executions stand that a list of ARNs allows, and stop them."""
+    arns = [*filter(None, map(str.strip, targets.split(",")))]
+    machines = [f"{arn.replace(':stateMachine:', ':execution:')}:*" for arn in arns if ":stateMachine:" in arn]
+    tasks = [f"{arn.replace(_CLUSTER, ':task/')}/*" for arn in arns if _CLUSTER in arn]
+    for actions, named in (
+        (["states:DescribeExecution", "states:StopExecution"], machines),
+        (["ecs:DescribeTasks", "ecs:StopTask"], tasks),
+    ):
+        if named:
+            function.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=named))
+            for arn in named:
+                why = "Executions are named by runs; all are of what the setting timeball:targets lists"
+                acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
+
+
 def _rights(arns: Sequence[str]) -> Iterator[_Right]:
     yield from _RIGHTS
     clusters = [arn for arn in arns if _CLUSTER in arn]

@@ -152,13 +152,13 @@ class Stage:
         play = Play(self._place.put_back(picture.rows), picture.at, picture.rules)
         play.queue = _restored(play.queue, picture.messages)
         play.caller = _noted_by(picture.caller, play)
-        play._invocations = picture.invocations
+        play.invocations = picture.invocations
         return play
 
     def picture(self, play: Play) -> Picture:
         """Return what stands outside of all processes now."""
         caller = _noted_by(play.caller, play)
-        return Picture(play.clock.now(), self._place.rows(), _kept(play.queue), caller, play.rules, play._invocations)
+        return Picture(play.clock.now(), self._place.rows(), _kept(play.queue), caller, play.rules, play.invocations)
 
 
 def stop_when(play: Play, verb: Callable[[Play], object], condition: Callable[[Play], bool]) -> None:

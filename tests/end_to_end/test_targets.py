@@ -200,6 +200,50 @@ def test_a_task_of_ecs_is_run_with_the_facts_in_its_environment(client: ApiClien
     assert (variables["TIMEBALL_RUN_ID"], json.loads(variables["TIMEBALL_PAYLOAD"])["order"]) == (run["runId"], 7)
 
 
+def test_a_followed_execution_ends_its_run_and_is_stopped_when_that_is_cancelled(
+    client: ApiClient, account: Account
+) -> None:
+    machines = account.client("stepfunctions")
+
+    def machine(name: str, state: dict[str, Any]) -> str:
+        definition = json.dumps({"StartAt": "Only", "States": {"Only": state}})
+        made = machines.create_state_machine(name=NAME.format(name), roleArn=account.role(), definition=definition)
+        arn: str = made["stateMachineArn"]
+        return arn
+
+    waits = machine("waits", {"Type": "Wait", "Seconds": 3600, "End": True})
+    fails = machine("fails", {"Type": "Fail", "Error": "NoRoom", "Cause": "It is full."})
+    job = client.create({"target": {"type": "stepFunctions", "stateMachineArn": waits, "follow": True}})
+    failing = {"type": "stepFunctions", "stateMachineArn": fails, "follow": True}
+    failed = called(client, failing, "failed", maxRetries=0)
+    assert "NoRoom" in failed["attempts"][0]["error"]
+
+    (run,) = ledger(client, job)
+    execution = client.get(f"/v1/runs/{run['runId']}")["callback"]["execution"]
+    assert (run["status"], machines.describe_execution(executionArn=execution)["status"]) == ("running", "RUNNING")
+    assert client.send("POST", f"/v1/runs/{run['runId']}/cancel").status == 200
+    until(lambda: ledger(client, job)[0]["status"] == "cancelled")
+    assert machines.describe_execution(executionArn=execution)["status"] == "ABORTED"
+
+
+def test_a_followed_task_of_ecs_is_stopped_when_its_run_is_cancelled(client: ApiClient, account: Account) -> None:
+    ecs = account.client("ecs")
+    cluster = ecs.create_cluster(clusterName=NAME.format("follow"))["cluster"]["clusterArn"]
+    container = {"name": "main", "image": "busybox", "memory": 64}
+    definition = ecs.register_task_definition(family=NAME.format("follow"), containerDefinitions=[container])
+    arn = definition["taskDefinition"]["taskDefinitionArn"]
+    target = {"type": "ecs", "clusterArn": cluster, "taskDefinitionArn": arn, "containerName": "main", "follow": True}
+    job = client.create({"target": target})
+    until(lambda: [run["status"] for run in ledger(client, job)] == ["running"])
+    run_id = ledger(client, job)[0]["runId"]
+    until(lambda: client.get(f"/v1/runs/{run_id}")["callback"] is not None)
+    task = client.get(f"/v1/runs/{run_id}")["callback"]["execution"]
+    assert client.send("POST", f"/v1/runs/{run_id}/cancel").status == 200
+    until(lambda: ledger(client, job)[0]["status"] == "cancelled")
+    (found,) = ecs.describe_tasks(cluster=cluster, tasks=[task])["tasks"]
+    assert found["lastStatus"] == "STOPPED"
+
+
 def test_what_is_not_on_the_list_of_the_stage_is_refused(client: ApiClient) -> None:
     arn = f"arn:aws:lambda:{OF}:function:somebody-elses"
     answer = client.send("POST", "/v1/jobs", json.dumps({"target": {"type": "lambda", "functionArn": arn}}).encode())

@@ -9,7 +9,8 @@ from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.run import Run
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.target import HttpTarget, is_followed
+from timeball.domain.model.verdict import Accepted
 from timeball.domain.model.work import Work
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Schedule, Timing
@@ -22,6 +23,7 @@ from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import Scan, scan
 from timeball.engine.stats.tally import Tally
+from timeball.ports.executions import Executions
 from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.runs import LedgerQuery
@@ -30,6 +32,7 @@ from timeball.ports.target import Answer, Call, Caller
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.memory_executions import MemoryExecutions
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -74,12 +77,16 @@ class NotingCaller:
     meanwhile: Callable[[], object] | None = None
     """What somebody else does during the first call."""
     calls: list[tuple[int, Call]] = field(default_factory=list)
+    start: Callable[[Call], str] | None = None
+    """What starts that which a followed target's run follows, and returns its name."""
 
     async def call(self, call: Call) -> Answer:
         called_at = self.clock.now()
         self.calls.append((called_at, call))
         if self.meanwhile is not None and len(self.calls) == 1:
             self.meanwhile()
+        if self.start is not None and is_followed(call.work.target):
+            return Answer(Accepted(self.start(call)), called_at, called_at, is_down=False)
         status = self.statuses.pop(0) if self.statuses else 200
         await self.clock.sleep_until(called_at + self.takes_ms)
         return answered(call, called_at, self.clock.now(), status)
@@ -117,17 +124,19 @@ class Play:
         self.caller = NotingCaller(self.clock)
         self.telemetry = KeptTelemetry()
         self.tally = Tally(self.clock, self.telemetry)
+        self.executions = MemoryExecutions(self.clock.now)
         self.points: Points | None = None
-        self._invocations = 0
+        self.invocations = 0
 
     def context(self, points: Points | None = None) -> Context:
         """Return the world as a process sees it that stops, if at all, at the given points."""
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
-            return Context(self.store, queue, self.clock, self.rules, self.tally)
+            return Context(self.store, queue, self.clock, self.rules, self.tally, executions=self.executions)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
-        return Context(store, queue, self.clock, self.rules, self.tally)
+        executions: Executions = with_faults(self.executions, points)
+        return Context(store, queue, self.clock, self.rules, self.tally, executions=executions)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""
@@ -155,13 +164,13 @@ class Play:
         deadline_at: int | None = None,
     ) -> list[Delivery]:
         """Let one invocation of an executor work through deliveries; return what it gives back."""
-        self._invocations += 1
+        self.invocations += 1
         points = points or self.points
         inbox = self.queue.inbox(priority)
         caller: Caller = self.caller
         if points is not None:
             inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
-        owner = f"invocation-{self._invocations}"
+        owner = f"invocation-{self.invocations}"
         work = execute(self.context(points), inbox, caller, deliveries, owner, inline, Term(deadline_at))
         return self.clock.run(work)
 

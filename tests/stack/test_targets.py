@@ -42,14 +42,18 @@ def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -
             ROLE: ("iam:PassRole", {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}),
             TASK: ("ecs:RunTask", {"ArnLike": {"ecs:cluster": [CLUSTER]}}),
         }
-    for function in stack.functions().keys() - {"execute-high", "execute-normal", "execute-low"}:
+    tasks = f"arn:aws:ecs:{OF}:task/nightly/*"
+    assert [(one["Action"], one["Resource"]) for one in _of_targets(stack, "scan")] == [
+        (["ecs:DescribeTasks", "ecs:StopTask"], tasks)
+    ]
+    for function in stack.functions().keys() - {"scan", "execute-high", "execute-normal", "execute-low"}:
         assert _of_targets(stack, function) == []
     (api,) = [body for name, body in stack.functions().items() if name == "api"]
     assert api["Environment"]["Variables"]["TIMEBALL_TARGETS"] == listed
 
 
-def test_by_default_nothing_of_aws_may_be_called(stack: Synthesized) -> None:
-    calls = ("lambda:InvokeFunction", "sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
+def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
+    calls = ("sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
     for name, policy in stack.resources("AWS::IAM::Policy").items():
         if "execute" in name.lower():
             assert not [call for call in calls if call in json.dumps(policy)]

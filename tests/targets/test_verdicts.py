@@ -5,6 +5,7 @@ import io
 import json
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ from botocore.exceptions import (
 )
 from botocore.response import StreamingBody
 
-from tests.targets.calls import DONE, NOW, TARGETS, Prepare, a_call, answer_of, call_by
-from timeball.domain.model.target import HttpTarget, Invocation, LambdaTarget
+from tests.targets.calls import DONE, NOW, OF, RUN, TARGETS, Prepare, a_call, answer_of, call_by
+from timeball.domain.model.target import EcsTarget, HttpTarget, Invocation, LambdaTarget, StepFunctionsTarget
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.domain.model.work import Work
 from timeball.targets.aws.caller import aws_caller
@@ -120,6 +121,24 @@ def test_an_error_is_judged_by_what_it_is_about(
     answer = answer_of(a_call(TARGETS[kind]), refused(kind, code, status))
     assert (answer.verdict, answer.is_down, answer.status) == (Failed(may_retry), is_down, status)
     assert answer.error == f"AWS refused the call: {code} (no)."
+
+
+@pytest.mark.parametrize(("kind", "execution"), [("stepFunctions", "arn:e"), ("ecs", "arn:task")])
+@pytest.mark.parametrize("takes_report", [False, True])
+def test_what_is_followed_is_handed_over_with_the_name_of_what_was_started(
+    kind: str, execution: str, *, takes_report: bool
+) -> None:
+    target = TARGETS[kind]
+    assert isinstance(target, StepFunctionsTarget | EcsTarget)
+    answer = answer_of(a_call(replace(target, follow=True), takes_report=takes_report), done(kind))
+    assert answer.verdict == Accepted(execution)
+
+
+@pytest.mark.parametrize("qualifier", ["", ":live"])
+def test_what_was_started_before_is_followed_by_its_name(qualifier: str) -> None:
+    target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m{qualifier}", follow=True)
+    answer = answer_of(a_call(target), refused("stepFunctions", "ExecutionAlreadyExists", 400))
+    assert answer.verdict == Accepted(f"arn:aws:states:{OF}:execution:m:{RUN}-2")
 
 
 def test_a_job_may_hold_a_status_for_worth_another_try() -> None:

@@ -9,6 +9,7 @@ from functions.api.schemas.cpu_limit import Allowance
 from functions.api.schemas.fit import misfits
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Job, JobSpec
+from timeball.domain.model.target import is_followed
 from timeball.domain.model.task import Task
 from timeball.domain.model.task_use import Override
 from timeball.domain.policy.resolve import resolve, resolve_spec
@@ -58,7 +59,8 @@ def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
         yield FieldError(
             Override.HEARTBEAT, "This goes with completion callback only, of the job or of its task; leave it out."
         )
-    if both.timeout_seconds > LONGEST_CALL_SECONDS and not (reports and both.heartbeat_seconds is not None):
+    has_time = is_followed(task.spec.target) or (reports and both.heartbeat_seconds is not None)
+    if both.timeout_seconds > LONGEST_CALL_SECONDS and not has_time:
         field = Override.TIMEOUT if Override.TIMEOUT in own else Override.COMPLETION
         yield FieldError(
             field,

@@ -8,6 +8,7 @@ from pydantic import Field
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import Factor, RetryCauses
+from functions.api.targets.request import EcsTarget, StepFunctionsTarget, Target
 from timeball.domain.model import policies
 from timeball.domain.model.job import JobSpec
 from timeball.domain.policy.callback import LONGEST_SECONDS
@@ -52,6 +53,9 @@ class PolicyFields(Strict):
     )
 
 
+_FOLLOWED: Final = {"type": "object", "required": ["follow"], "properties": {"follow": {"const": True}}}
+
+
 def only_of_reports(*otherwise: dict[str, Any]) -> dict[str, Any]:
     """Return `beyond_an_answer` in JSON Schema, but for what compares two fields; it holds unless `otherwise` fits."""
     short = {"timeoutSeconds": {"maximum": LONGEST_CALL_SECONDS}}
@@ -64,24 +68,30 @@ def only_of_reports(*otherwise: dict[str, Any]) -> dict[str, Any]:
                 "required": ["completion", "heartbeatSeconds"],
                 "properties": {**reports, "heartbeatSeconds": {"not": {"type": "null"}}},
             },
+            {"required": ["target"], "properties": {"target": _FOLLOWED, "heartbeatSeconds": {"type": "null"}}},
+            {"required": ["target", "completion"], "properties": {"target": _FOLLOWED, **reports}},
             *otherwise,
         ]
     }
 
 
-def beyond_an_answer(request: PolicyFields, names: set[str]) -> Iterator[FieldError]:
-    """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest."""
+def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | None = None) -> Iterator[FieldError]:
+    """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest.
+
+    One that is followed may take as long without a heartbeat.
+    """
     reports = request.completion == "callback" or ("completion" in names and request.completion is None)
     if "heartbeatSeconds" in names and not reports:
         yield FieldError(
             "heartbeatSeconds", "This goes with completion callback only; give that too, or leave this out."
         )
     seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
-    if seconds > LONGEST_CALL_SECONDS and not (reports and "heartbeatSeconds" in names):
+    is_followed = isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
+    if seconds > LONGEST_CALL_SECONDS and not is_followed and not (reports and "heartbeatSeconds" in names):
         yield FieldError(
             "timeoutSeconds",
             f"This must be at most {LONGEST_CALL_SECONDS}; more, up to {LONGEST_SECONDS}, goes with completion "
-            "callback and heartbeatSeconds only.",
+            "callback and heartbeatSeconds only, or with a target that is followed.",
         )
     if reports and 0 < seconds < (request.heartbeat_seconds or 0):
         yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")

@@ -151,7 +151,7 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
     if request.for_each is not None and request.overlap_policy not in (None, "allow"):
         yield FieldError("overlapPolicy", "The runs of its items are to overlap: with forEach only allow is possible.")
     if named_task(request) is None:  # with a task that depends on what that says
-        yield from beyond_an_answer(request, given)
+        yield from beyond_an_answer(request, given, request.target)
 
 
 def _beside_events(request: JobRequest, given: set[str]) -> Iterator[FieldError]:

@@ -28,6 +28,7 @@ class CallbackAnswer(Answer):
     until: Time = Field(description="Then the attempt has timed out, whatever was heard of it.")
     heartbeat_seconds: int | None = Field(description="How often the target must be heard of; null: it need not be.")
     lease_until: Time = Field(description="By then the target must be heard of, or have said how it ended.")
+    execution: str | None = Field(description="The ARN of what is followed, which is looked at when the lease is out.")
 
 
 class ItemsAnswer(Answer):
@@ -249,6 +250,7 @@ def _callback_answer(run: Run) -> CallbackAnswer | None:
         until=format_instant(callback.until),
         heartbeat_seconds=None if callback.heartbeat_ms is None else callback.heartbeat_ms // SECOND_MS,
         lease_until=format_instant(callback.until if run.lease_until is None else run.lease_until),
+        execution=callback.execution,
     )
 
 

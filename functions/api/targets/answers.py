@@ -65,6 +65,7 @@ class StepFunctionsTargetAnswer(Answer):
 
     type: Literal["stepFunctions"]
     state_machine_arn: str
+    follow: bool
 
 
 class EcsTargetAnswer(Answer):
@@ -78,6 +79,7 @@ class EcsTargetAnswer(Answer):
     subnets: list[str]
     security_groups: list[str]
     assign_public_ip: bool
+    follow: bool
 
 
 class EventBridgeTargetAnswer(Answer):

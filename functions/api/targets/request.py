@@ -84,6 +84,7 @@ class StepFunctionsTarget(Strict):
 
     type: Literal["stepFunctions"]
     state_machine_arn: StateMachineArn = Field(description="It may end in a version or an alias.")
+    follow: bool = Field(default=False, description="The run ends when the execution does, and stops it if cancelled.")
 
 
 class EcsTarget(Strict):
@@ -97,6 +98,7 @@ class EcsTarget(Strict):
     subnets: Subnets = Field(default_factory=list, description="Needed where tasks have networks of their own.")
     security_groups: SecurityGroups = Field(default_factory=list, description="By default that of the network.")
     assign_public_ip: bool = False
+    follow: bool = Field(default=False, description="The run ends when the task does, and stops it if cancelled.")
 
 
 class EventBridgeTarget(Strict):
@@ -127,7 +129,7 @@ def target_of(asked: Target) -> target.Target:
         case SnsTarget():
             return target.SnsTarget(asked.topic_arn, asked.subject, asked.message_group_id)
         case StepFunctionsTarget():
-            return target.StepFunctionsTarget(asked.state_machine_arn)
+            return target.StepFunctionsTarget(asked.state_machine_arn, asked.follow)
         case EcsTarget():
             return target.EcsTarget(
                 asked.cluster_arn,
@@ -137,6 +139,7 @@ def target_of(asked: Target) -> target.Target:
                 tuple(asked.subnets),
                 tuple(asked.security_groups),
                 asked.assign_public_ip,
+                asked.follow,
             )
         case EventBridgeTarget():
             return target.EventBridgeTarget(asked.bus_arn, asked.source, asked.detail_type)

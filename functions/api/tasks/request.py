@@ -54,7 +54,7 @@ def _together(request: TaskRequest, given: set[str]) -> Iterator[FieldError]:
     kind = "http" if request.handler is not None else None if request.target is None else request.target.type
     if request.type is not None and kind not in (None, request.type):
         yield FieldError("type", f"This is not the type of what is to be called, which is {kind}; leave it out.")
-    yield from beyond_an_answer(request, given)
+    yield from beyond_an_answer(request, given, request.target)
 
 
 def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) -> TaskSpec:

@@ -26,10 +26,13 @@ TARGETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "lambda": (LAMBDA, {"invocation": "requestResponse"}),
     "sqs": ({"type": "sqs", "queueArn": f"arn:aws:sqs:{OF}:q.fifo", "messageGroupId": "g"}, {}),
     "sns": ({"type": "sns", "topicArn": f"arn:aws:sns:{OF}:t"}, {"subject": None, "messageGroupId": None}),
-    "stepFunctions": ({"type": "stepFunctions", "stateMachineArn": f"arn:aws:states:{OF}:stateMachine:m"}, {}),
+    "stepFunctions": (
+        {"type": "stepFunctions", "stateMachineArn": f"arn:aws:states:{OF}:stateMachine:m"},
+        {"follow": False},
+    ),
     "ecs": (
         {"type": "ecs", **CLUSTER, "containerName": "main", "subnets": ["subnet-0a1b2c3d"]},
-        {"launchType": "FARGATE", "securityGroups": [], "assignPublicIp": False},
+        {"launchType": "FARGATE", "securityGroups": [], "assignPublicIp": False, "follow": False},
     ),
     "eventBridge": (
         {"type": "eventBridge", "busArn": f"arn:aws:events:{OF}:event-bus/b", "source": "acme", "detailType": "Due"},
@@ -143,6 +146,21 @@ def test_the_url_of_a_queue_names_it_too(api: Api) -> None:
     arn = "arn:aws-cn:sqs:cn-north-1:123456789012:jobs.fifo"
     assert job["target"] == {"type": "sqs", "queueArn": arn, "messageGroupId": None}
     assert api.work_of(job["jobId"]).target == SqsTarget(arn)
+
+
+@pytest.mark.parametrize(("follow", "status"), [(True, 201), (False, 400)])
+def test_only_what_is_followed_may_take_days_without_a_heartbeat(api: Api, status: int, *, follow: bool) -> None:
+    allow(api)
+    target = {**TARGETS["stepFunctions"][0], "follow": follow}
+    long = {"target": target, "timeoutSeconds": 604_800}
+    job = api.call("POST", "/v1/jobs", long)
+    assert job.status == api.call("POST", "/v1/tasks", long).status == status
+    api.call("PUT", "/v1/tasks/nightly", {"target": target})
+    of_task = api.call("POST", "/v1/jobs", {"taskId": "nightly", "timeoutSeconds": 604_800})
+    assert of_task.status == status
+    if follow:
+        patched = api.call("PATCH", f"/v1/jobs/{job.body['jobId']}", {"target": {"follow": False}})
+        assert (patched.status, patched.bad_fields()) == (400, ["timeoutSeconds"])
 
 
 class TestAPatch:

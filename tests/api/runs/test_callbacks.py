@@ -26,6 +26,7 @@ class TestWaiting:
             "until": format_instant(NOW + DAY_MS),
             "heartbeatSeconds": 60,
             "leaseUntil": format_instant(NOW + 60 * SECOND_MS),
+            "execution": None,
         }
         (attempt,) = body["attempts"]
         assert (attempt["number"], attempt["outcome"], attempt["startedAt"]) == (1, None, format_instant(NOW))
@@ -33,7 +34,12 @@ class TestWaiting:
     def test_without_heartbeats_it_has_all_of_its_time(self, api: Api) -> None:
         run = waiting(api, timeoutSeconds=600, heartbeatSeconds=None)
         until = format_instant(NOW + 600 * SECOND_MS)
-        assert read(api, run)["callback"] == {"until": until, "heartbeatSeconds": None, "leaseUntil": until}
+        assert read(api, run)["callback"] == {
+            "until": until,
+            "heartbeatSeconds": None,
+            "leaseUntil": until,
+            "execution": None,
+        }
 
     def test_a_run_that_waits_for_nobody_shows_nothing(self, api: Api) -> None:
         assert read(api, called(api))["callback"] is None

@@ -18,6 +18,7 @@ from timeball.domain.policy.claim import ClaimRules
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.known import Known
 from timeball.ports.clock import Clock
+from timeball.ports.executions import Executions, Unknown
 from timeball.ports.queue import Queue
 from timeball.ports.store import Store
 from timeball.ports.telemetry import Telemetry
@@ -147,7 +148,7 @@ class Rules:
 class Context:
     """The store, the queue, the clock, the rules, and where counts and timings go.
 
-    `known` is what the process has read lately.
+    `known` is what the process has read lately. `executions` are those that runs have started and follow.
     `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1.
     """
 
@@ -157,4 +158,5 @@ class Context:
     rules: Rules
     telemetry: Telemetry
     known: Known = field(default_factory=Known)
+    executions: Executions = field(default_factory=Unknown)
     weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}

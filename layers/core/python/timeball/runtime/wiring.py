@@ -16,6 +16,7 @@ from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
+from timeball.aws.executions import AwsExecutions
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
@@ -29,11 +30,14 @@ from timeball.ports.successor import Successor
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment
+from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
 
 log = logging.getLogger(__name__)
 
 _THREADS = 16
+
+_LOOK_SECONDS = 3
 
 _START_SECONDS = 8
 """Lambda gives a function 10 s to be loaded, or begins anew."""
@@ -88,7 +92,13 @@ def scan_context() -> Context:
     """Return the engine's context as scans have it, who alone serve several tenants at once: by their weights."""
     context = engine_context()
     reader = Reader(_client("dynamodb", PATIENTLY.patience), os.environ["TIMEBALL_TENANTS_TABLE"], PATIENTLY)
-    return replace(context, weights_of=DynamoWeights(reader, context.clock))
+    executions = AwsExecutions(_executions_client, _queue_threads())
+    return replace(context, weights_of=DynamoWeights(reader, context.clock), executions=executions)
+
+
+def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them
+    """Return a client that lets no scan wait for long."""
+    return connect(service, region, _LOOK_SECONDS)
 
 
 def start(engine_context: Callable[[], Context]) -> None:

@@ -17,6 +17,7 @@ LIST_WRITES = frozenset(
     {"insert", "swap", "replace", "save", "note", "note_uses", "add"}  # a collection's
     | {"send", "watch"}  # a queue's
     | {"hide", "send_again", "delete"}  # an inbox's
+    | {"stop"}  # of executions
     | {"put", "remove"}  # a bus's
 )
 """Methods whose first argument is a list of which each item is a write of its own."""

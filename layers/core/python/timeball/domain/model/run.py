@@ -54,12 +54,13 @@ class Callback:
     """What a running run waits for whose target answered 202: that the target says how it ended.
 
     The call left at `called_at`, and its time is up at `until` (ms). With a `heartbeat_ms` the target must be heard of
-    so often; None: it has all its time without a heartbeat.
+    so often; None: it has all its time without a heartbeat. An `execution` that is followed is looked at meanwhile.
     """
 
     called_at: int
     until: int
     heartbeat_ms: int | None = None
+    execution: str | None = None
 
 
 @dataclass(frozen=True)

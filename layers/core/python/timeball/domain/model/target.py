@@ -116,10 +116,11 @@ class SnsTarget:
 
 @dataclass(frozen=True)
 class StepFunctionsTarget:
-    """A state machine, of which an execution is started."""
+    """A state machine, of which an execution is started; with `follow` the run ends when that does."""
 
     type: ClassVar[TargetType] = TargetType.STEP_FUNCTIONS
     state_machine_arn: str
+    follow: bool = False
 
     @property
     def resource(self) -> str:
@@ -129,7 +130,10 @@ class StepFunctionsTarget:
 
 @dataclass(frozen=True)
 class EcsTarget:
-    """A task of ECS that is run in a cluster; the named container is told of the run by its environment."""
+    """A task of ECS that is run in a cluster; the named container is told of the run by its environment.
+
+    With `follow` the run ends when the task does.
+    """
 
     type: ClassVar[TargetType] = TargetType.ECS
     cluster_arn: str
@@ -139,6 +143,7 @@ class EcsTarget:
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
     assign_public_ip: bool = False
+    follow: bool = False
 
     @property
     def resource(self) -> str:
@@ -164,6 +169,11 @@ class EventBridgeTarget:
 Target = HttpTarget | LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
 
 AwsTarget = LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
+
+
+def is_followed(target: Target) -> bool:
+    """Say whether a run of a target goes on until what it started has ended."""
+    return isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
 
 
 def arns_of(target: Target) -> Mapping[str, str]:

@@ -115,8 +115,14 @@ def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
-    """Return a running run that its executor is asked to stop, and why."""
-    return evolve(run, cancel_requested=True, reason=reason)
+    """Return a running run that its executor is asked to stop, and why; what it follows is to be stopped by the scan.
+
+    The latter is due at once: an instant that has passed needs no clock.
+    """
+    asked = evolve(run, cancel_requested=True, reason=reason)
+    if run.callback is None or run.callback.execution is None:
+        return asked
+    return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)
 
 
 def withdrawn(run: Run) -> Run:

@@ -10,7 +10,9 @@ class Succeeded:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The target has taken the attempt over: its report will follow."""
+    """The target has taken the attempt over: its report will follow, or (`execution`) what it started is looked at."""
+
+    execution: str | None = None
 
 
 @dataclass(frozen=True)

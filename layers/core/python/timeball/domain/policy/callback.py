@@ -14,12 +14,19 @@ LONGEST_SECONDS = 7 * 24 * 3600
 """The longest timeout of an attempt whose target sends heartbeats."""
 
 
-def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int) -> Run:
-    """Return the running run as one that waits for its target's report, due when its lease is out."""
+_FIRST_LOOK_MS = 10 * SECOND_MS
+_LAST_LOOK_MS = 60 * SECOND_MS
+
+
+def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int, execution: str | None = None) -> Run:
+    """Return the running run as one that waits for its target's report, or for the end of what it started.
+
+    It is due when its lease is out; one that is asked to stop by then is due at once.
+    """
     until = called_at + job.spec.timeout_seconds * SECOND_MS
     heartbeat_ms = None if job.spec.heartbeat_seconds is None else job.spec.heartbeat_seconds * SECOND_MS
-    callback = Callback(called_at, until, heartbeat_ms)
-    lease_until = _lease_until(callback, now)
+    callback = Callback(called_at, until, heartbeat_ms if execution is None else None, execution)
+    lease_until = now if execution is not None and run.cancel_requested else _lease_until(callback, now)
     return evolve(
         run,
         callback=callback,
@@ -52,12 +59,21 @@ def extended(run: Run, now: int) -> Run | None:
     return evolve(run, lease_until=_lease_until(run.callback, now))
 
 
+def seen_under_way(run: Run, now: int, margin_ms: int) -> Run:
+    """Return the run whose execution was looked at, and goes on: due at the next look."""
+    if run.callback is None:
+        raise ValueError(f"{run.id} has no execution that could be followed")
+    lease_until = _lease_until(run.callback, now)
+    return evolve(run, lease_until=lease_until, due_at=lease_until + margin_ms)
+
+
 def expired_attempt(run: Run) -> Attempt:
     """Return the record of an attempt whose target was not heard of in time."""
     if run.callback is None:
         raise ValueError(f"{run.id} waits for no report")
     in_all = (run.lease_until or 0) >= run.callback.until
-    error = "The target did not report in time." if in_all else "The target's heartbeat ceased."
+    what = "target did not report" if run.callback.execution is None else "execution did not end"
+    error = f"The {what} in time." if in_all else "The target's heartbeat ceased."
     return Attempt(
         run.attempt,
         Outcome.TIMED_OUT if in_all else Outcome.LOST,
@@ -83,5 +99,11 @@ def reported_attempt(run: Run, now: int, error: str | None, body: str | None) ->
 
 
 def _lease_until(callback: Callback, now: int) -> int:
-    """Return until when the target need not be heard of; never beyond the attempt's time."""
+    """Return until when the target need not be heard of; never beyond the attempt's time.
+
+    What is followed is looked at again after a tenth of the time that it has taken so far, within bounds.
+    """
+    if callback.execution is not None:
+        pause_ms = max(_FIRST_LOOK_MS, min((now - callback.called_at) // 10, _LAST_LOOK_MS))
+        return max(min(now + pause_ms, callback.until), now)
     return callback.until if callback.heartbeat_ms is None else min(now + callback.heartbeat_ms, callback.until)

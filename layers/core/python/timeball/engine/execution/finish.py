@@ -72,7 +72,8 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
             return None
         run = evolve(run, spent=_spent(context, run, result, attempts[position]))
         if isinstance(verdict, Accepted):
-            return handed_over(run, result.job, now if called_at is None else called_at, now, context.rules.margin_ms)
+            began_at = now if called_at is None else called_at
+            return handed_over(run, result.job, began_at, now, context.rules.margin_ms, verdict.execution)
         return after_attempt(
             run, result.job, inline(attempts[position]), verdict, now, guarantor_of(run, result.job, Guarantor.MESSAGE)
         )

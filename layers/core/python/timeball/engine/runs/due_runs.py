@@ -13,6 +13,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
 from timeball.engine.dependencies.look import wake_children
 from timeball.engine.runs.fan_out import heal, wake_heads, work_through
+from timeball.engine.runs.follow import follow
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
@@ -34,7 +35,8 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     """Move on those runs that are due within the look-ahead, as they were just read; return how many were.
 
     queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
-    its lease's end; one whose target answered 202 is ended there. withdrawn: out of the index, as it waits for no time.
+    its lease's end; one whose target answered 202 is ended there, and one that follows an execution looks at that.
+    withdrawn: out of the index, as it waits for no time.
     terminal: what its end entails is carried out, children that wait for it look, then out. One that waits for others
     is looked at, and sent if these let it;
     one that has items takes its next step with them.
@@ -50,7 +52,10 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     worked = work_through(context, heads)
     runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + heal(context, dead_heads)
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
-    reaped = reap(context, expired, now) if expired else 0
+    followed = [run for run in expired if run.callback is not None and run.callback.execution is not None]
+    silent = [run for run in expired if run not in followed]
+    reaped = reap(context, silent, now) if silent else 0
+    reaped += follow(context, followed, now) if followed else 0
     runs = [run for run in runs if run not in expired]
     carried = [run for run in runs if _is_to_be_sent(run, now, margin_ms)]
     sent = send(context, carried, now)

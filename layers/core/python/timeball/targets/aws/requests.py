@@ -82,6 +82,12 @@ def queue_url(arn: str) -> str:
     return f"https://sqs.{region}.amazonaws.com{'.cn' if partition == 'aws-cn' else ''}/{account}/{name}"
 
 
+def execution_arn(target: StepFunctionsTarget, call: Call) -> str:
+    """Return the execution that a call has started, if it did."""
+    begin, _, machine = target.state_machine_arn.partition(":stateMachine:")
+    return f"{begin}:execution:{machine.partition(':')[0]}:{mark_of(call)}"
+
+
 def _of(arn: str, service: str, operation: str, arguments: Mapping[str, Any]) -> AwsRequest:
     return AwsRequest(service, arn.split(":")[3], operation, arguments)
 

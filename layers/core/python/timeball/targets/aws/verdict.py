@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from timeball.domain.model.target import TargetType
+from timeball.domain.model.target import StepFunctionsTarget, TargetType, is_followed
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import is_retried
+from timeball.targets.aws.requests import execution_arn
 
 BODY_BYTES: Final = 16 * 1024
 """How much of an answer is read, and kept."""
@@ -93,13 +94,26 @@ def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
 def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answer:
     """Return what a reply makes of a call. An error that blames the request tells of a service that works."""
     if reply.code is None or reply.code == _ALREADY:
-        done = Accepted() if call.takes_report else Succeeded()
+        done = _handed_over(call, reply)
         return Answer(done, called_at, finished_at, reply.status, reply.body, is_down=False)
     status = _as_status(reply)
     what = "The function failed" if reply.code == _OF_FUNCTION else f"AWS refused the call: {reply.code}"
     error = f"{what}{_told(reply.message)}"
     verdict = Failed(may_retry=is_retried(call, status))
     return Answer(verdict, called_at, finished_at, reply.status, reply.body, error, is_down=status >= _FAULT)
+
+
+def _handed_over(call: Call, reply: Reply) -> Succeeded | Accepted:
+    """Return what it is that AWS has taken a call: done, unless it is followed or the target is to report."""
+    target = call.work.target
+    if is_followed(target):
+        ids = json.loads(reply.body or "{}")
+        named = ids.get("executionArn") or ids.get("taskArn")
+        if named is None and isinstance(target, StepFunctionsTarget):  # it was started before, and is found by its name
+            named = execution_arn(target, call)
+        if named is not None:
+            return Accepted(named)
+    return Accepted() if call.takes_report else Succeeded()
 
 
 def _as_status(reply: Reply) -> int:

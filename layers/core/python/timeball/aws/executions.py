@@ -1,0 +1,130 @@
+"""Executions on AWS: of Step Functions each by a request, of ECS up to a hundred tasks of a cluster by one."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from timeball.ports.executions import UNDER_WAY, Standing
+
+log = logging.getLogger(__name__)
+
+_TASKS_AT_ONCE: Final = 100
+_BODY_BYTES: Final = 16 * 1024
+_GONE: Final = ("ExecutionDoesNotExist", "InvalidParameterException")
+_FORGOTTEN: Final = Standing(is_over=True, error="AWS knows the execution no more.")
+
+Connect = Callable[[str, str], Any]
+"""Returns a client of a service in a region."""
+
+
+class AwsExecutions:
+    """What Step Functions and ECS have started."""
+
+    def __init__(self, connect: Connect, threads: ThreadPoolExecutor) -> None:
+        self._connect = connect
+        self._threads = threads
+
+    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+        """Return how each execution stands; None: nobody knows now."""
+        found: dict[str, Standing] = {}
+        machines = [arn for arn in arns if not _is_task(arn)]
+        for standings in self._threads.map(self._described, [*map(_alone, machines), *_by_cluster(arns)]):
+            found |= standings
+        return [found.get(arn) for arn in arns]
+
+    def stop(self, arns: Sequence[str]) -> list[bool]:
+        """Stop each execution, as far as it is under way; return whether that is done."""
+        return list(self._threads.map(self._stopped, arns))
+
+    def _described(self, arns: Sequence[str]) -> Mapping[str, Standing]:
+        try:
+            if not _is_task(arns[0]):
+                client = self._connect("stepfunctions", _region(arns[0]))
+                return {arns[0]: of_execution(client.describe_execution(executionArn=arns[0]))}
+            answer = self._connect("ecs", _region(arns[0])).describe_tasks(cluster=_cluster(arns[0]), tasks=[*arns])
+            missing = {one["arn"]: _FORGOTTEN for one in answer.get("failures", ()) if one.get("reason") == "MISSING"}
+            return {**missing, **{task["taskArn"]: of_task(task) for task in answer.get("tasks", ())}}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is asked for again
+            if not _is_task(arns[0]) and _code(error) in _GONE:
+                return {arns[0]: _FORGOTTEN}
+            log.warning("executions not looked at: %s", error, extra={"execution": arns[0]})
+            return {}
+
+    def _stopped(self, arn: str) -> bool:
+        reason = "The run was cancelled, or is out of time."
+        try:
+            if _is_task(arn):
+                self._connect("ecs", _region(arn)).stop_task(cluster=_cluster(arn), task=arn, reason=reason)
+            else:
+                client = self._connect("stepfunctions", _region(arn))
+                client.stop_execution(executionArn=arn, error="Timeball.Stopped", cause=reason)
+        except Exception as error:  # noqa: BLE001 - as above
+            log.warning("execution not stopped: %s", error, extra={"execution": arn})
+            return _code(error) in _GONE
+        return True
+
+
+def of_execution(answer: Mapping[str, Any]) -> Standing:
+    """Return how an execution of a state machine stands by what Step Functions says."""
+    match answer["status"]:
+        case "RUNNING" | "PENDING_REDRIVE":
+            return UNDER_WAY
+        case "SUCCEEDED":
+            return Standing(is_over=True, body=_cut(answer.get("output")))
+        case status:
+            said = ": ".join(part for part in (answer.get("error"), answer.get("cause")) if part)
+            return Standing(is_over=True, error=_told(f"The execution ended as {status}", said))
+
+
+def of_task(task: Mapping[str, Any]) -> Standing:
+    """Return how a task stands by what ECS says: it has succeeded if it ended by itself, and all containers with 0."""
+    if task.get("lastStatus") != "STOPPED":
+        return UNDER_WAY
+    codes = {one.get("name", "?"): one.get("exitCode") for one in task.get("containers", ())}
+    by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
+    if by_itself and codes and all(code == 0 for code in codes.values()):
+        return Standing(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
+    why = task.get("stoppedReason") or ""
+    failed = {name: code for name, code in codes.items() if code != 0} or codes
+    told = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
+    return Standing(is_over=True, error=_told(f"The task stopped; exit codes: {told}", why))
+
+
+def _by_cluster(arns: Sequence[str]) -> list[list[str]]:
+    tasks: dict[str, list[str]] = {}
+    for arn in dict.fromkeys(filter(_is_task, arns)):
+        tasks.setdefault(_cluster(arn), []).append(arn)
+    return [of[at : at + _TASKS_AT_ONCE] for of in tasks.values() for at in range(0, len(of), _TASKS_AT_ONCE)]
+
+
+def _alone(arn: str) -> list[str]:
+    return [arn]
+
+
+def _is_task(arn: str) -> bool:
+    return ":ecs:" in arn
+
+
+def _region(arn: str) -> str:
+    return arn.split(":")[3]
+
+
+def _cluster(arn: str) -> str:
+    begin, _, rest = arn.partition(":task/")
+    return f"{begin}:cluster/{rest.partition('/')[0]}"
+
+
+def _code(error: Exception) -> str:
+    answer: Mapping[str, Any] = getattr(error, "response", {})
+    return str(answer.get("Error", {}).get("Code", ""))
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text.encode()[:_BODY_BYTES].decode("utf-8", "ignore")
+
+
+def _told(what: str, said: str) -> str:
+    line = " ".join(said.split())[:500]
+    return f"{what} ({line})." if line else f"{what}."

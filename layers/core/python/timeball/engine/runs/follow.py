@@ -1,0 +1,90 @@
+"""Look how followed executions stand: the scan does, when the due key at the end of a run's lease says so.
+
+A look that finds the execution under way renews the lease, so no executor's time goes by meanwhile. Written on
+condition that the run is still as it was read, and by the attempt that started the execution: the first to tell of its
+end wins. An execution whose run is to stop, or is out of time, is stopped before that is written.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import Cause
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Callback, Run, RunState
+from timeball.domain.model.transitions import ended
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.policy.callback import expired_attempt, reported_attempt, seen_under_way
+from timeball.domain.policy.outcome import after_attempt
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.context import Context
+from timeball.engine.runs.attempts import inline, needs_a_row
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.executions import Standing
+from timeball.ports.rows import Swap
+
+_GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
+_STOPPED = Standing(is_over=True, error="The execution was stopped.")
+
+
+def follow(context: Context, runs: Sequence[Run], now: int) -> int:
+    """Bring each run, whose lease is out, in line with its execution; return how many moved.
+
+    Raises UnavailableError.
+    """
+    jobs = read_jobs_of(context, runs)
+    standings = _standings(context, runs, now)
+    told = [_told(run, standing, now) for run, standing in zip(runs, standings, strict=True)]
+    telling = [(run.id, one) for run, one in zip(runs, told, strict=True) if one is not None and needs_a_row(one)]
+    context.store.attempts.insert(telling, now)  # before the rows: nobody looks at an execution whose run is over
+    swaps = [
+        Swap(run, seen_under_way(run, now, context.rules.margin_ms) if one is None else _over(run, job, one, now))
+        for run, job, one in zip(runs, jobs, told, strict=True)
+    ]
+    swapped = change_runs(context, {run.id: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
+    return sum(outcome.done for outcome in swapped)
+
+
+def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
+    """Return how executions stand, after those were stopped whose runs are to stop or are out of time."""
+    looked = context.executions.look([_callback(run).execution or "" for run in runs])
+    unwanted = [
+        place
+        for place, (run, standing) in enumerate(zip(runs, looked, strict=True))
+        if (run.cancel_requested or _callback(run).until <= now) and not (standing and standing.is_over)
+    ]
+    stopped = context.executions.stop([_callback(runs[place]).execution or "" for place in unwanted])
+    for place, done in zip(unwanted, stopped, strict=True):
+        if done:
+            looked[place] = _STOPPED
+    return looked
+
+
+def _told(run: Run, standing: Standing | None, now: int) -> Attempt | None:
+    """Return the attempt's record, if it is over: its execution is, or its time. None: it goes on.
+
+    One that is out of time and cannot be stopped is given up after a while: that AWS may never allow.
+    """
+    until = _callback(run).until
+    if until <= now and (standing == _STOPPED or now >= until + _GIVEN_UP_AFTER_MS):
+        return expired_attempt(evolve(run, lease_until=until))
+    if standing is None or not standing.is_over:
+        return None
+    return reported_attempt(run, now, standing.error, standing.body)
+
+
+def _over(run: Run, job: Job | None, attempt: Attempt, now: int) -> Run:
+    if job is None:
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, inline(attempt))
+    cause = Cause.TIMEOUT if attempt.outcome is Outcome.TIMED_OUT else Cause.REPORTED
+    verdict = Succeeded() if attempt.outcome is Outcome.SUCCEEDED else Failed(job.spec.retry.retries(cause))
+    return after_attempt(run, job, inline(attempt), verdict, now, Guarantor.SCAN)
+
+
+def _callback(run: Run) -> Callback:
+    if run.callback is None:
+        raise ValueError(f"{run.id} has no execution that could be followed")
+    return run.callback

@@ -1,0 +1,50 @@
+"""Executions in memory: each ends at an instant that its test chooses, unless it is stopped before."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from timeball.ports.executions import UNDER_WAY, Standing
+
+
+@dataclass(frozen=True)
+class Started:
+    """An execution: when it ends (ms), as what, and whether it was stopped."""
+
+    ends_at: int
+    end: Standing
+    stopped_at: int | None = None
+
+
+class MemoryExecutions:
+    """What has been started. While it is `silent` nobody knows how anything stands, and nothing is stopped."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self.started: dict[str, Started] = {}
+        self.looks: list[tuple[int, str]] = []
+        self.silent = False
+
+    def start(self, arn: str, ends_at: int, end: Standing) -> None:
+        """Start an execution, unless one has that name."""
+        self.started.setdefault(arn, Started(ends_at, end))
+
+    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+        """Return how each execution stands; None: nobody knows now."""
+        self.looks += [(self._now(), arn) for arn in arns]
+        return [None if self.silent else self._standing(arn) for arn in arns]
+
+    def stop(self, arns: Sequence[str]) -> list[bool]:
+        """Stop each execution, as far as it is under way; return whether that is done."""
+        for arn in () if self.silent else arns:
+            one = self.started.get(arn)
+            if one is not None and one.stopped_at is None and self._now() < one.ends_at:
+                self.started[arn] = replace(one, stopped_at=self._now())
+        return [not self.silent] * len(arns)
+
+    def _standing(self, arn: str) -> Standing:
+        one = self.started.get(arn)
+        if one is None:
+            return Standing(is_over=True, error="The execution is known no more.")
+        if one.stopped_at is not None:
+            return Standing(is_over=True, error="The execution was stopped.")
+        return UNDER_WAY if self._now() < one.ends_at else one.end
