@@ -83,6 +83,8 @@ def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
         if before is None or after.failing is None or after.failing == before.failing:
             continue
         run = replace(story.store.runs[after.failing.run], attempt=after.failing.attempt)
+        if write.at > story.ends_at:  # its effects may be under way yet
+            continue
         if not _is_there(story, notice_of_end(after, News.FAILURE, run)):
             yield str(write)
 
