@@ -9,6 +9,7 @@ from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
 from infra.settings import EVENTS_AT_ONCE
 from infra.storage import FIND, ROWS, Storage
+from timeball.aws.dynamodb.table import schema
 
 
 class Events(Construct):
@@ -31,7 +32,9 @@ class Events(Construct):
                 "The bound keeps a flood of events from the places of the scan and the API",
             ),
         )
-        allow(self.function, [*ROWS, *FIND], [storage.jobs.table_arn])
+        # Whatever runs it ends, those that wait for their keys are called.
+        allow(self.function, ROWS, [storage.jobs.table_arn])
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
         # What it makes is sent; what cannot be read is kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         # A rule that no job needs is removed when an event tells of it.

@@ -15,6 +15,7 @@ from infra.queues import EXECUTE_TIMEOUT, Queues
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_targets
+from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import ExecutorEnvironment
 
 
@@ -39,7 +40,9 @@ class Executors(Construct):
             about = f"Carries out runs of {priority} priority"
             function = maker.make(self, name, "execute", about=about, bounds=bounds)
             # What came of parents is handed on, and how long a streak of failures is, the ledger says.
-            allow(function, [*ROWS, *FIND], [storage.jobs.table_arn])
+            # Its end calls who waits for its key.
+            allow(function, ROWS, [storage.jobs.table_arn])
+            allow(function, FIND, storage.jobs_by(schema.LISTING))
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)

@@ -6,6 +6,7 @@ from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import WATCH_TIMEOUT, WATCHES_GATHER, Queues
 from infra.settings import FEWEST_AT_ONCE
 from infra.storage import FIND, ROWS, Storage
+from timeball.aws.dynamodb.table import schema
 
 
 class Watch(Construct):
@@ -27,7 +28,9 @@ class Watch(Construct):
                 why="Reads and writes a batch's rows; as few at once as AWS lets it, for nobody waits for them",
             ),
         )
-        allow(self.function, [*ROWS, *FIND], [storage.jobs.table_arn])
+        # The effects of an end call who waits for the run's key.
+        allow(self.function, ROWS, [storage.jobs.table_arn])
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
         # A lost run is sent again, but not to a queue whose executors are behind; what cannot be read is kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])

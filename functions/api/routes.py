@@ -12,6 +12,7 @@ from functions.api.freezes import routes as freezes
 from functions.api.history import routes as history
 from functions.api.http.route import Route
 from functions.api.jobs import routes as jobs
+from functions.api.keys import routes as keys
 from functions.api.operations import routes as operations
 from functions.api.runs import routes as runs
 from functions.api.schedules import routes as schedules
@@ -34,6 +35,7 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *calendars.ROUTES,
     *freezes.ROUTES,
+    *keys.ROUTES,
     *stats.ROUTES,
     *admin.ROUTES,
     *service.ROUTES,

@@ -24,21 +24,23 @@ from timeball.domain.model.event import Subscriber, Subscription, SubscriptionKe
 from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
 from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
 from timeball.domain.model.job import Job, JobStatus, advanced, locked, looked_at, with_spec
 from timeball.domain.model.job_delays import pushed_back, replanned
 from timeball.domain.model.job_ends import concluded, settled
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.task import Task
 from timeball.domain.model.transitions import (
     asked_to_stop,
+    called,
     claimed,
     deferred,
     discarded,
     due_again,
     ended,
+    lined_up,
     put_off,
     renewed,
     reopened,
@@ -59,7 +61,7 @@ from timeball.domain.operations.operation import (
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.pace import Begun, Line, Pace
+from timeball.domain.policy.limiter import Begun, Bounds, Limiter, Turns, bounded_by
 from timeball.domain.policy.reach import noted
 from timeball.domain.policy.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.time.schedule import At, Schedule
@@ -68,6 +70,8 @@ FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: �
 ANSWERED = replace(FAILED, status=200)
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
+PLACE = Waiting("größe#1 /x", Part.PLACE)
+IN_LINE = lined_up(run(), PLACE, Reason.KEY_WAIT, None)
 HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)
 
@@ -105,6 +109,10 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "out of the due index": (run(due_at=NOW), due_again(run(due_at=NOW), None)),
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
     "held back": (run(), deferred(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
+    "lined up": (run(), IN_LINE),
+    "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, PLACE, Reason.KEY_WAIT, FAILED)),
+    "called": (IN_LINE, called(IN_LINE)),
+    "begun with a place": (called(IN_LINE), replace(claimed(called(IN_LINE), "owner", NOW, 30_000), places=("db", ""))),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9, Guarantor.SCAN)),
@@ -176,7 +184,7 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return what a row is read by."""
-    if isinstance(row, Slots | Freezes | Pace | Run):
+    if isinstance(row, Slots | Freezes | Run):
         return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
@@ -221,7 +229,23 @@ NAMED_MOVES = {
     "for a while": replace(NAMED, job_id="job_2", until=NOW + 9_000),
 }
 
-PACE = Pace("acme", Line(NOW, 2), Line(NOW + 1, 1), (Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9)), NOW)
+LIMITER = Limiter(
+    LimiterKey("acme", "größe#1 /x"),
+    3,
+    Bounds(3, 0.5, 2),
+    begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, called=True)),
+    turns=Turns(NOW + 0.25, NOW + 1.5),
+    lines=(Part.PLACE, Part.TURN),
+    joined_at=NOW,
+    due_at=NOW + 9,
+    asked="0.5",
+)
+LIMITER_MOVES = {
+    "free again": replace(LIMITER, begun=()),
+    "nobody waits": replace(LIMITER, lines=(), due_at=None),
+    "due later": replace(LIMITER, due_at=NOW + 99),
+    "bounded by a person": bounded_by(LIMITER, Bounds(places=0), NOW),
+}
 
 MOVES = {
     **{f"jobs: {name}": Move("jobs", job(), move(_bare(job())), job("another")) for name, move in JOB_MOVES.items()},
@@ -258,8 +282,11 @@ MOVES = {
     },
     **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
     **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
-    "paces: full": Move("paces", Pace("acme"), PACE, Pace("other")),
-    "paces: free again": Move("paces", PACE, replace(PACE, begun=()), Pace("other")),
+    "limiters: asked": Move("limiters", Limiter(LIMITER.key, 3), LIMITER, Limiter(LimiterKey("acme"), 1)),
+    **{
+        f"limiters: {name}": Move("limiters", LIMITER, after, Limiter(LimiterKey("other", LIMITER.key.name), 1))
+        for name, after in LIMITER_MOVES.items()
+    },
 }
 """Every move of every kind of row."""
 

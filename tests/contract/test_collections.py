@@ -13,7 +13,7 @@ from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
-from timeball.domain.policy.pace import Pace
+from timeball.domain.policy.limiter import Limiter
 from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 
@@ -29,7 +29,7 @@ def _other(row: Any) -> Any:
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    other = {Host: "failures", Named: "since", Pace: "looked_at"}.get(type(row), "created_at")
+    other = {Host: "failures", Named: "since", Limiter: "joined_at"}.get(type(row), "created_at")
     return replace(row, **{other: 99})
 
 

@@ -12,15 +12,15 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from functions.api.app import build_api
 from tests.api.client import Api, event_of
 from tests.contract.conftest import Subject
-from tests.contract.rows import NOW, run
+from tests.contract.rows import NOW, job, run
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Part, Waiting
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.backfills.backfill import move_on
 from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.pace import pass_quotas
+from timeball.engine.execution.limits import pass_limiters
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
@@ -108,27 +108,24 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
 
 
 @pytest.mark.parametrize(
-    ("quotas", "reason"),
-    [(Quotas(runs_per_second=10), Reason.QUOTA_TURN), (Quotas(runs_at_once=10), Reason.QUOTA_WAIT)],
+    ("quotas", "part", "most"),
+    [(Quotas(runs_per_second=4), Part.TURN, 9), (Quotas(runs_at_once=10), Part.PLACE, 10)],
 )
 def test_of_fifty_executors_that_ask_at_once_as_many_begin_as_the_quota_says(
-    api: Api, quotas: Quotas, reason: Reason
+    api: Api, quotas: Quotas, part: Part, most: int
 ) -> None:
     note_quotas(api.context, "acme", quotas)
     waiting = [replace(run(NOW + n), not_before=NOW) for n in range(CLIENTS)]
     api.store.runs.insert(waiting, NOW)
-    told = Counter[tuple[Reason | None, int | None]]()
+    begin, lined_up = list[int](), 0
     while waiting:
         with ThreadPoolExecutor(CLIENTS) as executors:
-            answers = executors.map(lambda one: pass_quotas(api.context, [one], NOW), waiting)
-            admissions = dict(zip([one.id for one in waiting], answers, strict=True))
-        asked = {one: admission[one] for one, admission in admissions.items()}
-        contended = {one for one, admission in asked.items() if admission.reason is None and admission.until}
-        told.update((one.reason, one.until) for name, one in asked.items() if name not in contended)
-        waiting = [one for one in waiting if one.id in contended]
-    assert told[None, None] == 10
-    assert {why for why, _ in told} == {None, reason}
-    assert {count for (why, _), count in told.items() if why} == {10}
+            told = list(executors.map(lambda one: pass_limiters(api.context, [(one, job())], NOW)[one.id], waiting))
+        begin += [one.turn_at for one in told if one.may_begin]
+        lined_up += sum(one.waiting == Waiting("", part) for one in told)
+        waiting = [one for one, admitted in zip(waiting, told, strict=True) if admitted.again_at is not None]
+    assert (len(begin), lined_up) == (most, CLIENTS - most)
+    assert part is Part.PLACE or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
 
 
 def _listed(api: Api) -> list[Any]:

@@ -116,7 +116,7 @@ def test_a_run_that_finds_its_host_at_rest_takes_no_turn(like: Run) -> None:
     assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
 
 
-@pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.QUOTA_TURN, Reason.QUOTA_WAIT])
+@pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
 def test_a_run_that_has_its_turn_takes_no_other_nor_if_it_waited_for_a_quota_since(reason: Reason) -> None:
     paced = replace(RETRY, reason=reason)
     assert admit(HOST, paced, NOW, RULES) == (HOST, CALL)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.job import Job, JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import Jitter, RetryPolicy
@@ -221,6 +221,10 @@ class Play:
             if to_its_end:
                 rows.append(self.job(job))
             moments = [at for _, at in self.messages()]
+            waited_for = [LimiterKey(job.tenant, run.waiting.name) for run in left if run.waiting is not None]
+            limiters = self.store.limiters.read(waited_for)
+            # A line is moved on when its limiter is due, and no sooner.
+            moments += [one.due_at for one in limiters if one is not None and one.due_at is not None]
             moments += [row.due_at - self.rules.lookahead_ms for row in rows if row.due_at is not None]
             if not left and not moments:
                 return

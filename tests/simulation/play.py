@@ -58,8 +58,7 @@ async def _play(story: Story) -> None:
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
     story.calm_down()
-    if story.has_quotas:
-        relax(story)
+    relax(story)
     if story.is_long:
         await give_up(story)
     await _until_over(story, tasks)

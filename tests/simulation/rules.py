@@ -19,7 +19,7 @@ from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.policies import PACE_MS, OverlapPolicy, RetryPolicy
-from timeball.domain.model.reason import Reason
+from timeball.domain.model.reason import WAITS_IN_LINE, Reason
 from timeball.domain.model.run import MOVES, Run, RunState
 from timeball.domain.model.work import Work
 from timeball.domain.policy.effects import final_status, releases
@@ -192,7 +192,7 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
 def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
     """Neither by their number nor by its age; any version of the job may have decided.
 
-    What waits for a quota is not lost, however old it becomes.
+    What waits for a quota, or for a key, is not lost, however old it becomes.
     """
     history = story.store.history
     for write, before in history.claims():
@@ -200,7 +200,7 @@ def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
         written = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
         jobs = [seen for job in written for seen in history.seen_until(job, write.at)]
         waited = (one.after for one in history.of_run(before.id) if one.after.attempt == before.attempt)
-        if any(one.reason in (Reason.QUOTA_TURN, Reason.QUOTA_WAIT) for one in waited):
+        if any(one.reason in WAITS_IN_LINE for one in waited):
             continue
         if before.attempts_spent > 0 and not any(_allows(job.spec.retry, before, start_at) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
@@ -323,7 +323,7 @@ def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-_WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, Reason.QUOTA_TURN, Reason.QUOTA_WAIT})
+_WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, *WAITS_IN_LINE})
 
 
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
@@ -379,7 +379,7 @@ def _nobody_waits_for_a_hundred_of_another(story: Story) -> Iterator[str]:
 
 
 def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
-    """By the due index or a plan, at the end of the run that it is parked behind, at a resume; or it is over."""
+    """By the due index, a plan or its limiter, at the end of the run before it, at a resume; or it is over."""
     for gone in story.queue.deletions:
         if not gone.others and not any(_is_found_again(story, gone.run, at) for at in (gone.at - 1, gone.at)):
             run, job = story.store.runs[gone.run], story.store.jobs[gone.run.job]
@@ -392,7 +392,7 @@ def _is_found_again(story: Story, run_id: RunId, at: int) -> bool:
         return True
     is_planned_anew = run.id.origin is Origin.SCHEDULE and (job.next_fire_at or LATEST) <= run.id.fire_at
     waits = run.due_at is not None or run.state is RunState.WITHDRAWN or job.parked == run.id
-    return waits or is_planned_anew
+    return waits or run.stands_in_line or is_planned_anew
 
 
 def _a_request_skips_one_fire(story: Story) -> Iterator[str]:

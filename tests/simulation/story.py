@@ -45,6 +45,7 @@ _MOVES_EACH = 10
 _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
 _QUOTAS_EACH = 5
+_KEYS_EACH = 5
 _RERUNS_EACH = 10
 _EVENTS_EACH = 10
 _FLOWS_EACH = 30
@@ -182,6 +183,11 @@ class Story:
     def has_quotas(self) -> bool:
         """Whether this is one of the stories in which quotas bound the runs of users' tenants."""
         return self.seed % _QUOTAS_EACH == _QUOTAS_EACH - 1 and not self.is_long
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether this is one of the stories in which users' jobs name keys."""
+        return self.seed % _KEYS_EACH == 2 and not self.is_long
 
     @property
     def has_reruns(self) -> bool:

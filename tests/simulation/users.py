@@ -7,6 +7,7 @@ from tests.simulation.client import Client
 from tests.simulation.events import cancelling, changing, listening, submitting
 from tests.simulation.kept_away import change_calendar, freeze, with_moved_fires
 from tests.simulation.notices import telling
+from tests.simulation.quotas import with_keys
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Done, Story
 from tests.simulation.tasks import of_task
@@ -128,7 +129,7 @@ class _User(Client):
         every = Every(draw.choice(_LONG_PERIODS if self.story.is_long else _PERIODS), now // SECOND_MS * SECOND_MS)
         timing = draw.choice((every, every, At(now + draw.randrange(-60_000, 120_000))))
         url = REPORTS_LATER if later else f"https://{draw.choice(HOSTS[:1] if self.story.is_long else HOSTS)}/hook"
-        return JobSpec(
+        spec = JobSpec(
             key=key,
             schedule=Schedule(timing, max_runs=draw.choice((None, None, 4)) if isinstance(timing, Every) else None),
             work=Work(HttpTarget(url), self._payload()),
@@ -143,6 +144,7 @@ class _User(Client):
             jitter_seconds=draw.choice((0, 0, 3)) if isinstance(timing, Every) else 0,
             calendar=CalendarUse("closed") if draw.random() < _WITH_A_CALENDAR else None,
         )
+        return with_keys(spec) if self.story.has_keys else spec
 
     def _payload(self) -> str:
         """Return a payload that no other has."""

@@ -24,6 +24,7 @@ ASKED = {
             "jobs.count",
             "jobs.sample",
             "runs.dead_letters",
+            "runs.in_line",
             "runs.count_dead_letters",
             "tasks.listed",
             "operations.listed",

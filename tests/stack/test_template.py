@@ -154,6 +154,7 @@ INVOKE = {"InvokeFunction"}
 SEND = {"SendMessage"}
 SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
 LOOK = {"GetQueueAttributes"}
+LISTED = {"Jobs/index/listing": FIND}
 KEEPER = {**SENDER, "Unreadable": SEND}
 SIGN = {"secrets": {"GetSecretValue"}}
 NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
@@ -187,16 +188,37 @@ NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
                 "Tenants": {"BatchGetItem"},
             },
         ),
-        ("execute-high", {"Jobs": ROWS | FIND, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN}),
-        ("execute-normal", {"Jobs": ROWS | FIND, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN}),
-        ("execute-low", {"Jobs": ROWS | FIND, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN}),
+        (
+            "execute-high",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN},
+        ),
+        (
+            "execute-normal",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN},
+        ),
+        (
+            "execute-low",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN},
+        ),
         (
             "watch",
-            {"Jobs": ROWS | FIND, **dict.fromkeys(SENDER, SEND | LOOK), "Unreadable": SEND, "Watch": CONSUME | SEND},
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                **dict.fromkeys(SENDER, SEND | LOOK),
+                "Unreadable": SEND,
+                "Watch": CONSUME | SEND,
+            },
         ),
         (
             "events",
-            {"Jobs": ROWS | FIND, **KEEPER, "Events": CONSUME, "rules": {"DeleteRule", "RemoveTargets"}},
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                **KEEPER,
+                "Events": CONSUME,
+                "rules": {"DeleteRule", "RemoveTargets"},
+            },
         ),
         ("authorize", {"Tenants": {"BatchGetItem"}}),
         ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),

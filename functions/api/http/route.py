@@ -19,6 +19,8 @@ _ID = "([A-Za-z0-9_.-]+)"
 _TIME = r"((?:[A-Za-z0-9_.%+-]|:(?=\d))+)"
 """A colon before a letter begins a verb, as in `:rerun`."""
 _TIMES = {"fireTime"}
+_KEY = "([A-Za-z0-9_.%:-]+)"
+_KEYS = {"key"}
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 
@@ -84,7 +86,7 @@ class Route:
     def path_pattern(self) -> re.Pattern[str]:
         """What a path of this route looks like, with ids and times of the characters that they have."""
         parts = re.split(r"\{(\w+)\}", self.path)
-        patterns = [_TIME if name in _TIMES else _ID for name in parts[1::2]]
+        patterns = [_TIME if name in _TIMES else _KEY if name in _KEYS else _ID for name in parts[1::2]]
         literals = map(re.escape, parts[::2])
         return re.compile("".join(chain.from_iterable(zip_longest(literals, patterns, fillvalue=""))))
 

@@ -6,9 +6,8 @@ from typing import Any, Final
 from pydantic import Field
 
 from functions.api.http.problems import FieldError
-from functions.api.http.reply import Answer
-from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import Name
+from functions.api.keys.fields import KeyFields, KeysAnswer, key_documents, keys_of
 from timeball.domain.model.flow import Debounce, Flow, Unique
 
 LONGEST_WINDOW_SECONDS: Final = 2_592_000
@@ -23,7 +22,7 @@ FLOW_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields that mean something only beside another."""
 
 
-class FlowFields(Strict):
+class FlowFields(KeyFields):
     """What a job says of what comes again."""
 
     unique_key: Name | None = Field(
@@ -52,7 +51,7 @@ class FlowFields(Strict):
     )
 
 
-class FlowAnswer(Answer):
+class FlowAnswer(KeysAnswer):
     """What a job says of what comes again."""
 
     unique_key: str | None = Field(description="The key under which it was submitted.")
@@ -67,7 +66,8 @@ def flow_of(request: FlowFields) -> Flow:
     unique = None if request.unique_key is None else Unique(request.unique_key, request.unique_seconds)
     seconds = request.debounce_seconds
     debounce = None if seconds is None else Debounce(seconds, request.debounce_max_seconds or _longest(seconds))
-    return Flow(unique, debounce, supersede=bool(request.supersede))
+    concurrency, rate = keys_of(request)
+    return Flow(unique, debounce, supersede=bool(request.supersede), concurrency=concurrency, rate=rate)
 
 
 def flow_document(flow: Flow) -> dict[str, Any]:
@@ -78,6 +78,7 @@ def flow_document(flow: Flow) -> dict[str, Any]:
         "debounceSeconds": None if flow.debounce is None else flow.debounce.seconds,
         "debounceMaxSeconds": None if flow.debounce is None else flow.debounce.max_seconds,
         "supersede": flow.supersede,
+        **key_documents(flow),
     }
 
 

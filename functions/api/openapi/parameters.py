@@ -8,6 +8,7 @@ from functions.api.http.fields import INSTANT_SCHEMA
 from functions.api.http.generations import DEPTH, RUN_ID
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from functions.api.jobs.listing import STATUSES
+from functions.api.keys.fields import FLOW_KEY
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.run import RunState
 
@@ -59,6 +60,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "required": True,
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"},
     },
+    "key": {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{FLOW_KEY.pattern}$"}},
     "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
     "backfillId": {
         "in": "path",

@@ -59,6 +59,7 @@ class RunAnswer(Answer):
     status: RunState
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = Field(description="The reason as a sentence.")
+    waiting_for_key: str | None = Field(description="The key that it waits for; `GET /v1/keys/{key}` says who has it.")
     task_id: str | None = Field(description="The task of its job.")
     task_version: int | None = Field(description="The version of that which its attempts use, once it was claimed.")
     attempt: int = Field(description="Attempts so far; the newest one's number.")
@@ -204,6 +205,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else run.reason.sentence,
+        "waiting_for_key": None if run.waiting is None else run.waiting.name or None,
         "task_id": run.task_id,
         "task_version": run.task_version,
         "attempt": run.attempt,

@@ -93,6 +93,7 @@ CASES: Final = {
     "POST /v1/calendars": Case("/v1/calendars", {**CALENDAR, "name": "new"}, "create", "calendar", "new", of_job=False),
     "PUT /v1/calendars/{name}": Case("/v1/calendars/new", CALENDAR, "put", "calendar", "new", of_job=False),
     "DELETE /v1/calendars/{name}": Case("/v1/calendars/closed", None, "delete", "calendar", "closed", of_job=False),
+    "PUT /v1/keys/{key}": Case("/v1/keys/db", {"limit": 1}, "put", "flowKey", "db", of_job=False),
     "POST /v1/freezes": Case("/v1/freezes", FREEZE, "create", "freeze", "{freezeId}", of_job=False),
     "DELETE /v1/freezes/{freezeId}": Case("/v1/freezes/{freeze}", None, "delete", "freeze", "{freeze}", of_job=False),
     "POST /v1/admin/tenants": Case("/v1/admin/tenants", {"name": "new"}, "create", "tenant", "new", of_job=False),

@@ -1,24 +1,33 @@
-"""Faults of quotas of runs: of who is asked before a run begins, and of what is noted of who does."""
+"""Faults of keys and quotas of runs: of who is asked before a run begins, of what is noted, and of who is called."""
 
 from collections.abc import Sequence
 
 import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, instead
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.circuit_breaker import Admission
-from timeball.domain.policy.pace import Begun, Pace, admit, is_under_way
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Part, Run, RunState
+from timeball.domain.policy.limiter import (
+    Ask,
+    Begun,
+    Limiter,
+    Passed,
+    admit,
+    is_under_way,
+    left_in_line,
+)
 from timeball.engine.context import Context
-from timeball.engine.quotas.pace import pass_quotas
+from timeball.engine.execution.limits import Admitted, pass_limiters
 
 
-def _everybody_may(_: Context, __: Sequence[Run], ___: int) -> dict[RunId, Admission]:
+def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[RunId, Admitted]:
     return {}
 
 
-def _nobody_is_noted(pace: Pace, run: Run, quotas: Quotas, now: int, lease_ms: int) -> tuple[Pace, Admission]:
-    return pace, admit(pace, run, quotas, now, lease_ms)[1]
+def _nobody_is_noted(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
+    after, passed = admit(limiter, run, ask, at, now, lease_ms)
+    return evolve(after, begun=limiter.begun, turns=limiter.turns), passed
 
 
 def _only_who_is_seen(begun: Begun, row: Run | None, now: int) -> bool:
@@ -30,12 +39,21 @@ def _whoever_was_named(_: Begun, row: Run | None, __: int) -> bool:
     return row is not None and row.state is not RunState.SKIPPED
 
 
+def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+    return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
+
+
 AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin in a second than may"
+STUCK = "nothing is stuck"
 
 FAULTS = {
-    "a claim asks nobody about quotas": Fault(instead(pass_quotas, _everybody_may, within=claiming), AT_ONCE, 14),
+    "a claim asks nobody about quotas": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 14),
+    "a claim asks nobody about keys": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 2),
     "who begins is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 14),
+    "who begins under a key is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 2),
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
-    "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 229),
-    "who is over keeps its place": Fault(instead(is_under_way, _whoever_was_named), "nothing is stuck", 19),
+    "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
+    "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 7),
+    "who is over keeps its place": Fault(instead(is_under_way, _whoever_was_named), STUCK, 19),
+    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 17),
 }

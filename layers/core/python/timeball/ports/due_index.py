@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
 
-Owned = JobKey | RunId | BackfillKey | OperationKey
+Owned = JobKey | RunId | BackfillKey | OperationKey | LimiterKey
 """What may stand in the due index."""
 
 MAX_LEFT_OUT = 90
@@ -15,7 +15,7 @@ MAX_LEFT_OUT = 90
 
 def tenant_of(owned: Owned) -> str:
     """Return whose it is."""
-    return owned.tenant if isinstance(owned, JobKey | OperationKey) else owned.job.tenant
+    return owned.tenant if isinstance(owned, JobKey | OperationKey | LimiterKey) else owned.job.tenant
 
 
 @dataclass(frozen=True)

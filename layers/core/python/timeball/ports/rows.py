@@ -24,10 +24,24 @@ from timeball.domain.model.task import Task
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host
-from timeball.domain.policy.pace import Pace
+from timeball.domain.policy.limiter import Limiter
 
 Row = TypeVar(
-    "Row", Job, Run, Backfill, Host, Slots, Task, Freezes, Calendar, Tenant, Key, Operation, Pace, Subscription, Named
+    "Row",
+    Job,
+    Run,
+    Backfill,
+    Host,
+    Slots,
+    Task,
+    Freezes,
+    Calendar,
+    Tenant,
+    Key,
+    Operation,
+    Limiter,
+    Subscription,
+    Named,
 )
 Key_contra = TypeVar("Key_contra", contravariant=True)
 

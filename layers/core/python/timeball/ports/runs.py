@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
+from timeball.domain.model.run import Part, Run, RunState
 from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.rows import Rows
@@ -44,6 +44,9 @@ class Runs(Rows[RunId, Run], Protocol):
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs, read strongly. Under a filter it may be short, or empty, before the end."""
+
+    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+        """Return the first runs that the listing names as in a line: by priority, then fire time. It may lag."""
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return up to `limit` runs that the listing names as dead letters, by when each died. It may lag."""

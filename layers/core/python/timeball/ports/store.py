@@ -6,9 +6,10 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
+from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.pace import Pace
+from timeball.domain.policy.limiter import Limiter
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
 from timeball.ports.calendars import Calendars
@@ -42,7 +43,7 @@ class Store:
     backfills: Backfills
     hosts: Rows[HostKey, Host]
     slots: Rows[str, Slots]
-    paces: Rows[str, Pace]
+    limiters: Rows[LimiterKey, Limiter]
     operations: Operations
     tasks: Tasks
     task_versions: Rows[TaskRef, Task]

@@ -9,15 +9,14 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, fraction_of
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
 from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
-from timeball.domain.model.run import Run
+from timeball.domain.model.run import Part, Run, Waiting
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.policy.estimate import Estimate
-from timeball.domain.policy.pace import Pace
 from timeball.ports.listing import Id, ListQuery
 from timeball.ports.rows import Swap, Swapped
 from timeball.ports.runs import LedgerPage, LedgerQuery
@@ -122,6 +121,13 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
+    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+        """Return who waits in a line."""
+        mine = Waiting(limiter.name, part)
+        with self._memory.lock:
+            waiting = [(run.place_in_line, run.id) for run in self.values() if run.waiting == mine]
+        return [run for _, run in sorted(waiting) if run.job.tenant == limiter.tenant][:limit]
+
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return the dead letters of a tenant, by when they died."""
         with self._memory.lock:
@@ -202,13 +208,6 @@ class MemoryHosts(MemoryRows[HostKey, Host]):
 
 class MemorySlots(MemoryRows[str, Slots]):
     """The slots, by their tenants."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("tenant"))
-
-
-class MemoryPaces(MemoryRows[str, Pace]):
-    """Which runs are under way, by their tenants."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("tenant"))

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from timeball.domain.model.ids import JobKey, OperationKey, RunId
+from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DuePage, DueQuery, Owned, Place, tenant_of
 
@@ -43,4 +43,6 @@ def _name(owned: Owned) -> str:
         return f"{owned.tenant}#{owned.job_id}"
     if isinstance(owned, OperationKey):
         return f"{owned.tenant}#!!!{owned.name}"
+    if isinstance(owned, LimiterKey):
+        return f"{owned.tenant}#!${owned.name}"
     return f"{owned.job.tenant}#{owned if isinstance(owned, RunId) else f'{owned.job.job_id}/{owned.name}'}"

@@ -12,6 +12,7 @@ from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
+from timeball.domain.policy.limiter import Limiter
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Row, Swap, Swapped
 from timeball.testing.memory_index import Buckets
@@ -47,7 +48,11 @@ class Memory:
     def written(self, key: object, before: object, after: object, now: int) -> None:
         """Take note of a row that was written: what waits for a time stands in the due index."""
         due_before = getattr(before, "due_at", None) if before else -1
-        if isinstance(key, Owned) and isinstance(after, (Job, Run, Backfill, Operation)) and due_before != after.due_at:
+        if (
+            isinstance(key, Owned)
+            and isinstance(after, (Job, Run, Backfill, Operation, Limiter))
+            and due_before != after.due_at
+        ):
             self.index(key, after.due_at, after.shard, now)
 
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:

@@ -5,6 +5,8 @@ from operator import attrgetter
 
 from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.flow import Named, UniqueKey
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.policy.limiter import Limiter
 from timeball.ports.due_index import Owned
 from timeball.ports.store import Store
 from timeball.testing.memory_collections import (
@@ -14,7 +16,6 @@ from timeball.testing.memory_collections import (
     MemoryHosts,
     MemoryJobs,
     MemoryOperations,
-    MemoryPaces,
     MemoryRuns,
     MemorySlots,
     MemoryTasks,
@@ -45,7 +46,7 @@ class MemoryStore(Store):
     backfills: MemoryBackfills
     hosts: MemoryHosts
     slots: MemorySlots
-    paces: MemoryPaces
+    limiters: MemoryRows[LimiterKey, Limiter]
     freezes: MemoryFreezes
     calendars: MemoryCalendars
     subscriptions: MemoryRows[SubscriptionKey, Subscription]
@@ -80,7 +81,7 @@ class MemoryStore(Store):
             backfills=MemoryBackfills(memory),
             hosts=hosts(memory),
             slots=MemorySlots(memory),
-            paces=MemoryPaces(memory),
+            limiters=MemoryRows(memory, attrgetter("key")),
             operations=MemoryOperations(memory),
             tasks=tasks,
             task_versions=tasks.replaced,

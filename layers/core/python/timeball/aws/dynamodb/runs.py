@@ -1,11 +1,14 @@
 """The runs over DynamoDB: a job's ledger is a range of its item collection, in the order of the fires."""
 
+from itertools import islice
+
 from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, owner_of_row, run_bound, run_key
+from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, line_partition, owner_of_row, run_bound, run_key
 from timeball.aws.dynamodb.table.mapper import to_run
-from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import Run
+from timeball.aws.dynamodb.table.schema import LISTING
+from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
+from timeball.domain.model.run import Part, Run
 from timeball.domain.policy.estimate import Estimate
 from timeball.ports.listing import ListQuery
 from timeball.ports.runs import LedgerPage, LedgerQuery
@@ -38,6 +41,13 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         )
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
+
+    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+        """Return what the listing index names in the line."""
+        partition = line_partition(limiter, part)
+        rows = self._table.reader.listed(LISTING, partition, 0, 10**16, limit, forward=True)
+        found = ((row["listed_at"], owner_of_row(row["pk"], row["sk"])) for row in islice(rows, limit))
+        return [run for _, run in sorted(found) if isinstance(run, RunId)]
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
         """Return what the listing index names as dead letters."""

@@ -40,6 +40,7 @@ class Kind(StrEnum):
     DEAD_LETTERS = "deadLetters"
     TENANT = "tenant"
     KEY = "key"
+    FLOW_KEY = "flowKey"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Flow control of what comes again: of submits under one key one job is made, and of triggers in a row one run.
+"""Flow control: of submits under one key one job is made, of triggers in a row one run; runs share keys' places.
 
 Invariant: a key names its job before that is stored, and the job's id is the one that is named. So of any number who
 submit under the key at once, all store the same job, of which one is made.
@@ -6,6 +6,7 @@ submit under the key at once, all store the same job, of which one is made.
 
 import hashlib
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, order=True)
@@ -32,16 +33,44 @@ class Debounce:
     max_seconds: int
 
 
+class OnFull(StrEnum):
+    """What becomes of a run that finds all places of its key taken: it waits for one, or is skipped."""
+
+    WAIT = "wait"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True)
+class ConcurrencyKey:
+    """So many runs at once, over all jobs of a tenant that name the key."""
+
+    key: str
+    limit: int
+    on_full: OnFull = OnFull.WAIT
+
+
+@dataclass(frozen=True)
+class RateKey:
+    """So many calls a second, over all jobs of a tenant that name the key, and at most `burst` of them at once."""
+
+    key: str
+    per_second: float
+    burst: int = 1
+
+
 @dataclass(frozen=True)
 class Flow:
     """What a job says of what comes again: the key of its submits, how triggers are collected, what newer runs do.
 
-    With `supersede` a newer run of the job takes the place of one that has not started.
+    With `supersede` a newer run of the job takes the place of one that has not started. Its runs share the places of a
+    `concurrency` key, and the turns of a `rate` key, with those of all jobs of its tenant that name it.
     """
 
     unique: Unique | None = None
     debounce: Debounce | None = None
     supersede: bool = False
+    concurrency: ConcurrencyKey | None = None
+    rate: RateKey | None = None
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,14 @@ class OperationKey:
 
 
 @dataclass(frozen=True, order=True)
+class LimiterKey:
+    """What bounds runs of a tenant: a key that its jobs name, or, of the name "", the tenant's own quotas."""
+
+    tenant: str
+    name: str = ""
+
+
+@dataclass(frozen=True, order=True)
 class RunId:
     """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
 
@@ -102,8 +110,8 @@ class RunId:
         return cls(JobKey(tenant, match[1]), int(match[2]), origin, series)
 
 
-def shard_of(key: JobKey | OperationKey, shards: int) -> int:
-    """Return the due shard of a new job, or operation. It is stored on the row and never computed again."""
+def shard_of(key: JobKey | OperationKey | LimiterKey, shards: int) -> int:
+    """Return the due shard of a new job, operation or limiter. It is stored on the row and never computed again."""
     name = key.job_id if isinstance(key, JobKey) else key.name
     digest = hashlib.blake2b(f"{key.tenant}#{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) % shards

@@ -58,14 +58,19 @@ class Reason(StrEnum):
         "host_paced",
         "Its host has failed lately, so those that wait for it take turns; this one has its turn.",
     )
-    QUOTA_TURN = (
-        "quota_turn",
-        "Its tenant's quota runsPerSecond was used up, so runs take turns; this one has its turn.",
+    KEY_WAIT = (
+        "key_wait",
+        "All places of its concurrencyKey are taken; it waits for one, in the order of priority and fire time.",
+    )
+    RATE_WAIT = (
+        "rate_wait",
+        "The rate of its rateKey is used up; it waits for its turn, in the order of priority and fire time.",
     )
     QUOTA_WAIT = (
         "quota_wait",
-        "A quota of its tenant is used up (runsAtOnce, or runsPerSecond for a while to come); it waits and asks again.",
+        "A quota of its tenant is used up (runsAtOnce or runsPerSecond); it waits, by priority and fire time.",
     )
+    KEY_FULL = "key_full", "All places of its concurrencyKey were taken, and its onFull says skip."
     NOT_RETRIABLE = "not_retriable", "The target's answer says that another try would fare no better."
     RETRIES_EXHAUSTED = "retries_exhausted", "Every attempt that the retry policy allows has failed."
     TOO_OLD = "too_old", "The next try would have come after the retry policy's maximum age."
@@ -88,3 +93,6 @@ FAILURES: tuple[Reason, ...] = (
     Reason.UNDELIVERABLE,
 )
 """Those for which a run fails for good: what a dead letter may have died of."""
+
+WAITS_IN_LINE: frozenset[Reason] = frozenset({Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT})
+"""Those for which a run waits until a limiter calls it."""

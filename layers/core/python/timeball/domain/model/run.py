@@ -63,6 +63,25 @@ class Callback:
     execution: str | None = None
 
 
+class Part(StrEnum):
+    """What a limiter has, and what is waited for in a line of its own each: a place, or a turn."""
+
+    PLACE = "place"
+    TURN = "turn"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """In which line a queued run waits: of which limiter of its tenant (limiter.py), and for what.
+
+    `called`: its message was sent, and it stands in the line no more.
+    """
+
+    name: str
+    part: Part
+    called: bool = False
+
+
 @dataclass(frozen=True)
 class Run:
     """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
@@ -86,7 +105,8 @@ class Run:
     its calendar has it start, or what it has `collected`, if that is not at its fire time. `spent` is what its attempts
     that ended have cost.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
-    itself: it waits for the runs of its items.
+    itself: it waits for the runs of its items. With `waiting` it has no due key: its limiter is due. `places` names the
+    limiters in which it may have a place, as a run under way, or one that was called.
     """
 
     id: RunId
@@ -136,6 +156,18 @@ class Run:
     named: str | None = None
     fan: FanOut | None = None
     collected: Collected | None = None
+    waiting: Waiting | None = None
+    places: tuple[str, ...] = ()
+
+    @property
+    def place_in_line(self) -> int:
+        """By what those in a line are ordered: their priority, then their fire time."""
+        return ("high", "normal", "low").index(self.priority) * 10**15 + self.id.fire_at
+
+    @property
+    def stands_in_line(self) -> bool:
+        """Whether it waits until its limiter calls it."""
+        return self.waiting is not None and not self.waiting.called
 
     @property
     def regular_at(self) -> int:

@@ -5,7 +5,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import MOVES, Run, RunState
+from timeball.domain.model.run import MOVES, Run, RunState, Waiting
 from timeball.domain.model.task_use import TaskUse
 
 
@@ -39,6 +39,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         deferred_since=None,
         deferred_ms=run.waited_for_host_ms,
         named=None,
+        waiting=None,
     )
 
 
@@ -75,7 +76,7 @@ def ended(
 ) -> Run:
     """Return the run in a terminal state. It keeps a due key: only the scan drops one, after the effects."""
     return evolve(
-        _move(run, state),
+        _move(_out_of_line(run), state),
         due_at=now if guarantor is Guarantor.SCAN else run.due_at,
         owner=None,
         lease_until=None,
@@ -125,12 +126,32 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
     return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)
 
 
+def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None) -> Run:
+    """Return a run that is to be claimed as one that waits in a line, and for no time: its limiter calls it.
+
+    Of one that is taken over, `last` is the attempt that was lost.
+    """
+    waits = run if last is None else retrying(run, run.not_before, last)
+    return evolve(waits, due_at=None, reason=reason, waiting=waiting)
+
+
+def called(run: Run) -> Run:
+    """Return a run that stood in a line and whose message was sent."""
+    return evolve(run, waiting=None if run.waiting is None else evolve(run.waiting, called=True))
+
+
+def _out_of_line(run: Run) -> Run:
+    """Return a run that waits in no line any more; it may have a place already that it was called for."""
+    return run if run.waiting is None else evolve(run, waiting=None, places=(run.waiting.name,))
+
+
 def withdrawn(run: Run) -> Run:
     """Return a queued run that a pause took back. It waits for no time: it leaves the due index.
 
     Nor does it wait for its host any more: the wait that the pause cuts does not count.
     """
-    return evolve(_move(run, RunState.WITHDRAWN), due_at=None, reason=None, deferred_since=None, blocked=None)
+    moved = _move(_out_of_line(run), RunState.WITHDRAWN)
+    return evolve(moved, due_at=None, reason=None, deferred_since=None, blocked=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
@@ -138,7 +159,6 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
-        reason=None if run.reason is Reason.QUOTA_TURN else run.reason,
         not_before=not_before,
         due_at=due_at,
         stamp=run.stamp if stamp is None else stamp,
@@ -149,7 +169,7 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
 
 def moved_later(run: Run, moved_to: int, not_before: int) -> Run:
     """Return an unstarted run that its calendar moves, in the due index: it may be days until it starts."""
-    return evolve(put_off(run, not_before, not_before), moved_to=moved_to, reason=None)
+    return evolve(put_off(_out_of_line(run), not_before, not_before), moved_to=moved_to, reason=None)
 
 
 def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
@@ -176,13 +196,14 @@ def revived(run: Run, planned: Run) -> Run:
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
     """Return an unstarted or superseded run, or one of before, as a range of one fire: nobody counts it as a run."""
-    skipped = run if run.state is RunState.SKIPPED else _move(run, RunState.SKIPPED)
+    skipped = run if run.state is RunState.SKIPPED else _move(_out_of_line(run), RunState.SKIPPED)
     return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
 
 
 def frozen(run: Run, until: int) -> Run:
     """Return a run that a freeze keeps from its start, in the due index; its instant stays as it was."""
-    return evolve(run, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
+    freed = _out_of_line(run)
+    return evolve(freed, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
 
 
 def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
@@ -191,7 +212,7 @@ def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
     Waiting for an open circuit is counted, waiting for a token is not.
     """
     return evolve(
-        run,
+        _out_of_line(run),
         not_before=until,
         due_at=until,
         reason=reason,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import fraction_of
-from timeball.domain.model.reason import Reason
+from timeball.domain.model.reason import WAITS_IN_LINE, Reason
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
 
@@ -68,8 +68,8 @@ class Admission:
 
 CALL = Admission()
 
-_HAVE_PASSED = frozenset({Reason.HOST_PACED, Reason.QUOTA_TURN, Reason.QUOTA_WAIT})
-"""Why a run waits that has its token: a quota is asked last. Else each wait would spend what the other had given."""
+_HAVE_PASSED = frozenset({Reason.HOST_PACED, *WAITS_IN_LINE})
+"""Why a run waits that has its token: keys and quotas come last. Else each would spend what another had given."""
 
 
 def admit(host: Host, run: Run, now: int, rules: HostRules) -> tuple[Host, Admission]:

@@ -23,7 +23,7 @@ class Action(StrEnum):
     """What to do.
 
     Claim; work on what is claimed already; put off to a later start, or (move) to a later day, in the due index; defer
-    there, for its host or (hold) for the end of a freeze; end; take it back for the resume of its job; let it wait;
+    there, for its host or (hold) for the end of a freeze; line up for its key; end; take it back; let it wait;
     return its message, as good as new, for want of time; drop its message.
     """
 
@@ -32,6 +32,7 @@ class Action(StrEnum):
     PUT_OFF = "put_off"
     MOVE = "move"
     DEFER = "defer"
+    LINE_UP = "line_up"
     HOLD = "hold"
     END = "end"
     WITHDRAW = "withdraw"
@@ -132,7 +133,8 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
     if held_until is not None and job.status is not JobStatus.PAUSED:
         return Decision(Action.HOLD, wait_until=held_until)
     start_at: int | None = run.not_before
-    if run.id not in (job.holder, job.parked):  # else it waited for an earlier run, not for us
+    # Else it waited for an earlier run, or for its key, and not for us.
+    if run.id not in (job.holder, job.parked) and run.waiting is None:
         start_at = may_start_at(job, run, now, rules.misfire_ms, excluded)
     if start_at is None:
         return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))

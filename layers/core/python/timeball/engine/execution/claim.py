@@ -20,6 +20,7 @@ from timeball.domain.model.transitions import (
     deferred,
     ended,
     frozen,
+    lined_up,
     moved_later,
     put_off,
     retrying,
@@ -30,6 +31,7 @@ from timeball.domain.model.transitions import (
 from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.policy.effects import guarantor_of
 from timeball.domain.policy.exclusions import NOTHING, Exclusions
+from timeball.domain.policy.limiter import waits_because
 from timeball.domain.policy.outcome import lost_attempt
 from timeball.domain.policy.overlap import Step, holds_nothing
 from timeball.domain.time.instants import LATEST, SECOND_MS
@@ -38,11 +40,12 @@ from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
+from timeball.engine.execution.limits import Admitted, pass_limiters
 from timeball.engine.execution.passing import pass_parents
 from timeball.engine.execution.superseding import replaced
 from timeball.engine.metrics import moved
-from timeball.engine.quotas.pace import pass_quotas
 from timeball.engine.runs.attempts import keep_last_attempts
+from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
 from timeball.engine.tasks.resolving import read_jobs_of
@@ -52,7 +55,7 @@ from timeball.ports.rows import Swap
 log = logging.getLogger(__name__)
 
 
-_DONE = frozenset({Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.HOLD, Action.MOVE})
+_DONE = frozenset({Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE})
 _WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP})
 
 
@@ -60,13 +63,15 @@ _WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP})
 class Claim:
     """The run that a message names, and its job, as they were read, then as they stand; and what is decided.
 
-    `is_watched`: the run's host has failed lately, so its success is to be noted.
+    `is_watched`: the run's host has failed lately, so its success is to be noted. `admitted`: what its keys and quotas
+    say, if anything bounds it.
     """
 
     run: Run | None
     job: Job | None
     decision: Decision
     is_watched: bool = False
+    admitted: Admitted | None = None
 
     @property
     def is_mine(self) -> bool:
@@ -102,7 +107,7 @@ def claim(
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
     _pass_hosts(context, _starting(claims), now)
-    _pass_quotas(context, _starting(claims), now)
+    _pass_limiters(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
     _write(context, claims, owner, now)
@@ -213,21 +218,25 @@ def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
             one.decision = deferred_or_given_up(run, job, now, admission)
 
 
-def _pass_quotas(context: Context, starting: _Starting, now: int) -> None:
-    """Defer each run that its tenant's quotas hold back; nothing is lost by waiting for them, however long."""
-    admissions = pass_quotas(context, [run for _, run, _ in starting], now)
+def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
+    """Let each run wait that its keys, or its tenant's quotas, hold back; nothing is lost by waiting, however long."""
+    admissions = pass_limiters(context, [(run, job) for _, run, job in starting], now)
     for one, run, _ in starting:
-        admission = admissions.get(run.id)
-        if admission is None or admission.until is None:
+        one.admitted = admitted = admissions.get(run.id)
+        if admitted is None or admitted.may_begin:
             continue
-        action = Action.WAIT if admission.reason is None else Action.DEFER
-        one.decision = Decision(action, reason=admission.reason, wait_until=admission.until)
+        if admitted.again_at is not None:
+            one.decision = Decision(Action.WAIT, wait_until=admitted.again_at)
+        elif admitted.waiting is not None:
+            one.decision = Decision(Action.LINE_UP)
+        else:
+            one.decision = Decision(Action.END, RunState.SKIPPED, Reason.KEY_FULL)
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
     writing = [
-        (one, Swap(one.run, _after(one.run, one.job, one.decision, owner, now, context.rules)))
+        (one, Swap(one.run, _after(one, one.run, owner, now, context.rules)))
         for one in claims
         if one.run is not None and one.decision.action in _WRITTEN
     ]
@@ -246,7 +255,8 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
             one.decision = Decision(Action.DROP)  # it may just have taken a lock that nobody else releases
 
 
-def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, rules: Rules) -> Run:
+def _after(one: Claim, run: Run, owner: str, now: int, rules: Rules) -> Run:
+    job, decision, admitted = one.job, one.decision, one.admitted
     wait_until = decision.wait_until or now
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.action is Action.PUT_OFF:
@@ -255,6 +265,8 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
         return moved_later(run, decision.moved_to or wait_until, wait_until)
     if decision.action is Action.HOLD:
         return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
+    if decision.action is Action.LINE_UP and admitted is not None and admitted.waiting is not None:
+        return lined_up(run, admitted.waiting, waits_because(admitted.waiting), last)
     if decision.action is Action.DEFER and decision.reason is not None:
         waiting = run if last is None else retrying(run, wait_until, last)
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
@@ -265,6 +277,8 @@ def _after(run: Run, job: Job | None, decision: Decision, owner: str, now: int, 
     if decision.action is Action.END and decision.state is not None:
         return ended(run, decision.state, now, guarantor_of(run, job, Guarantor.MESSAGE), decision.reason, last)
     begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
+    if admitted is not None:
+        begun = evolve(begun, not_before=max(run.not_before, admitted.turn_at), places=admitted.places)
     return evolve(begun, last=last or run.last)
 
 
@@ -273,6 +287,7 @@ def _carry_out_ends(context: Context, claims: Sequence[Claim], now: int) -> None
     over = [(one, one.run) for one in claims if one.run is not None and holds_nothing(one.run)]
     try:
         on_run_end(context, [(run, one.job) for one, run in over])
+        free_places(context, [one.run for one in claims if one.run is not None and one.run.places])
     except UnavailableError as unavailable:
         log.warning("effects put off: %s", unavailable)
         for one, _ in over:

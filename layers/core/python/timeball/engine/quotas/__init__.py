@@ -1,1 +1,1 @@
-"""The quotas of tenants, where they are kept: at what they create, and at what is about to start."""
+"""What bounds a tenant: how much it may create, and the keys by which it bounds its own runs."""

@@ -18,6 +18,7 @@ from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices.ends import tell_of_ends
+from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -72,12 +73,15 @@ def change_run(
 
 
 def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Carry out what runs entail as they stand: nothing, of those that are live. May be repeated by anyone.
+    """Carry out what runs entail as they stand: of those that are live no more than that others get their places.
+
+    May be repeated by anyone.
 
     Raises UnavailableError.
     """
     _conclude(context, runs)
     release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
+    free_places(context, [run for run, _ in runs])
     tell_of_ends(context, runs)
 
 

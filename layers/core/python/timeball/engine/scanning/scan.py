@@ -4,8 +4,8 @@ The due index only nominates; rows decide. A scan that is repeated, doubled or c
 elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
 partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
 
-Due jobs and runs go first, then backfills, then bulk operations, then jobs whose runs are to be reconciled, and last
-what failed before. Within each, the tenants take turns, by their weights.
+Due runs, lines of limiters and jobs go first, then backfills, then bulk operations, then jobs whose runs are to be
+reconciled, and last what failed before. Within each, the tenants take turns, by their weights.
 """
 
 import logging
@@ -17,11 +17,12 @@ from typing import TypeVar
 
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.fairness import in_turns
+from timeball.domain.policy.limiter import Limiter
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
@@ -30,6 +31,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.look import tell
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
+from timeball.engine.runs.limiters import move_on as move_lines_on
 from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, open_through, shards_of, to_ask
 from timeball.engine.scanning.shares import shared
 from timeball.engine.scheduling.dispatch import dispatch, push_back
@@ -40,9 +42,9 @@ from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
-_Key = TypeVar("_Key", JobKey, RunId, BackfillKey, OperationKey)
-_Row = TypeVar("_Row", Job, Run, Backfill, Operation)
-_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, OperationKey, Job, Run, Backfill, Operation)
+_Key = TypeVar("_Key", JobKey, RunId, BackfillKey, OperationKey, LimiterKey)
+_Row = TypeVar("_Row", Job, Run, Backfill, Operation, Limiter)
+_Item = TypeVar("_Item", JobKey, RunId, BackfillKey, OperationKey, LimiterKey, Job, Run, Backfill, Operation, Limiter)
 _Done = TypeVar("_Done")
 
 _ROUNDS = 10
@@ -137,13 +139,13 @@ def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, 
     return list(zip(queries, context.store.due.query(queries), strict=True))
 
 
-def _owner(item: Owned | Job | Run | Backfill | Operation) -> Owned:
-    if isinstance(item, Job | Backfill | Operation):
+def _owner(item: Owned | Job | Run | Backfill | Operation | Limiter) -> Owned:
+    if isinstance(item, Job | Backfill | Operation | Limiter):
         return item.key
     return item.id if isinstance(item, Run) else item
 
 
-def _tenant(item: Job | Run | Backfill | Operation) -> str:
+def _tenant(item: Job | Run | Backfill | Operation | Limiter) -> str:
     return tenant_of(_owner(item))
 
 
@@ -176,6 +178,9 @@ class _Work:
         runs = self._due(RunId, store.runs.read, nominated, bisect_until)
         backfills = self._due(BackfillKey, store.backfills.read, nominated, bisect_until)
         self.done.resent += sum(self._each(partial(resend, context), runs, bisect_until))
+        limiters = self._due(LimiterKey, store.limiters.read, nominated, bisect_until)
+        waited_for = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
+        self.done.resent += sum(self._each(partial(move_lines_on, context), waited_for, stop_at, size=1))
         free = [job for job in jobs if job.intent is None]
         untold = [job for job in free if job.untold and job.status is not JobStatus.PENDING]
         self.done.backlog |= any(self._each(partial(tell, context), untold, stop_at, _TOLD))

@@ -13,6 +13,7 @@ from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
 from timeball.engine.context import Context
 from timeball.engine.dependencies.bind import bind
+from timeball.engine.quotas.keys import note_keys
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import UnavailableError
 
@@ -56,6 +57,7 @@ def submit(
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)
     ]
+    note_keys(context, specs, now)
     horizon_at = now + context.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
     try:

@@ -1,9 +1,11 @@
 """How much of its quotas a tenant uses now, from the rows that keep them. Nothing is counted for this alone."""
 
 from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.job import OPEN
 from timeball.domain.model.quotas import Quotas
-from timeball.domain.policy.pace import Pace, given_in, is_bound, under_way
+from timeball.domain.policy.limiter import bounds_of, is_bound, new_limiter, turns_taken, under_way
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 
@@ -27,10 +29,11 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
 
 
 def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
-    now, pace, used = context.clock.now(), context.store.paces.read([tenant])[0] or Pace(tenant), dict[str, int]()
+    now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
+    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.rules.shards)
     if quotas.runs_per_second:
-        used["runs_per_second"] = given_in(pace.begins, now - now % SECOND_MS, quotas.runs_per_second)
+        used["runs_per_second"] = turns_taken(evolve(limiter, said=bounds_of(quotas)), now)
     if quotas.runs_at_once:
-        rows = context.store.runs.read([one.run for one in pace.begun]) if pace.begun else []
-        used["runs_at_once"] = under_way(pace, rows, now)
+        rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
+        used["runs_at_once"] = under_way(limiter, rows, now)
     return used

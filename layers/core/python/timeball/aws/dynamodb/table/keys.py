@@ -7,8 +7,9 @@ from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.dependency import Edge
 from timeball.domain.model.event import SubscriptionKey
 from timeball.domain.model.flow import UniqueKey
-from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey, shard_of
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.revision import Announcement, RevisionId
+from timeball.domain.model.run import Part
 from timeball.domain.model.task import TaskRef
 from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
@@ -30,7 +31,7 @@ TASK = "TASK"
 FREEZES = "FREEZES"
 CALENDAR = "CALENDAR#"
 INTAKE = "INTAKE"
-PACE = "PACE"
+LIMITER = "LIMITER"
 USE = "USE#"
 OPERATION = "OPERATION"
 SUBSCRIPTION = "SUBSCRIPTION"
@@ -98,9 +99,9 @@ def slots_key(tenant: str) -> Key:
     return {"pk": tenant_key(tenant), "sk": SLOTS}
 
 
-def pace_key(tenant: str) -> Key:
-    """Return where it stands which of a tenant's runs are under way, where quotas bound that."""
-    return {"pk": tenant_key(tenant), "sk": PACE}
+def limiter_key(key: LimiterKey) -> Key:
+    """Return where a limiter stands; no job, no host and no task has a name with such a mark."""
+    return {"pk": f"{key.tenant}#!${key.name}", "sk": LIMITER}
 
 
 def freezes_key(tenant: str) -> Key:
@@ -218,9 +219,11 @@ def window_key(window: Window) -> Key:
 
 
 def owner_of_row(pk: str, sk: str) -> Owned:
-    """Return the job, the run, the backfill or the operation whose keys these are."""
+    """Return the job, the run, the backfill, the operation or the limiter whose keys these are."""
     if sk == OPERATION:
         return OperationKey(*pk.split("#!!!", 1))
+    if sk == LIMITER:
+        return LimiterKey(*pk.split("#!$", 1))
     job = job_of(pk)
     if sk == JOB:
         return job
@@ -237,6 +240,8 @@ def key_of(owned: Owned) -> Key:
         return job_key(owned)
     if isinstance(owned, OperationKey):
         return operation_key(owned)
+    if isinstance(owned, LimiterKey):
+        return limiter_key(owned)
     return run_key(owned) if isinstance(owned, RunId) else backfill_key(owned)
 
 
@@ -274,3 +279,8 @@ def job_of(pk: str) -> JobKey:
     """Return the job whose item collection this is."""
     tenant, job_id = pk.split("#")
     return JobKey(tenant, job_id)
+
+
+def line_partition(key: LimiterKey, part: Part) -> str:
+    """Return the listing's partition of the runs that wait in a line; no status has a name with such a mark."""
+    return list_partition(key.tenant, f"!{part}", key.name)

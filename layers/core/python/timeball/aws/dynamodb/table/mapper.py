@@ -25,10 +25,11 @@ from timeball.aws.dynamodb.table.keys import (
     freezes_key,
     host_key,
     job_key,
+    limiter_key,
+    line_partition,
     list_key,
     operation_key,
     owner_of_row,
-    pace_key,
     revision_key,
     run_key,
     slots_key,
@@ -46,6 +47,7 @@ from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
+from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
@@ -54,7 +56,7 @@ from timeball.domain.model.task import Task
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.pace import Pace
+from timeball.domain.policy.limiter import Bounds, Limiter
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 
@@ -93,6 +95,9 @@ class Mapper:
         if run.is_dead_letter and run.finished_at is not None:
             listed = list_key(run.id.job.tenant, DEAD, str(run.id), self.list_shards)
             item |= {"listed_at": run.finished_at, "list_key": listed}
+        if run.waiting is not None and run.stands_in_line:
+            line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.part)
+            item |= {"listed_at": run.place_in_line, "list_key": line}
         if run.is_terminal:
             item["expires_at"] = self.expiry(run.finished_at or now)
         return item
@@ -153,9 +158,10 @@ class Mapper:
         """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
-    def of_pace(self, pace: Pace, _: int) -> Item:
-        """Return which of a tenant's runs are under way as a row."""
-        return _row(pace_key(pace.tenant), pace, "tenant")
+    def of_limiter(self, limiter: Limiter, now: int) -> Item:
+        """Return a limiter's row, which is forgotten when it was not used for long; what a person has set is not."""
+        item: Item = {**_row(limiter_key(limiter.key), limiter, "key"), **_bucket(limiter, now)}
+        return item if limiter.fixed.bounds != Bounds() else {**item, "expires_at": self.expiry(now)}
 
     def of_freezes(self, freezes: Freezes, _: int) -> Item:
         """Return a tenant's freezes as a row."""
@@ -254,9 +260,9 @@ def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
     return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
 
 
-def to_pace(row: dict[str, Any]) -> Pace:
-    """Return which runs are under way, as a row says."""
-    return from_item(Pace, row, tenant=row["pk"].removesuffix("#!"))
+def to_limiter(row: dict[str, Any]) -> Limiter:
+    """Return the limiter that a row holds."""
+    return from_item(Limiter, row, key=LimiterKey(*row["pk"].split("#!$", 1)))
 
 
 def to_freezes(row: dict[str, Any]) -> Freezes:
@@ -289,6 +295,6 @@ def _row(key: Key, value: object, told_by_key: str = "") -> Item:
     return {**key, "v": SCHEMA_VERSION, **to_item(value, told_by_key)}
 
 
-def _bucket(row: Job | Run | Backfill | Operation, now: int) -> Item:
+def _bucket(row: Job | Run | Backfill | Operation | Limiter, now: int) -> Item:
     """Return the bucket of a due key: the day of its time, or of the writing if later, so that no scan is past it."""
     return {} if row.due_at is None else {"due_bucket": due_bucket(row.shard, max(row.due_at, now))}

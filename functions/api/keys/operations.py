@@ -1,0 +1,54 @@
+"""A key is read, and bounded by a person: what that sets holds at once, and outlives what jobs say."""
+
+from urllib.parse import quote, unquote
+
+from functions.api.http.edge import Edge, note
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from functions.api.http.reply import Reply, created, ok
+from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
+from functions.api.http.request_model import read_fields
+from functions.api.keys.answers import key_answer
+from functions.api.keys.fields import FLOW_KEY, WHAT_A_KEY_IS
+from functions.api.keys.request import FlowKeyBody
+from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.policy.limiter import Bounds
+from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
+
+
+def read_a_flow_key(edge: Edge, request: Request) -> Reply:
+    """Read a key: what it allows, who has its places, and who waits."""
+    view = read_key(edge.context, _key(request))
+    if view is None:
+        raise not_found("No job of yours has named this key lately, and nobody has set it.")
+    return ok(key_answer(view), version=view.limiter.fixed.version)
+
+
+def put_a_flow_key(edge: Edge, request: Request) -> Reply:
+    """Set what a key allows; what is left out is as jobs say."""
+    key = _key(request)
+    if not FLOW_KEY.fullmatch(key.name):
+        raise invalid([FieldError("key", WHAT_A_KEY_IS)])
+    version = expected_version(request)
+    wanted, _, errors = read_fields(FlowKeyBody, read_body(request))
+    if errors:
+        raise invalid(errors)
+    note(edge, request, Action.PUT, Resource(Kind.FLOW_KEY, key.name))
+    bounds = Bounds(wanted.limit, wanted.per_second, wanted.burst)
+    is_to_stand = False if expects_nothing(request) else True if "if-match" in request.headers else None
+    now = edge.context.clock.now()
+    outcome, limiter = fix_key(edge.context, key, bounds, version, now, is_to_stand=is_to_stand)
+    if outcome is KeyOutcome.ABSENT:
+        raise ProblemError(Problem.STALE_VERSION, "You have no key of this name; leave out If-Match.")
+    if outcome is KeyOutcome.EXISTS:
+        raise ProblemError(Problem.STALE_VERSION, "You have a key of this name; leave out If-None-Match.")
+    if outcome is KeyOutcome.STALE:
+        raise stale("key", limiter.fixed.version, "set")
+    answer = key_answer(view_of(edge.context, limiter))
+    if outcome is KeyOutcome.CREATED:
+        return created(answer, f"/v1/keys/{quote(key.name)}", version=limiter.fixed.version)
+    return ok(answer, version=limiter.fixed.version)
+
+
+def _key(request: Request) -> LimiterKey:
+    return LimiterKey(request.tenant, unquote(request.path["key"]))

@@ -1,0 +1,324 @@
+"""What bounds how many runs are under way at once, and how fast they begin: under a key, or those of a whole tenant.
+
+One row for each key that a job names, and for a tenant with such quotas; nobody else asks. What is under way is no
+count: the row names attempts, and whoever finds it full reads these runs, and drops those that are over. So nothing
+leaks, wherever somebody died. A turn is an instant, taken at the claim; the run is held until then.
+
+Who gets no place, or no turn soon, waits in a line, by priority and fire time, until the limiter calls it. As long as
+anybody may wait the row is due, so the scan calls whom nobody else has called.
+
+Invariant: a run is named before its claim is written, until its row says that the attempt is over, or its lease.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import ceil
+from typing import Final, Self
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import OnFull
+from timeball.domain.model.ids import LimiterKey, RunId, fraction_of, shard_of
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Part, Run, RunState, Waiting
+from timeball.domain.time.instants import SECOND_MS
+
+LONGEST_HOLD_MS: Final = 2 * SECOND_MS
+"""How far ahead of its instant a turn is taken: the run is claimed, and held until then."""
+
+CALLS_AHEAD_MS: Final = 2_500
+"""How far ahead of their turns runs are called: until the next scan, and time to come."""
+
+CALLED_AT_ONCE: Final = 100
+
+SETTLES_MS: Final = 10 * SECOND_MS
+"""For how long who has just lined up may not be seen in the line: its row is about to be written, or the index lags."""
+
+LOOKS_MS: Final = 15 * SECOND_MS
+"""How often a limiter that somebody waits for is looked at though no place was left: its holder may have died."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """At most so many `places` at once, and `per_second` turns, of which `burst` may be at once; None: no bound."""
+
+    places: int | None = None
+    per_second: float | None = None
+    burst: int | None = None
+
+    def over(self, others: "Bounds") -> Self:
+        """Return these, with the others where they say nothing."""
+        return type(self)(
+            **{
+                one.name: getattr(others, one.name) if (own := getattr(self, one.name)) is None else own
+                for one in fields(self)
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a run needs of a limiter, bounded so by its job, or by its tenant's quotas."""
+
+    key: LimiterKey
+    bounds: Bounds
+    skips: bool = False
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An attempt that has a place; before its claim is seen, until `until` (ms). `called`: it waited for the place."""
+
+    run: RunId
+    attempt: int
+    until: int
+    called: bool = False
+
+
+@dataclass(frozen=True)
+class Turns:
+    """When the next turn would be, if no burst is left (ms), and up to when runs were called."""
+
+    free_at: float = 0
+    called_to: float = 0
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Bounds that a person has set: they hold whatever jobs say. `version` counts the changes."""
+
+    bounds: Bounds = Bounds()
+    version: int = 1
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """Who has a place, the turns, and whether others wait.
+
+    `said` are the bounds as the run has them that asked last. In a line that is known to have somebody, `lines`, all
+    others get behind. `joined_at` is when somebody lined up last. `asked` names those who asked last: two writes that
+    give a turn each look alike otherwise, and a store would take one for the other.
+    """
+
+    key: LimiterKey
+    shard: int
+    said: Bounds = Bounds()
+    fixed: Fixed = Fixed()
+    begun: tuple[Begun, ...] = ()
+    turns: Turns = Turns()
+    lines: tuple[Part, ...] = ()
+    joined_at: int = 0
+    due_at: int | None = None
+    asked: str = ""
+    revision: int = 1
+
+    @property
+    def bounds(self) -> Bounds:
+        """What holds."""
+        return self.fixed.bounds.over(self.said)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped."""
+
+    turn_at: int = 0
+    waits_for: Part | None = None
+    is_skipped: bool = False
+
+
+def new_limiter(key: LimiterKey, shards: int, said: Bounds = Bounds()) -> Limiter:
+    """Return the limiter of a key that nobody has asked for yet."""
+    return Limiter(key, shard_of(key, shards), said)
+
+
+def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
+    """Return what a run of a job needs before it may begin, in the order in which it asks: its tenant's place last.
+
+    So who waits for a key takes no place from its tenant's other runs.
+    """
+    tenant, asks = spec.key.tenant, dict[str, Ask]()
+    if spec.flow.concurrency is not None:
+        skips = spec.flow.concurrency.on_full is OnFull.SKIP
+        bounds = Bounds(places=spec.flow.concurrency.limit)
+        asks[spec.flow.concurrency.key] = Ask(LimiterKey(tenant, spec.flow.concurrency.key), bounds, skips)
+    if spec.flow.rate is not None:
+        before = asks.get(spec.flow.rate.key, Ask(LimiterKey(tenant, spec.flow.rate.key), Bounds()))
+        bounds = Bounds(before.bounds.places, spec.flow.rate.per_second, spec.flow.rate.burst)
+        asks[spec.flow.rate.key] = evolve(before, bounds=bounds)
+    if is_bound(quotas):
+        asks[""] = Ask(LimiterKey(tenant), bounds_of(quotas))
+    return list(asks.values())
+
+
+def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
+    """Return the limiter as a person bounds it from now on: due now, if others wait. Turns are counted anew."""
+    fixed = Fixed(bounds, limiter.fixed.version + 1)
+    due_at = None if limiter.due_at is None else now
+    return evolve(limiter, fixed=fixed, turns=Turns(), due_at=due_at)
+
+
+def is_bound(quotas: Quotas) -> bool:
+    """Say whether quotas hold runs back."""
+    return bool(quotas.runs_per_second or quotas.runs_at_once)
+
+
+def bounds_of(quotas: Quotas) -> Bounds:
+    """Return what a tenant's quotas allow: its turns are as far apart as they can be, so no second has more."""
+    return Bounds(quotas.runs_at_once or None, quotas.runs_per_second or None, 1)
+
+
+def waits_because(waiting: Waiting) -> Reason:
+    """Return why a run waits in a line."""
+    if not waiting.name:
+        return Reason.QUOTA_WAIT
+    return Reason.KEY_WAIT if waiting.part is Part.PLACE else Reason.RATE_WAIT
+
+
+def asked_by(runs: Sequence[Run]) -> str:
+    """Return what no others would be called that ask at once."""
+    return f"{fraction_of('asked', *sorted((str(run.id), run.attempt) for run in runs)):.15f}"
+
+
+def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
+    """Say whether those that have places are to be read: there is none for all that come, and no line yet."""
+    coming = [ask for run, ask in asking if ask.bounds.places is not None and not _is_named(limiter, run)]
+    if not coming or not limiter.begun or Part.PLACE in limiter.lines:
+        return False
+    least = min(limiter.fixed.bounds.over(ask.bounds).places or 0 for ask in coming)
+    return len(limiter.begun) + len(coming) > least
+
+
+def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
+    """Return the limiter without those that are over, as their rows say."""
+    return evolve(limiter, begun=tuple(one for one in limiter.begun if is_under_way(one, rows.get(one.run), now)))
+
+
+def is_under_way(begun: Begun, row: Run | None, now: int) -> bool:
+    """Say whether an attempt, or a later one of its run, may be under way: its claim may not be written yet.
+
+    One that was called and no longer waits, nor runs, goes on in another way, and asks again.
+    """
+    if row is None or row.is_terminal or row.state is RunState.WITHDRAWN:
+        return False
+    if row.attempt < begun.attempt:
+        return now < begun.until and not (begun.called and row.waiting is None)
+    return row.state is RunState.RUNNING and now < (row.lease_until or 0)
+
+
+def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
+    """Decide whether a run that is about to be claimed may begin at an instant (ms), `now` or later.
+
+    Returns the limiter as that leaves it. Who is named keeps its place; nobody else overtakes those in a line.
+    """
+    limiter, bounds = evolve(limiter, said=ask.bounds.over(limiter.said)), limiter.fixed.bounds.over(ask.bounds)
+    others = tuple(one for one in limiter.begun if one.run != run.id)
+    is_placed, most = ask.bounds.places is not None, bounds.places or 0
+    if is_placed and not _is_named(limiter, run) and (Part.PLACE in limiter.lines or len(others) >= most):
+        if ask.skips and run.is_unstarted:
+            return limiter, Passed(is_skipped=True)
+        return _joined(limiter, Part.PLACE, now), Passed(waits_for=Part.PLACE)
+    turn_at = at
+    if ask.bounds.per_second is not None and bounds.per_second is not None:
+        turn_at, turns = _next_turn(limiter.turns, bounds, at)
+        is_behind = Part.TURN in limiter.lines and not _has_waited(run, limiter.key, Part.TURN)
+        if is_behind or turn_at > at + LONGEST_HOLD_MS:
+            return _joined(evolve(limiter, begun=others), Part.TURN, now), Passed(waits_for=Part.TURN)
+        limiter = evolve(limiter, turns=turns)
+    if is_placed and not _is_named_until(limiter, run, now + lease_ms):
+        limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, now + lease_ms)))
+    return limiter, Passed(turn_at)
+
+
+def given_back(limiter: Limiter, run: RunId, now: int) -> Limiter:
+    """Return the limiter without a run that does not begin after all: due now, if others wait."""
+    others = tuple(one for one in limiter.begun if one.run != run)
+    return evolve(limiter, begun=others, due_at=None if limiter.due_at is None else now)
+
+
+def room_for(limiter: Limiter, part: Part, now: int) -> int:
+    """Return how many of those in a line may be called now."""
+    bounds = limiter.bounds
+    if part is Part.PLACE:
+        return CALLED_AT_ONCE if bounds.places is None else min(CALLED_AT_ONCE, bounds.places - len(limiter.begun))
+    if bounds.per_second is None:
+        return CALLED_AT_ONCE
+    ahead_ms = now + CALLS_AHEAD_MS - _calls_from(limiter, now)
+    return max(0, min(CALLED_AT_ONCE, 1 + int(ahead_ms * bounds.per_second / SECOND_MS))) if ahead_ms >= 0 else 0
+
+
+def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms: int) -> tuple[Limiter, list[int]]:
+    """Return the limiter with the first of a line called, and when each may begin (ms).
+
+    A place is kept for who is called for two leases, until its row says that it has it, or needs it no more.
+    """
+    if part is Part.PLACE and limiter.bounds.places is None:
+        return limiter, [now] * len(runs)
+    if part is Part.PLACE:
+        named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, called=True) for run in runs)
+        return evolve(limiter, begun=(*limiter.begun, *named)), [now] * len(runs)
+    per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
+    apart_ms = 0 if per_second is None else SECOND_MS / per_second
+    called_to = first_at + apart_ms * len(runs)
+    turns = evolve(limiter.turns, called_to=called_to)
+    return evolve(limiter, turns=turns), [int(first_at + apart_ms * number) for number in range(len(runs))]
+
+
+def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+    """Return the limiter with somebody left in these lines: due again while that is so, or may be and is not seen yet.
+
+    And once more behind a call: who was called in vain stands in the line still.
+    """
+    is_settling = now < limiter.joined_at + SETTLES_MS
+    due_at = None
+    if left or some_called or is_settling:
+        due_at = now + (SECOND_MS if Part.TURN in left or is_settling else LOOKS_MS)
+    return evolve(limiter, lines=tuple(left), due_at=due_at)
+
+
+def turns_taken(limiter: Limiter, now: int) -> int:
+    """Return how many turns of the second at hand are taken, if all of it are bounded."""
+    per_second = limiter.bounds.per_second
+    if per_second is None:
+        return 0
+    taken = round((limiter.turns.free_at - now // SECOND_MS * SECOND_MS) * per_second / SECOND_MS)
+    return max(0, min(int(per_second), taken))
+
+
+def under_way(limiter: Limiter, rows: Sequence[Run | None], now: int) -> int:
+    """Count what may be under way, given the rows of the runs that are named, in their order."""
+    return sum(is_under_way(one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
+
+
+def _is_named(limiter: Limiter, run: Run) -> bool:
+    return any(one.run == run.id for one in limiter.begun)
+
+
+def _is_named_until(limiter: Limiter, run: Run, until: int) -> bool:
+    return any((one.run, one.attempt) == (run.id, run.attempt + 1) and one.until >= until for one in limiter.begun)
+
+
+def _has_waited(run: Run, key: LimiterKey, part: Part) -> bool:
+    return run.waiting is not None and (run.waiting.name, run.waiting.part) == (key.name, part)
+
+
+def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
+    """Return the limiter with somebody in a line: it is looked at soon, for a holder may just have ended unseen."""
+    soon_at = now if part is Part.TURN else now + SECOND_MS
+    due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
+    lines = tuple(one for one in Part if one is part or one in limiter.lines)
+    return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
+
+
+def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:
+    """Return the first turn from an instant on, and the turns with that taken (a bucket of tokens, as one instant)."""
+    apart_ms = SECOND_MS / (bounds.per_second or 1)
+    turn_at = ceil(max(at, turns.free_at - apart_ms * ((bounds.burst or 1) - 1)))
+    return turn_at, evolve(turns, free_at=max(at, turns.free_at) + apart_ms)
+
+
+def _calls_from(limiter: Limiter, now: int) -> float:
+    bounds = limiter.bounds
+    apart_ms = SECOND_MS / (bounds.per_second or 1)
+    return max(float(now), limiter.turns.called_to, limiter.turns.free_at - apart_ms * ((bounds.burst or 1) - 1))

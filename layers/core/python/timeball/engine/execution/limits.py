@@ -1,0 +1,143 @@
+"""Before a claim: may the run begin, by the keys of its job and by its tenant's quotas? All others cost nothing.
+
+① read the limiters ② of one that is full, read who has its places ③ swap the limiters: who begins is named there before
+its claim is written, and who does not is expected in the line. A process that dies behind ③ keeps a place until its
+lease would be out. Who is refused by one gives back what others gave; a turn is lost.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
+from timeball.domain.model.job import Job
+from timeball.domain.model.run import Run, Waiting
+from timeball.domain.policy.limiter import (
+    Ask,
+    Limiter,
+    Passed,
+    admit,
+    asked_by,
+    asks_of,
+    given_back,
+    is_to_be_looked_at,
+    looked_at,
+    new_limiter,
+)
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_quotas
+from timeball.ports.errors import UnavailableError
+
+log = logging.getLogger(__name__)
+
+_CONTENDED_MS = 800
+"""How long, at most, who was never the first to write waits before it asks again."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What a run is told: it may begin at `turn_at` (ms), with `places`; waits in a line; or is skipped.
+
+    With `again_at` nobody can tell yet.
+    """
+
+    turn_at: int = 0
+    places: tuple[str, ...] = ()
+    waiting: Waiting | None = None
+    is_skipped: bool = False
+    again_at: int | None = None
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether it may."""
+        return self.waiting is None and not self.is_skipped and self.again_at is None
+
+
+def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admitted]:
+    """Say of each run that anything bounds whether it may begin; it then has its places and its turn.
+
+    One for which nobody can tell asks again. Raises UnavailableError only if the quotas cannot be read.
+    """
+    quotas = read_quotas(context, list(dict.fromkeys(run.id.job.tenant for run, _ in starting)))
+    asks = {run.id: asks_of(job.spec, quotas[run.id.job.tenant]) for run, job in starting}
+    runs = {run.id: run for run, _ in starting if asks[run.id]}
+    admitted = {name: Admitted(max(now, run.not_before)) for name, run in runs.items()}
+    for stage in range(max((len(of_run) for of_run in asks.values()), default=0)):
+        asking = [
+            (run, asks[name][stage])
+            for name, run in runs.items()
+            if admitted[name].may_begin and len(asks[name]) > stage
+        ]
+        try:
+            admitted |= _ask(context, asking, admitted, now)
+        except UnavailableError as unavailable:
+            log.warning("limiters not asked: %s", unavailable)
+            admitted |= {run.id: evolve(admitted[run.id], again_at=now + context.rules.margin_ms) for run, _ in asking}
+    _give_back(context, {name: one for name, one in admitted.items() if one.places and not one.may_begin}, now)
+    return admitted
+
+
+def _ask(
+    context: Context, asking: Sequence[tuple[Run, Ask]], before: Mapping[RunId, Admitted], now: int
+) -> dict[RunId, Admitted]:
+    """Ask one limiter for each run; return what the runs are told by now."""
+    by_key: dict[LimiterKey, list[tuple[Run, Ask]]] = {}
+    for run, ask in sorted(asking, key=lambda one: before[one[0].id].turn_at):
+        by_key.setdefault(ask.key, []).append((run, ask))
+    told: dict[RunId, Admitted] = {}
+
+    def with_those(_: int, limiter: Limiter) -> Limiter:
+        own = by_key[limiter.key]
+        if is_to_be_looked_at(limiter, own):
+            named = [one.run for one in limiter.begun]
+            limiter = looked_at(limiter, dict(zip(named, context.store.runs.read(named), strict=True)), now)
+        for run, ask in own:
+            earlier = before[run.id]
+            limiter, passed = admit(limiter, run, ask, earlier.turn_at, now, context.rules.lease_ms)
+            told[run.id] = _after(earlier, passed, ask)
+        return evolve(limiter, asked=asked_by([run for run, _ in own]))
+
+    rows = _rows(context, by_key, now)
+    swapped = compare_and_swap(context.store.limiters.swap, rows, with_those, now)
+    written = {row.key for row, one in zip(rows, swapped, strict=True) if one.done}
+    again_at = now + 1 + int(fraction_of("contended", asked_by([run for run, _ in asking]), now) * _CONTENDED_MS)
+    lost = {run.id: evolve(before[run.id], again_at=again_at) for run, ask in asking if ask.key not in written}
+    return told | lost
+
+
+def _after(earlier: Admitted, passed: Passed, ask: Ask) -> Admitted:
+    if passed.is_skipped:
+        return evolve(earlier, is_skipped=True)
+    if passed.waits_for is not None:
+        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for))
+    place = () if ask.bounds.places is None else (ask.key.name,)
+    return evolve(earlier, turn_at=passed.turn_at, places=earlier.places + place)
+
+
+def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
+    """Read the limiter of each key; one that nobody has asked for yet gets its first row."""
+    stored = context.store.limiters.read(list(keys)) if keys else []
+    new = [new_limiter(key, context.rules.shards) for key, row in zip(keys, stored, strict=True) if row is None]
+    inserted = context.store.limiters.insert(new, now) if new else []
+    return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
+
+
+def _give_back(context: Context, refused: Mapping[RunId, Admitted], now: int) -> None:
+    """Give back the places of runs that do not begin; one that is not given back is free when its time is up."""
+    by_key: dict[LimiterKey, list[RunId]] = {}
+    for run, one in refused.items():
+        for name in one.places:
+            by_key.setdefault(LimiterKey(run.job.tenant, name), []).append(run)
+
+    def without(_: int, limiter: Limiter) -> Limiter:
+        for run in by_key[limiter.key]:
+            limiter = given_back(limiter, run, now)
+        return limiter
+
+    if by_key:
+        try:
+            compare_and_swap(context.store.limiters.swap, context.store.limiters.read(list(by_key)), without, now)
+        except UnavailableError as unavailable:
+            log.warning("places not given back: %s", unavailable)

@@ -1,0 +1,101 @@
+"""The keys that jobs name: made by the first job that names one, read, and bounded by a person.
+
+What a person has set holds, whatever jobs say, until a person takes it back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.quotas import NO_QUOTAS
+from timeball.domain.model.run import Part, Run
+from timeball.domain.policy.limiter import Bounds, Fixed, Limiter, asks_of, bounded_by, is_under_way, new_limiter
+from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.context import Context
+from timeball.engine.runs.limiters import move_on
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
+
+MOST_SHOWN = 100
+"""How many of those who wait are shown."""
+
+
+@dataclass(frozen=True)
+class KeyView:
+    """A key, who has a place under it, and the first of those who wait in each line."""
+
+    limiter: Limiter
+    holders: tuple[Run, ...]
+    waiters: tuple[Run, ...]
+
+
+class KeyOutcome(StrEnum):
+    """What became of a change of a key: done; the key made; refused, for its version, or as it is not there, or is."""
+
+    DONE = "done"
+    CREATED = "created"
+    STALE = "stale"
+    ABSENT = "absent"
+    EXISTS = "exists"
+
+
+def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
+    """Let each key that jobs name be there: before a run asks for it, it can be read."""
+    asks = {ask.key: ask for spec in specs for ask in asks_of(spec, NO_QUOTAS)}
+    new = [new_limiter(key, context.rules.shards, ask.bounds) for key, ask in asks.items()]
+    if new:
+        context.store.limiters.insert(new, now)
+
+
+def read_key(context: Context, key: LimiterKey) -> KeyView | None:
+    """Return a key as it stands; None: no job has named it lately, and nobody has set it. Raises UnavailableError."""
+    (limiter,) = context.store.limiters.read([key])
+    return None if limiter is None else view_of(context, limiter)
+
+
+def view_of(context: Context, limiter: Limiter) -> KeyView:
+    """Return a limiter with who has its places, and who waits."""
+    store, now = context.store.runs, context.clock.now()
+    rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
+    pairs = zip(limiter.begun, rows, strict=True)
+    holders = [row for one, row in pairs if row is not None and is_under_way(one, row, now)]
+    named = [run for part in Part for run in store.in_line(limiter.key, part, MOST_SHOWN)]
+    held = {run.id for run in holders}
+    found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
+    waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]
+    waiters.sort(key=attrgetter("place_in_line"))
+    return KeyView(limiter, tuple(holders), tuple(waiters[:MOST_SHOWN]))
+
+
+def fix_key(
+    context: Context, key: LimiterKey, bounds: Bounds, version: int | None, now: int, *, is_to_stand: bool | None = None
+) -> tuple[KeyOutcome, Limiter]:
+    """Let bounds hold from now on, of a key in a version (None: any); call those who may begin by that.
+
+    A key that is not there is made. It `is_to_stand` already, or (False) not to: else nothing is done.
+    Raises UnavailableError, and ContendedError if the key kept changing.
+    """
+    for _ in range(TRIES):
+        (standing,) = context.store.limiters.read([key])
+        row = standing or new_limiter(key, context.rules.shards)
+        if is_to_stand is not None and is_to_stand is not (standing is not None):
+            return KeyOutcome.ABSENT if is_to_stand else KeyOutcome.EXISTS, row
+        if version not in (None, row.fixed.version):
+            return KeyOutcome.STALE, row
+        if standing is None:
+            made = evolve(row, fixed=Fixed(bounds))
+            if context.store.limiters.insert([made], now)[0] is None:
+                return KeyOutcome.CREATED, made
+            continue
+        if row.fixed.bounds == bounds:
+            return KeyOutcome.DONE, row
+        after = bounded_by(row, bounds, now)
+        (swapped,) = context.store.limiters.swap([Swap(row, after)], now)
+        if swapped.done and swapped.row is not None:
+            move_on(context, [swapped.row] if swapped.row.due_at is not None else [])
+            return KeyOutcome.DONE, swapped.row
+    raise ContendedError(f"key {key.name} kept changing")

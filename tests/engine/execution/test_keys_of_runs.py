@@ -1,0 +1,270 @@
+"""Keys that jobs name: no more runs at once, or in a second, than they allow; those who wait have an order."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from tests.engine.play import NOW, Play, spec
+from tests.engine.service import Service, at
+from timeball.domain.model.flow import ConcurrencyKey, Flow, OnFull, RateKey
+from timeball.domain.model.ids import JobKey, LimiterKey
+from timeball.domain.model.job import Completion, JobSpec, Priority
+from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.policy.limiter import Bounds
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import cancel, pause, resume
+from timeball.engine.exclusions.freezes import note_quotas
+from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key
+from timeball.engine.scheduling.submit import submit
+from timeball.testing.memory_store import MemoryStore
+
+DB = LimiterKey("acme", "db")
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service(Play()) as made:
+        yield made
+
+
+def _spec(name: str, places: int | None = 3, per_second: float | None = None, due_at: int = at(10)) -> JobSpec:
+    return replace(
+        spec(name, At(due_at)),
+        flow=Flow(
+            concurrency=None if places is None else ConcurrencyKey("db", places),
+            rate=None if per_second is None else RateKey("api", per_second),
+        ),
+    )
+
+
+def _runs(service: Service) -> list[Run]:
+    assert isinstance(service.play.store, MemoryStore)
+    return list(service.play.store.runs.values())
+
+
+def _states(service: Service) -> Counter[tuple[RunState, Reason | None]]:
+    return Counter((run.state, run.reason) for run in _runs(service))
+
+
+def _most_at_once(service: Service) -> int:
+    visits = service.target.visits
+    return max(
+        sum(one.from_at <= visit.from_at < max(one.to_at, one.from_at + 1) for one in visits) for visit in visits
+    )
+
+
+def _takes(service: Service, seconds: float) -> None:
+    service.target.takes = lambda _: int(seconds * SECOND_MS)
+
+
+def _order(service: Service) -> list[str]:
+    return [call.run.job.job_id for _, call in service.target.calls]
+
+
+def test_two_hundred_jobs_share_three_places_while_executors_are_killed(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}") for n in range(200)])
+    _takes(service, 1.5)
+    for second in (11, 20, 31, 47, 90):
+        service.until(at(second))
+        service.kill_executors()
+    service.until(at(600))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 200}
+    assert _most_at_once(service) == 3
+
+
+def test_a_place_that_comes_free_is_taken_within_a_second(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(10)])
+    _takes(service, 20)
+    service.until(at(400))
+    visits = sorted((one.from_at, one.to_at) for one in service.target.visits)
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(visits)]
+    assert len(visits) == 10
+    assert 0 <= max(gaps) <= SECOND_MS
+
+
+def test_those_who_wait_begin_by_priority_and_then_by_fire_time(service: Service) -> None:
+    named = [("first", Priority.NORMAL, 10.0)]
+    named += [(f"{priority}-{n}", priority, 11 + n / 10) for n in range(3) for priority in reversed(Priority)]
+    service.play.store_jobs(
+        [replace(_spec(name, places=1, due_at=at(second)), priority=priority) for name, priority, second in named]
+    )
+    _takes(service, 5)
+    service.until(at(120))
+    assert _order(service) == ["first", *[f"{priority}-{n}" for priority in Priority for n in range(3)]]
+
+
+def test_who_comes_later_overtakes_nobody_who_waits(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n)) for n in range(20)])
+    _takes(service, 1.7)
+    service.until(at(120))
+    assert _order(service) == [f"job-{n}" for n in range(20)]
+
+
+def test_those_who_wait_say_for_what_and_the_key_says_who_holds_it(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(3)])
+    _takes(service, 30)
+    service.until(at(14))
+    view = read_key(service.play.context(), DB)
+    assert view is not None
+    assert view.limiter.bounds == Bounds(places=1)
+    assert [(run.state, run.attempt) for run in view.holders] == [(RunState.RUNNING, 1)]
+    assert [(run.state, run.reason) for run in view.waiters] == [(RunState.QUEUED, Reason.KEY_WAIT)] * 2
+    assert read_key(service.play.context(), LimiterKey("globex", "db")) is None
+
+
+def test_a_key_is_there_before_a_run_has_asked_for_it(service: Service) -> None:
+    submit(service.play.context(), [_spec("job", due_at=at(3600))], NOW)
+    view = read_key(service.play.context(), DB)
+    assert view is not None
+    assert (view.limiter.bounds.places, view.holders, view.waiters) == (3, (), ())
+
+
+def test_a_run_that_finds_no_place_is_skipped_if_its_job_says_so(service: Service) -> None:
+    skipping = ConcurrencyKey("db", 1, OnFull.SKIP)
+    jobs = [replace(_spec(f"job-{n}", due_at=at(10 + n)), flow=Flow(concurrency=skipping)) for n in range(3)]
+    service.play.store_jobs([*jobs, replace(_spec("late", due_at=at(20)), flow=Flow(concurrency=skipping))])
+    _takes(service, 5)
+    service.until(at(60))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 2, (RunState.SKIPPED, Reason.KEY_FULL): 2}
+    assert _order(service) == ["job-0", "late"]
+
+
+def test_a_limit_that_is_raised_lets_those_who_wait_begin_and_one_that_is_lowered_lets_no_more(
+    service: Service,
+) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=2) for n in range(40)])
+    _takes(service, 10)
+    service.until(at(15))
+    assert _states(service)[RunState.RUNNING, None] == 2
+    outcome, raised = fix_key(service.play.context(), DB, Bounds(places=8), None, service.play.clock.now())
+    assert (outcome, raised.fixed.version) == (KeyOutcome.DONE, 2)
+    service.until(at(17))
+    assert _states(service)[RunState.RUNNING, None] == 8
+    fix_key(service.play.context(), DB, Bounds(places=1), None, service.play.clock.now())
+    service.until(at(37))
+    begun = len(service.target.visits)
+    service.until(at(67))
+    assert 2 <= len(service.target.visits) - begun <= 3
+    fix_key(service.play.context(), DB, Bounds(places=20), None, service.play.clock.now())
+    service.until(at(120))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 40}
+
+
+def test_what_a_person_has_set_outlives_what_jobs_say_until_it_is_taken_back(service: Service) -> None:
+    context = service.play.context()
+    assert fix_key(context, DB, Bounds(places=0), None, NOW)[0] is KeyOutcome.CREATED
+    service.play.store_jobs([_spec(f"job-{n}") for n in range(3)])
+    service.until(at(100))
+    assert _states(service) == {(RunState.QUEUED, Reason.KEY_WAIT): 3}
+    assert fix_key(context, DB, Bounds(), 7, service.play.clock.now())[0] is KeyOutcome.STALE
+    assert fix_key(context, DB, Bounds(), 1, service.play.clock.now())[0] is KeyOutcome.DONE
+    service.until(at(102))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 3}
+
+
+def test_a_rate_of_fifty_a_second_is_kept_within_five_percent(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=None, per_second=50) for n in range(1000)])
+    service.until(at(60))
+    begun = sorted(called_at for called_at, _ in service.target.calls)
+    assert len(begun) == 1000
+    seconds = (begun[-1] - begun[0]) / SECOND_MS
+    assert 19 <= seconds <= 21
+    apart = [later - earlier for earlier, later in pairwise(begun)]
+    assert min(apart) >= 19  # ms: 20, of which two instants may each be rounded up
+    assert {run.attempt for run in _runs(service)} == {1}
+
+
+@pytest.mark.parametrize(("burst", "at_once"), [(1, 1), (5, 5)])
+def test_no_more_calls_begin_at_once_than_the_burst_allows(service: Service, burst: int, at_once: int) -> None:
+    rate = RateKey("api", 1, burst)
+    service.play.store_jobs([replace(_spec(f"job-{n}", places=None), flow=Flow(rate=rate)) for n in range(12)])
+    service.until(at(60))
+    begun = Counter((called_at - at(10)) // 100 for called_at, _ in service.target.calls)
+    assert (begun[0], max([n for moment, n in begun.items() if moment])) == (at_once, 1)
+    assert sum(begun.values()) == 12
+
+
+def test_of_those_who_wait_for_a_turn_the_urgent_go_first(service: Service) -> None:
+    low = [replace(_spec(f"low-{n}", None, 1), priority=Priority.LOW) for n in range(20)]
+    high = [replace(_spec(f"high-{n}", None, 1, at(14)), priority=Priority.HIGH) for n in range(5)]
+    service.play.store_jobs([*low, *high])
+    service.until(at(120))
+    order = _order(service)
+    assert len(order) == 25
+    assert max(order.index(f"high-{n}") for n in range(5)) < 15
+
+
+def test_a_key_and_a_rate_and_a_quota_hold_together(service: Service) -> None:
+    note_quotas(service.play.context(), "acme", Quotas(runs_at_once=5, runs_per_second=4))
+    service.play.store_jobs([_spec(f"job-{n}", places=2, per_second=1) for n in range(12)])
+    service.play.store_jobs([spec(f"plain-{n}", At(at(10))) for n in range(12)])
+    _takes(service, 1.5)
+    service.until(at(200))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 24}
+    keyed = [one for one in service.target.visits if one.run.job.job_id.startswith("job")]
+    assert max(sum(two.from_at <= one.from_at < two.to_at for two in keyed) for one in keyed) <= 2
+    assert _most_at_once(service) <= 5
+
+
+def test_a_retry_that_waits_holds_no_place(service: Service) -> None:
+    service.target.statuses = [503]
+    service.play.store_jobs([_spec("a", places=1), _spec("b", places=1, due_at=at(10.5))])
+    service.until(at(13))
+    assert _order(service) == ["a", "b"]
+    service.until(at(60))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 2}
+
+
+def test_a_run_that_its_target_has_accepted_keeps_its_place_until_it_ends(service: Service) -> None:
+    service.target.statuses = [202]
+    held = replace(_spec("held", places=1), completion=Completion.CALLBACK, timeout_seconds=60)
+    service.play.store_jobs([replace(held, retry=replace(held.retry, max_retries=0)), _spec("next", 1, None, at(11))])
+    service.until(at(60))
+    assert _order(service) == ["held"]
+    service.until(at(120))
+    assert _order(service) == ["held", "next"]
+
+
+def test_who_waits_longer_than_a_misfire_runs_and_keeps_its_turn(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(4)])
+    _takes(service, 100)
+    service.until(at(600))
+    assert _states(service) == {(RunState.SUCCEEDED, None): 4}
+
+
+def test_who_is_cancelled_or_paused_in_the_line_stands_in_nobodys_way(service: Service) -> None:
+    service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n / 10)) for n in range(4)])
+    _takes(service, 5)
+    service.until(at(12))
+    cancel(service.play.context(), [(JobKey("acme", "job-1"), None)])
+    pause(service.play.context(), [(JobKey("acme", "job-2"), None)])
+    service.until(at(21))
+    assert _order(service) == ["job-0", "job-3"]
+    resume(service.play.context(), [(JobKey("acme", "job-2"), None)])
+    service.until(at(60))
+    assert _order(service) == ["job-0", "job-3", "job-2"]
+
+
+def test_a_run_in_a_line_keeps_the_lock_of_its_job(service: Service) -> None:
+    jobs = [_spec("holder", places=1), replace(_spec("job", places=1, due_at=at(11)), overlap=OverlapPolicy.SKIP)]
+    service.play.store_jobs(jobs)
+    _takes(service, 5)
+    service.until(at(12))
+    assert service.play.job(JobKey("acme", "job")).holder is not None
+    service.until(at(60))
+    assert service.play.job(JobKey("acme", "job")).holder is None
+
+
+def test_jobs_without_a_key_ask_nobody(service: Service) -> None:
+    service.play.store_jobs([spec(f"job-{n}", At(at(10))) for n in range(5)])
+    service.until(at(20))
+    assert isinstance(service.play.store, MemoryStore)
+    assert not service.play.store.limiters
+    assert {run.places for run in _runs(service)} == {()}
