@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from standardwebhooks.webhooks import Webhook
 
 from local.demo_client import ApiClient
 from local.receiver import Receiver
+from local.stage import Stage
 from tests.end_to_end.steps import ask
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
@@ -33,3 +35,22 @@ def test_what_a_run_may_not_call_is_not_tried_either(client: ApiClient) -> None:
     target = {"type": "http", "url": "https://example.com/", "secretId": "timeball/nobody/x"}
     refused = client.send("POST", "/v1/targets:test", json.dumps({"target": target}).encode())
     assert (refused.status, refused.body["errors"][0]["field"]) == (400, "target.secretId")
+
+
+def test_a_call_is_signed_with_both_keys_of_a_secret_that_executors_alone_may_read(
+    stage: Stage, client: ApiClient, receiver: Receiver
+) -> None:
+    name, old, new = f"timeball/{stage.tenant}/hooks", "whsec_" + "YWJj" * 8, "whsec_" + "MDEy" * 8
+    secrets = stage.emulator.client("secretsmanager")
+    secrets.create_secret(Name=name, SecretString=old)
+    secrets.put_secret_value(SecretId=name, SecretString=new)
+    target = {"type": "http", "url": f"{receiver.url}/ok", "secretId": name}
+    tried = ask(client, "POST", "/v1/targets:test", {"target": target, "payload": {"n": 1}})
+    assert tried["signature"] == {"secretId": name, "keys": 2}, tried
+    (call,) = receiver.arrivals()
+    for key in (old, new):
+        Webhook(key).verify(call.body, tried["request"]["headers"])
+    absent = {**target, "secretId": f"timeball/{stage.tenant}/absent"}
+    tried = ask(client, "POST", "/v1/targets:test", {"target": absent})
+    assert (tried["verdict"], tried["mayRetry"], tried["request"]) == ("failed", True, None)
+    assert "could not be read: there is no such secret" in tried["error"]
