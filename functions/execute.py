@@ -70,22 +70,22 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     failed: list[str] = []
     for record in records:
         try:
-            delivery = parse_message(record)
+            named = parse_message(record)
         except UnreadableMessageError as unreadable:
             log.warning("%s", unreadable)
             if not unreadable_queue().keep(record):
                 failed.append(record["messageId"])
         else:
-            message_ids[delivery.receipt] = record["messageId"]
-            deliveries.append(delivery)
+            message_ids[named[0].receipt] = record["messageId"]
+            deliveries += named
     deadline_at = executor_context().clock.now() + context.get_remaining_time_in_millis()
     succession = parse_succession(event)
     if deliveries or succession:
         queue_arn = succession.queue_arn if succession else records[0]["eventSourceARN"]
         given_back = asyncio.run(_execute(queue_arn, deliveries, context.aws_request_id, deadline_at, succession))
-        failed += [message_ids[delivery.receipt] for delivery in given_back]
+        failed += dict.fromkeys(message_ids[delivery.receipt] for delivery in given_back)
     flush(executor_context())
-    log.info("executed", extra={"messages": len(records), "returned": len(failed)})
+    log.info("executed", extra={"messages": len(records), "runs": len(deliveries), "returned": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 

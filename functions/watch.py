@@ -4,12 +4,14 @@ Both go by the run's row; a message only names it. What no function can deal wit
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.messages import Record, dealt_with
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
+from timeball.domain.model.ids import RunId
+from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.runs.watch import look_again
 from timeball.runtime.wiring import engine_context, flush, unreadable_queue
@@ -27,16 +29,23 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
             if _is_watch(record):
                 watches.append((record, parse_watch(record)))
             else:
-                given_up.append((record, parse_message(record).run))
+                given_up.append((record, [one.run for one in parse_message(record)]))
         except UnreadableMessageError as error:
             log.warning("%s", error)
             unreadable[record["messageId"]] = unreadable_queue().keep(record)
     engine = engine_context()
-    dealt = unreadable | dealt_with(engine, watches, look_again) | dealt_with(engine, given_up, reconcile_messages)
+    dealt = unreadable | dealt_with(engine, watches, look_again) | dealt_with(engine, given_up, _reconcile)
     failed = [message_id for message_id, may_go in dealt.items() if not may_go]
     flush(engine)
     log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def _reconcile(context: Context, messages: Sequence[Sequence[RunId]]) -> list[bool]:
+    """Let the runs of each message go on without it; it may go if all of them do."""
+    runs = [run for message in messages for run in message]
+    goes_on = dict(zip(runs, reconcile_messages(context, runs), strict=True))
+    return [all(goes_on[run] for run in message) for message in messages]
 
 
 def _is_watch(record: Record) -> bool:

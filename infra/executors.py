@@ -31,8 +31,8 @@ class Executors(Construct):
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
             network=Egress(self, "Egress", maker.settings).network if maker.settings.egress == FIXED else None,
-            why="A run may take 840 s. It is handed ten runs, takes more while a call lasts, and starts another when "
-            "it is too old; the bound keeps slow webhooks from taking the places of the scan and the API",
+            why="A run may take 840 s. It is handed ten messages, takes more while a call lasts, and starts another "
+            "when it is too old; the bound keeps slow webhooks from taking the places of the scan and the API",
         )
         self.by_priority: dict[str, lambda_.Function] = {}
         for priority, feed in queues.by_priority.items():
@@ -47,7 +47,8 @@ class Executors(Construct):
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)
             allow_targets(function, maker.settings.functions.targets)
-            feed.into(function, most_at_once=maker.settings.executors[priority])
+            pollers = maker.settings.pollers_of.get(priority)
+            feed.into(function, most_at_once=maker.settings.executors[priority], pollers=pollers)
             _let_succeed(function, f"{maker.settings.name}-{name}", maker.settings.successor_percent[priority])
             self.by_priority[priority] = function
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from aws_cdk import App
 
-from infra.settings import PREFIX, Settings
+from infra.settings import BATCHES_OF_A_POLLER, PREFIX, Settings
 from infra.stack import TimeballStack
 from infra.why import WHY
 from timeball.aws.dynamodb.table import schema
@@ -50,7 +50,7 @@ class _Template:
             rows[about["FunctionName"].removeprefix(f"{self.name}-")] = [
                 f"{about['MemorySize']} MB",
                 f"{about['Timeout']} s",
-                str(mapping["ScalingConfig"]["MaximumConcurrency"] if mapping else shares),
+                str(_most_at_once(mapping) if mapping else shares),
                 _deliveries(queue) if mapping else "once",
                 "allowed" if about.get("RecursiveLoop") == "Allow" else "stopped",
                 body["Metadata"][WHY],
@@ -82,6 +82,13 @@ class _Template:
         for name, output in self.template["Outputs"].items():
             if isinstance(output["Value"], Mapping):
                 yield name, output
+
+
+def _most_at_once(mapping: Mapping[str, Any]) -> int:
+    pollers = mapping.get("ProvisionedPollerConfig")
+    return int(
+        pollers["MaximumPollers"] * BATCHES_OF_A_POLLER if pollers else mapping["ScalingConfig"]["MaximumConcurrency"]
+    )
 
 
 def _deliveries(queue: Mapping[str, Any]) -> str:

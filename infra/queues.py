@@ -50,11 +50,19 @@ class Feed:
     queue: sqs.Queue
     visibility: Duration
 
-    def into(self, function: lambda_.Function, *, most_at_once: int, gathering: Duration | None = None) -> None:
+    def into(
+        self,
+        function: lambda_.Function,
+        *,
+        most_at_once: int,
+        pollers: tuple[int, int] | None = None,
+        gathering: Duration | None = None,
+    ) -> None:
         """Let a function consume the queue, in batches of which it may return single messages as failed.
 
         They may be gathered for a while, so that fewer calls are made for them. Without a bound one queue would
-        take all of the account's concurrency, of which the scan and the API live.
+        take all of the account's concurrency, of which the scan and the API live. AWS takes either a bound or
+        provisioned `pollers`, of which the most are one.
         """
         held = function.timeout and function.timeout.plus(gathering or Duration.seconds(0))
         if held is None or self.visibility.to_seconds() < held.to_seconds():
@@ -68,7 +76,9 @@ class Feed:
             batch_size=10,
             max_batching_window=gathering,
             report_batch_item_failures=True,
-            max_concurrency=most_at_once,
+            max_concurrency=None if pollers else most_at_once,
+            provisioned_poller_config=pollers
+            and lambda_.ProvisionedPollerConfig(minimum_pollers=pollers[0], maximum_pollers=pollers[1]),
         )
 
 

@@ -37,16 +37,18 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         "targets": ",".join(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
         "execute_memory_mb": 512,
         "execute_concurrency": 15,
+        "runs_per_message": 1,
         "api_requests_per_second": 10_000,
         "api_burst": 5_000,
         "log_retention_days": 1,
     },
     "small": {},
     "large": {
-        "shards": 32,
+        "shards": 64,
         "list_shards": 32,
-        "partitions": 8,
-        "execute_memory_mb": 1024,
+        "partitions": 16,
+        "pollers": 20,
+        "execute_memory_mb": 1769,
         "execute_concurrency": 750,
         "warm_runs_per_second": 10_000,
         "api_requests_per_second": 2_000,
@@ -70,13 +72,25 @@ _OVERLAPPING = 6
 """How many such groups there are at the most: of a priority two may overlap."""
 
 FEWEST_AT_ONCE = 2
-"""What AWS takes as the least bound of a queue's mapping."""
+"""What AWS takes as the least bound of a queue's mapping, and as the fewest pollers."""
+
+BATCHES_OF_A_POLLER = 10
+"""How many batches a provisioned poller has under way at the most."""
+
+NOTICED = 3
+"""Executors that hold thirty messages between them: from so many of a tenant on, SQS lets others go first."""
 
 OPEN, FIXED = "open", "fixed"
 """Where calls come from: from any address of AWS's, or from the stack's own."""
 
 EVENTS_AT_ONCE = 10
 """How many functions make runs of events at a time."""
+
+
+def _shares(whole_number: int) -> dict[str, int]:
+    """Share out executors, or their pollers, among the priorities: shares that nobody else can take."""
+    low, normal = (max(FEWEST_AT_ONCE, whole_number * share // 100) for share in (_LOW, _NORMAL))
+    return {"high": max(FEWEST_AT_ONCE, whole_number - normal - low), "normal": normal, "low": low}
 
 
 def _stack_name(text: str) -> str:
@@ -107,7 +121,14 @@ class Settings:
         150,
         6,
         3000,
-        "Most executors at a time, ten runs each: 60 % for `high`, 35 % for `normal`, 5 % for `low`, two at the least",
+        "Most executors at a time, ten messages each: 60 % for `high`, 35 % for `normal`, 5 % for `low`, two at least",
+    )
+    pollers: int = whole(
+        0,
+        0,
+        600,
+        "Provisioned pollers that stand ready for the executors' queues, ten batches each, for some $7 a month each; "
+        "shared out as executors are, two at the least. 0: AWS begins with five batches and adds five a second",
     )
     reserved_concurrency: int = whole(
         0, 0, 1000, "Concurrency that is kept for the scan, the authorizer and the API, for each; 0 keeps none"
@@ -152,8 +173,16 @@ class Settings:
     @property
     def executors(self) -> dict[str, int]:
         """Return the most executors at a time of each priority: shares that nobody else can take."""
-        low, normal = (max(FEWEST_AT_ONCE, self.execute_concurrency * share // 100) for share in (_LOW, _NORMAL))
-        return {"high": self.execute_concurrency - normal - low, "normal": normal, "low": low}
+        return _shares(self.execute_concurrency)
+
+    @property
+    def pollers_of(self) -> dict[str, tuple[int, int]]:
+        """Return the least and the most provisioned pollers of each priority: the most are its bound. Empty: none."""
+        shares = _shares(self.pollers) if self.pollers else {}
+        most = {
+            priority: max(FEWEST_AT_ONCE, count // BATCHES_OF_A_POLLER) for priority, count in self.executors.items()
+        }
+        return {priority: (min(least, most[priority]), most[priority]) for priority, least in shares.items()}
 
     @property
     def successors(self) -> int:
@@ -214,6 +243,13 @@ class Settings:
             problems.append(
                 "execute_concurrency must be at most three quarters of account_concurrency: "
                 "the last is for all other functions"
+            )
+        if self.pollers * BATCHES_OF_A_POLLER > self.execute_concurrency:
+            problems.append("pollers must be at most a tenth of execute_concurrency: each has ten executors at work")
+        if self.functions.rules.runs_per_message > 1 and min(self.executors.values()) < NOTICED:
+            problems.append(
+                "runs_per_message must be 1 where a priority has less than three executors: of so few messages "
+                "its queue does not notice that one tenant has them all"
             )
         if 0 < self.reserved_concurrency < 2 * self.partitions:
             problems.append(

@@ -154,7 +154,9 @@ class Lambda:
 
 
 def test_an_executor_calls_its_function_as_a_successor_which_takes_what_waits_in_the_queue(sqs: Any) -> None:
-    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
+    sqs.send_message(
+        QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","runs":["gone.1.s"]}'
+    )
     called, now = Lambda(), wiring.executor_context().clock.now()
     LambdaSuccessor(lambda: called, "Timeball-execute-normal", f"arn:aws:sqs:{REGION}:123456789012:normal").start(  # type: ignore[arg-type, return-value]
         now + 1_000
@@ -182,7 +184,9 @@ def _kept(sqs: Any) -> list[str]:
 
 def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_worked_on(sqs: Any) -> None:
     sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody="{")
-    sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","run":"gone.1.s"}')
+    sqs.send_message(
+        QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","runs":["gone.1.s"]}'
+    )
     event = _events(sqs)
     assert len(event["Records"]) == 2
     assert handler(event, Invocation(left_ms=900_000)) == {"batchItemFailures": []}
@@ -201,7 +205,7 @@ def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any
 def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_see_it(
     sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bodies = ["{", '{"tenant":"acme","run":"odd.1.s"}', '{"tenant":"acme","run":"gone.1.s"}']
+    bodies = ["{", '{"tenant":"acme","runs":["odd.1.s"]}', '{"tenant":"acme","runs":["gone.1.s"]}']
     for body in bodies:
         sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody=body)
 
@@ -220,7 +224,7 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
     tenant: str, sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sqs.send_message(
-        QueueUrl=wiring.environment().queues["normal"], MessageBody=f'{{"tenant":"{tenant}","run":"gone.1.s"}}'
+        QueueUrl=wiring.environment().queues["normal"], MessageBody=f'{{"tenant":"{tenant}","runs":["gone.1.s"]}}'
     )
     judged: list[RunId] = []
 
@@ -242,3 +246,16 @@ def test_an_executor_makes_a_trial_and_answers_what_came_of_it() -> None:
         answer = handler({"trial": asked}, Invocation(left_ms=60_000))
     tried = json.loads(answer["trial"])
     assert (tried["verdict"], tried["error"]) == ("failed", "127.0.0.1 did not answer in full within 1 s.")
+
+
+def test_a_message_of_several_runs_that_a_queue_gave_up_on_goes_when_all_of_them_go_on(
+    sqs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqs.send_message(
+        QueueUrl=wiring.environment().queues["normal"],
+        MessageBody='{"tenant":"acme","runs":["gone.1.s","contended.1.s"]}',
+    )
+    monkeypatch.setattr(watch, "reconcile_messages", lambda _, ids: [run.job.job_id != "contended" for run in ids])
+    event = _events(sqs)
+    (failed,) = watch.handler(event, Invocation(left_ms=60_000))["batchItemFailures"]
+    assert failed == {"itemIdentifier": event["Records"][0]["messageId"]}

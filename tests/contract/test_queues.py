@@ -4,7 +4,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.backends import client, moto, posts_to, thin_client
 from tests.contract.rows import NOW, run
-from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
+from timeball.aws.sqs import Form, SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
 from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Inbox, Queue, Watch
@@ -37,20 +37,37 @@ class Queues:
 
 
 @pytest.fixture(params=["memory", "moto", "moto-thin", *(["endpoint", "endpoint-thin"] if ENDPOINT else [])])
-def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
-    if request.param == "memory":
-        memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def queues(kind: str) -> Iterator[Queues]:
+    with _queues(kind, 1) as one_by_one:
+        yield one_by_one
+
+
+@pytest.fixture
+def together(kind: str) -> Iterator[Queues]:
+    with _queues(kind, 5) as in_fives:
+        yield in_fives
+
+
+@contextmanager
+def _queues(kind: str, runs_per_message: int) -> Iterator[Queues]:
+    if kind == "memory":
+        memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS, runs_per_message)
         yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
         return
     with ThreadPoolExecutor(4) as threads:
-        place, _, is_thin = request.param.partition("-")
+        place, _, is_thin = kind.partition("-")
         endpoint = ENDPOINT if place == "endpoint" else None
         with nullcontext() if endpoint else moto(), closing(posts_to("sqs", endpoint)) as posts:
             sqs = client("sqs", endpoint)
-            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads)
+            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads, Form(LEAD_MS, runs_per_message))
 
 
-def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor) -> Queues:
+def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor, form: Form) -> Queues:
     prefix = f"contract-{uuid.uuid4().hex[:8]}"
     urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in (*PRIORITIES, WATCH)}
 
@@ -59,8 +76,9 @@ def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor) -> Queues:
             QueueUrl=urls[priority], MaxNumberOfMessages=10, VisibilityTimeout=900, WaitTimeSeconds=0
         )
         return [
-            parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]})
+            delivery
             for message in answer.get("Messages", [])
+            for delivery in parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]})
         ]
 
     def due_watches() -> list[Watch]:
@@ -68,7 +86,7 @@ def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor) -> Queues:
         return [parse_watch({"body": message["Body"]}) for message in answer.get("Messages", [])]
 
     return Queues(
-        SqsQueue(asking, urls, urls[WATCH], VirtualClock(NOW), threads, lead_ms=LEAD_MS),
+        SqsQueue(asking, urls, urls[WATCH], VirtualClock(NOW), threads, form=form),
         lambda priority: SqsInbox(asking, urls[priority], threads),
         receive,
         due_watches,
@@ -134,9 +152,8 @@ def test_a_message_hints_at_the_instant_from_which_its_run_may_be_called(queues:
 
 @pytest.mark.parametrize("hint", ["", ',"not_before":null', ',"not_before":"soon"', ',"not_before":{}'])
 def test_a_message_without_a_hint_that_can_be_read_still_names_its_run(hint: str) -> None:
-    body = f'{{"tenant":"acme","run":"{_run(0)}"{hint}}}'
-    delivery = parse_message({"body": body, "receiptHandle": "r"})
-    assert delivery == Delivery(_run(0), "r", None)
+    body = f'{{"tenant":"acme","runs":["{_run(0)}"]{hint}}}'
+    assert parse_message({"body": body, "receiptHandle": "r"}) == [Delivery(_run(0), "r", None)]
 
 
 def test_a_message_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
@@ -183,8 +200,9 @@ def test_a_message_names_its_run_whatever_its_origin_and_tenant(queues: Queues, 
 @pytest.mark.parametrize(
     "body",
     [
-        *("", "{", "[]", "{}", '"text"', '{"tenant":"acme"}', '{"tenant":"acme","run":"job.1"}'),
-        '{"tenant":1,"run":null}',
+        *("", "{", "[]", "{}", '"text"', '{"tenant":"acme"}', '{"tenant":"acme","runs":["job.1"]}'),
+        *('{"tenant":1,"runs":[null]}', '{"tenant":"acme","runs":[]}', '{"tenant":"acme","runs":7}'),
+        f'{{"tenant":"acme","runs":["{RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE)}","job.1"]}}',
         pytest.param("[" * 100_000, id="nested too deeply"),
     ],
 )
@@ -236,8 +254,8 @@ def test_what_is_sent_again_for_later_stays_away_and_says_how_often_it_did_not_f
 
 @pytest.mark.parametrize("unfit", ["-1", '"often"', "null", "{}"])
 def test_a_message_that_says_nothing_sensible_of_how_often_it_did_not_fit_is_new(unfit: str) -> None:
-    body = f'{{"tenant":"acme","run":"{_run(0)}","unfit":{unfit}}}'
-    assert parse_message({"body": body, "receiptHandle": "r"}).unfit == 0
+    body = f'{{"tenant":"acme","runs":["{_run(0)}"],"unfit":{unfit}}}'
+    assert [one.unfit for one in parse_message({"body": body, "receiptHandle": "r"})] == [0]
 
 
 def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queues) -> None:
@@ -246,9 +264,47 @@ def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queu
     assert queues.inbox("high").receive(10, 60) == []
     taken = inbox.receive(3, 60)
     assert len(taken) == 3
-    assert inbox.send_again(taken[:2]) == [True] * 2
+    assert inbox.send_again(taken[:2], 0) == [True] * 2
     again = _receive_all(queues, "low")
     assert sorted(one.run for one in again) == sorted({_run(step) for step in range(4)} - {taken[2].run})
     inbox.delete([*taken, *again])
     inbox.hide([*taken, *again], 0)
     assert inbox.receive(10, 60) == []
+
+
+def test_runs_of_a_tenant_and_an_instant_come_together_and_others_by_themselves(together: Queues) -> None:
+    alike = [_message(_run(step), "normal", NOW) for step in range(12)]
+    another = replace(_message(_run(12), "normal", NOW), id=replace(_run(12), job=JobKey("other", "job")))
+    later = _message(_run(13), "normal", NOW + 1)
+    assert together.queue.send([*alike[:6], another, later, *alike[6:]], NOW) == [True] * 14
+    deliveries = _receive_all(together, "normal")
+    assert sorted(one.together for one in deliveries) == [1] * 2 + [2] * 2 + [5] * 10
+    assert len({one.receipt for one in deliveries}) == 5
+    for one in deliveries:
+        of_its_message = [other for other in deliveries if other.receipt == one.receipt]
+        assert len(of_its_message) == one.together
+        assert len({(other.run.job.tenant, other.not_before) for other in of_its_message}) == 1
+    assert sorted(one.run for one in deliveries) == sorted(row.id for row in [*alike, another, later])
+
+
+def test_what_was_received_together_is_hidden_and_removed_together_and_may_be_sent_again_in_part(
+    together: Queues,
+) -> None:
+    together.queue.send([_message(_run(step), "normal", NOW) for step in range(5)], NOW)
+    deliveries, inbox = together.receive("normal"), together.inbox("normal")
+    inbox.hide(deliveries[:1], 0)
+    deliveries = together.receive("normal")
+    assert len(deliveries) == 5
+    assert inbox.send_again(deliveries[1:3], 0) == [True, True]
+    inbox.delete(deliveries[:1])
+    inbox.hide(deliveries[:1], 0)
+    again = _receive_all(together, "normal")
+    assert [(one.run, one.together) for one in again] == [(_run(1), 2), (_run(2), 2)]
+    assert inbox.send_again(again[:1], 60) == [True]
+    assert _receive_all(together, "normal") == []
+
+
+def test_a_limit_is_of_messages(together: Queues) -> None:
+    together.queue.send([_message(_run(step), "low", NOW) for step in range(15)], NOW)
+    assert len(together.inbox("low").receive(2, 60)) == 10
+    assert together.queue.depth("low") == Depth(1, 2, 0)

@@ -139,7 +139,7 @@ def receive_and_die(stage: Stage, queue: str) -> int:
 
 def send_copy(stage: Stage, queue: str, run: dict[str, Any]) -> None:
     """Send a run's message once more, to be delivered at once."""
-    body = json.dumps({"tenant": stage.tenant, "run": run["runId"]}, separators=(",", ":"))
+    body = json.dumps({"tenant": stage.tenant, "runs": [run["runId"]]}, separators=(",", ":"))
     stage.emulator.client("sqs").send_message(QueueUrl=stage.deployment.outputs[queue], MessageBody=body)
 
 

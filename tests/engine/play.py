@@ -119,8 +119,8 @@ class Play:
     def __init__(self, store: Store | None = None, at: int = NOW, rules: Rules | None = None) -> None:
         self.clock = VirtualClock(at)
         self.store: Store = store or MemoryStore()
-        self.rules = rules or Rules(shards=1)
-        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
+        self.rules = rules or Rules(shards=1, runs_per_message=1)
+        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms, self.rules.runs_per_message)
         self.caller = NotingCaller(self.clock)
         self.telemetry = KeptTelemetry()
         self.tally = Tally(self.clock, self.telemetry)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import mean
 
+from infra.settings import NOTICED
 from tests.engine.play import NOW, open_days_only, spec
 from tests.simulation.executors import SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -59,8 +60,9 @@ class Contention:
         self.clock = VirtualClock(NOW - NOW % SECOND_MS)
         self.begun_at = self.clock.now()
         self.store = MemoryStore()
-        self.rules = Rules(shards=self.shards)
-        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms)
+        of_a_message = Rules().runs_per_message if min(self.executors.values()) >= NOTICED else 1
+        self.rules = Rules(shards=self.shards, runs_per_message=of_a_message)
+        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms, self.rules.runs_per_message)
         self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry())
         self.started: dict[RunId, int] = {}
         self.priorities: dict[JobKey, Priority] = {}
@@ -79,6 +81,7 @@ class Contention:
                 self.places,
                 self.rule,
                 self.successors,
+                self.rules.runs_per_message,
             )
             for priority, most in self.executors.items()
         ]

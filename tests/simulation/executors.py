@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from timeball.domain.policy.places import PLACES, placed
+from timeball.domain.policy.places import PLACES, placed, room_for_others
 from timeball.domain.policy.succession import Part, needs_successor, part_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution import execute
@@ -84,9 +84,11 @@ class Executors:
     rule: Rule = placed
     successors: int = SUCCESSORS
     most_at_work: int = 0
+    runs_per_message: int = 1
     at_work: list[_Executor] = field(default_factory=list)
     coming: list[_Executor] = field(default_factory=list)
     deferred: list[tuple[int, Delivery]] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.priority)
@@ -94,12 +96,12 @@ class Executors:
     def work(self, now: int) -> None:
         """End what is over, start executors for what waits, and take more where a call lasts."""
         inbox = self.queue.inbox(self.priority)
-        inbox.send_again([delivery for at, delivery in self.deferred if at <= now])
+        inbox.send_again([delivery for at, delivery in self.deferred if at <= now], 0)
         self.deferred = [one for one in self.deferred if one[0] > now]
         for one in self.at_work:
             over = [delivery for _, ends_at, delivery in one.held if ends_at <= now]
             if over:
-                inbox.delete(over)
+                self._acknowledge(over)
                 one.held = [call for call in one.held if call[1] > now]
         self.at_work = [one for one in self.at_work if one.is_there(now)]
         handed = sum(not one.stays_until for one in self.at_work)
@@ -121,19 +123,22 @@ class Executors:
     def _takes(self, one: _Executor, now: int) -> bool:
         """Take what waits into free places; say whether something came to stay."""
         part = part_of(one.left_ms(now), may_start_successor=one.may_start_successor)
-        one.asked = min(one.at_once, self.places - len(one.held))
+        held = Counter(_tenant(delivery) for _, _, delivery in one.held)
+        has_room = self.places - len(one.held) >= self.runs_per_message
+        room = room_for_others(held, self.places) // self.runs_per_message
+        one.asked = min(one.at_once, max(1, room)) if has_room else 0
         lasts = any(called_at <= now - execute.LOOK_EVERY_MS for called_at, _, _ in one.held)
-        if part is Part.RESTS or one.asked <= 0 or not (lasts or now < one.stays_until):
+        if part is Part.RESTS or not one.asked or not (lasts or now < one.stays_until):
             return False
         found = self.queue.receive(self.priority, one.asked)
         if found and one.may_start_successor and needs_successor(one.left_ms(now)):
             one.may_start_successor = False
             self.coming.append(_Executor(now + COLD_START_MS, stays_until=one.born_at + LIVES_MS))
-        held = Counter(_tenant(delivery) for _, _, delivery in one.held)
         places = self.places if part is Part.TAKES else 0
         has_place = self.rule(held, [*map(_tenant, found)], places)
-        back = [delivery for delivery, has in zip(found, has_place, strict=True) if not has]
-        stay = [delivery for delivery, has in zip(found, has_place, strict=True) if has]
+        staying = {delivery.receipt for delivery, has in zip(found, has_place, strict=True) if has}
+        back = [delivery for delivery in found if delivery.receipt not in staying]
+        stay = [delivery for delivery in found if delivery.receipt in staying]
         self._send_back(back)
         returned = self._begin(one, stay, now)
         one.at_once = 1 if back or returned else _AT_ONCE
@@ -152,7 +157,7 @@ class Executors:
                 self._send_back([replace(delivery, unfit=delivery.unfit + 1)], seconds)
                 continue
             if under_way[tenant] >= self.quotas.get(tenant, 10**9):
-                self.queue.inbox(self.priority).delete([delivery])
+                self._acknowledge([delivery])
                 self.deferred.append((now + _DEFERRED_MS, delivery))
                 continue
             under_way[tenant] += 1
@@ -161,9 +166,15 @@ class Executors:
         return returned
 
     def _send_back(self, deliveries: Sequence[Delivery], seconds: int = 0) -> None:
-        inbox = self.queue.inbox(self.priority)
-        inbox.send_again(deliveries, seconds)
-        inbox.delete(deliveries)
+        self.queue.inbox(self.priority).send_again(deliveries, seconds)
+        self._acknowledge(deliveries)
+
+    def _acknowledge(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove the messages of which these deliveries are the last."""
+        for delivery in deliveries:
+            self.left[delivery.receipt] = self.left.get(delivery.receipt, delivery.together) - 1
+            if not self.left[delivery.receipt]:
+                self.queue.inbox(self.priority).delete([delivery])
 
 
 def _tenant(delivery: Delivery) -> str:

@@ -136,7 +136,10 @@ class Process:
         if weather.stalls and weather.stalls > draw():
             latency = 2_000 + int(draw() * 43_000)
             self.trace(f"{self.name} stalls for {latency} ms")
-        until = self.clock.now() + latency
+        self.stand_aside(self.clock.now() + latency)
+
+    def stand_aside(self, until: int) -> None:
+        """Let everybody else go on, within `run`, until an instant (true time, ms)."""
         parent = getcurrent().parent
         if parent is not None and (until < self.frozen_until or not self.clock.pass_to(until)):
             parent.switch(until)

@@ -171,7 +171,7 @@ def _writer() -> str:
 
 @dataclass(frozen=True)
 class Deletion:
-    """A message that was deleted at a true time (ms), by the process of that name; `others` of its run were left."""
+    """A message of a run was deleted at a true time (ms), by the process of that name; `others` were left."""
 
     at: int
     by: str
@@ -185,8 +185,8 @@ class UnrulyQueue(MemoryQueue):
     `uncarried` is the share of runs whose messages it gives up each time.
     """
 
-    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int) -> None:
-        super().__init__(clock.now, lead_ms)
+    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int, runs_per_message: int) -> None:
+        super().__init__(clock.now, lead_ms, runs_per_message)
         self.unruly = True
         self.uncarried = 0.0
         self._uncarried: set[RunId] = set()
@@ -213,7 +213,7 @@ class UnrulyQueue(MemoryQueue):
             self._random.shuffle(messages)
             limit = self._random.randrange(1, limit + 1)
             for message in messages:
-                given_up = message.run in self._uncarried or self._random.random() < 0.02
+                given_up = not self._uncarried.isdisjoint(message.runs) or self._random.random() < 0.02
                 if given_up and message.visible_at <= self._clock.now():
                     message.receives = MAX_RECEIVES
         return super().receive(priority, limit, visibility_seconds)
@@ -228,14 +228,14 @@ class UnrulyQueue(MemoryQueue):
         message = self.newest(receipt)
         super().delete_one(priority, receipt)
         if message is not None:
-            others = sum(one.run == message.run for one in self._messages.get(priority, ()))
-            others += self.dead.count(message.run)
-            if message.run not in self._purged:  # otherwise the one that it relied on may be gone
-                self.deletions.append(Deletion(self._clock.now(), _writer(), message.run, others))
+            for run in message.runs:
+                others = sum(run in one.runs for one in self._messages.get(priority, ())) + self.dead.count(run)
+                if run not in self._purged:  # otherwise the one that it relied on may be gone
+                    self.deletions.append(Deletion(self._clock.now(), _writer(), run, others))
 
     def purge(self) -> None:
         """Lose all messages to executors."""
-        self._purged |= {message.run for messages in self._messages.values() for message in messages}
+        self._purged |= {run for messages in self._messages.values() for message in messages for run in message.runs}
         super().purge()
 
     async def arrivals(self) -> list[str]:

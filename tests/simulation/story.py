@@ -111,7 +111,8 @@ class Story:
         )
         self.telemetry = KeptTelemetry()
         self.store = LaggingStore(self.clock, self._new_random())
-        self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms)
+        self.rules = replace(self.rules, runs_per_message=5 if self.seed % 4 == 3 else 1)
+        self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms, self.rules.runs_per_message)
         self.receiver = Receiver(self.clock, self._new_random())
         self.names, self.requests = count(1), count(1)
         if self.is_long:

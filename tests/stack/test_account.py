@@ -75,13 +75,13 @@ def _feeds(stack: Synthesized) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    ("fixture", "executors"), [("local_stack", (8, 5, 2)), ("stack", (91, 52, 7)), ("large_stack", (451, 262, 37))]
+    ("fixture", "executors"), [("local_stack", (8, 5, 2)), ("stack", (91, 52, 7)), ("large_stack", (450, 260, 30))]
 )
 def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
     fixture: str, executors: tuple[int, int, int], request: pytest.FixtureRequest
 ) -> None:
     synthesized: Synthesized = request.getfixturevalue(fixture)
-    bounds = {name: mapping["ScalingConfig"]["MaximumConcurrency"] for _, name, mapping in _feeds(synthesized)}
+    bounds = {name: _most_at_once(mapping) for _, name, mapping in _feeds(synthesized)}
     assert bounds == {
         **dict(zip(("execute-high", "execute-normal", "execute-low"), executors, strict=True)),
         "watch": 2,
@@ -116,6 +116,23 @@ def test_a_successor_is_called_once_and_soon_or_not_at_all(stack: Synthesized) -
     assert called.keys() == {"execute-high", "execute-normal", "execute-low"}
     for about in called.values():
         assert (about["MaximumRetryAttempts"], about["MaximumEventAgeInSeconds"]) == (0, 60)
+
+
+def _most_at_once(mapping: dict[str, Any]) -> int:
+    """Return the bound of a mapping, of which AWS takes one of two kinds: a provisioned poller has ten batches."""
+    assert ("ScalingConfig" in mapping) != ("ProvisionedPollerConfig" in mapping)
+    if "ScalingConfig" in mapping:
+        return int(mapping["ScalingConfig"]["MaximumConcurrency"])
+    return 10 * int(mapping["ProvisionedPollerConfig"]["MaximumPollers"])
+
+
+def test_large_keeps_pollers_ready_for_each_priority(large_stack: Synthesized) -> None:
+    pollers = {
+        name: mapping["ProvisionedPollerConfig"]["MinimumPollers"]
+        for _, name, mapping in _feeds(large_stack)
+        if "ProvisionedPollerConfig" in mapping
+    }
+    assert pollers == {"execute-high": 11, "execute-normal": 7, "execute-low": 2}
 
 
 def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_asked_for(

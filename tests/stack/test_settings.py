@@ -16,7 +16,7 @@ def test_without_a_stage_it_is_the_small_one() -> None:
 
 
 def test_a_setting_overrides_that_of_its_stage() -> None:
-    assert _read(stage="large").functions.rules.shards == 32
+    assert _read(stage="large").functions.rules.shards == 64
     assert _read(stage="large", shards="48").functions.rules.shards == 48
 
 
@@ -28,7 +28,8 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"account_concurrency": 10, "execute_concurrency": 6},  # the least that AWS gives, and the least that it takes
+        # The least that AWS gives, and the least that it takes.
+        {"account_concurrency": 10, "execute_concurrency": 6, "runs_per_message": 1},
         {"stage": "large"},
         {"stage": "large", "reserved_concurrency": 82},
         {"stage": "local"},
@@ -51,7 +52,14 @@ SHARES = {
 @pytest.mark.parametrize("case", SHARES)
 def test_high_has_most_executors_and_low_has_a_share_of_its_own(case: str) -> None:
     in_all, by_priority = SHARES[case]
-    assert _read(execute_concurrency=in_all).executors == by_priority
+    assert _read(execute_concurrency=in_all, runs_per_message=1).executors == by_priority
+
+
+def test_a_priority_has_its_share_of_the_pollers_and_no_more_than_its_executors_need() -> None:
+    assert _read(stage="small").pollers_of == {}
+    assert _read(stage="large").pollers_of == {"high": (11, 45), "normal": (7, 26), "low": (2, 3)}
+    assert _read(stage="large", pollers=75).pollers_of == {"high": (45, 45), "normal": (26, 26), "low": (3, 3)}
+    assert _read(stage="small", pollers=1).pollers_of == {"high": (2, 9), "normal": (2, 5), "low": (2, 2)}
 
 
 @pytest.mark.parametrize(
@@ -77,6 +85,8 @@ def test_high_has_most_executors_and_low_has_a_share_of_its_own(case: str) -> No
         ({"execute_concurrency": 750, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 750 + 2
         ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
         ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
+        ({"pollers": 16}, "pollers must be at most a tenth of execute_concurrency"),
+        ({"execute_concurrency": 40}, "runs_per_message must be 1 where a priority has less than three executors"),
         ({"writes": "transaction"}, "must be one of batch, single"),
     ],
 )

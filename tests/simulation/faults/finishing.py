@@ -22,6 +22,7 @@ from timeball.engine.execution.leases import owns
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.runs.reap import is_reapable
 from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_queue import MemoryQueue
 
@@ -38,6 +39,13 @@ def _whatever_comes_of_it(
 def _lets_every_message_go(context: Context, results: Sequence[Result]) -> list[bool]:
     finish(context, results)
     return [True] * len(results)
+
+
+_RECEIVE = MemoryQueue.receive
+
+
+def _each_as_if_it_were_alone(*args: Any, **kwargs: Any) -> list[Delivery]:
+    return [replace(delivery, together=1) for delivery in _RECEIVE(*args, **kwargs)]
 
 
 def _drops_the_due_key(*args: Any, **why: Any) -> Run:
@@ -114,6 +122,9 @@ FAULTS = {
         ),
         "whose last message goes is found again",
         meeting="an execution that wakes while another is at its run",
+    ),
+    "a message of several runs is deleted with the first of them": Fault(
+        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 7
     ),
     "an end without a message is written as if it had one": Fault(
         instead(ended, _as_if_there_was_a_message), "an end without a message is due at once"

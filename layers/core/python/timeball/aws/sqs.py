@@ -22,7 +22,7 @@ from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Delivery, Depth, Watch
+from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
@@ -51,22 +51,20 @@ class UnreadableMessageError(Exception):
     """A message names no run."""
 
 
-def parse_message(record: Mapping[str, Any]) -> Delivery:
-    """Return the delivery in a record of a Lambda event. Raises UnreadableMessageError."""
+def parse_message(record: Mapping[str, Any]) -> list[Delivery]:
+    """Return the deliveries in a record of a Lambda event, at least one. Raises UnreadableMessageError."""
     try:
         body = json.loads(record["body"])
-        run = RunId.parse(body["tenant"], body["run"]) if isinstance(body["tenant"], str) else None
+        named = [RunId.parse(body["tenant"], run) if isinstance(body["tenant"], str) else None for run in body["runs"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableMessageError(f"message {record.get('messageId')} cannot be read") from error
-    if run is None:
-        raise UnreadableMessageError(f"message {record.get('messageId')} names no run")
-    not_before, unfit = body.get("not_before"), body.get("unfit")
-    return Delivery(
-        run,
-        record["receiptHandle"],
-        not_before if isinstance(not_before, int) else None,
-        unfit if isinstance(unfit, int) and unfit > 0 else 0,
-    )
+    runs = list(dict.fromkeys(run for run in named if run is not None))
+    if not runs or len(runs) != len(named):
+        raise UnreadableMessageError(f"message {record.get('messageId')} names no runs")
+    hint, count = body.get("not_before"), body.get("unfit")
+    not_before = hint if isinstance(hint, int) else None
+    unfit = count if isinstance(count, int) and count > 0 else 0
+    return [Delivery(run, record["receiptHandle"], not_before, unfit, len(runs)) for run in runs]
 
 
 def parse_watch(record: Mapping[str, Any]) -> Watch:
@@ -88,8 +86,8 @@ def _watch_body(watch: Watch) -> str:
     return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
 
 
-def _body(run: RunId, not_before: int | None, unfit: int = 0) -> str:
-    named = {"tenant": run.job.tenant, "run": str(run), "not_before": not_before}
+def _body(runs: Sequence[RunId], not_before: int | None, unfit: int = 0) -> str:
+    named = {"tenant": runs[0].job.tenant, "runs": [str(run) for run in runs], "not_before": not_before}
     return json.dumps(named | ({"unfit": unfit} if unfit else {}), separators=(",", ":"))
 
 
@@ -106,6 +104,17 @@ class _Message:
     group: str | None = None
 
 
+@dataclass(frozen=True)
+class Form:
+    """How messages of runs are made: how long before its runs' instant one comes, and how many it names at the most."""
+
+    lead_ms: int = 0
+    runs_per_message: int = 1
+
+
+_ONE_BY_ONE = Form()
+
+
 class SqsQueue:
     """The sender's side of the queues: one for each priority, and that of watches.
 
@@ -120,24 +129,25 @@ class SqsQueue:
         clock: Clock,
         threads: Executor,
         asker: Asker = PATIENTLY,
-        lead_ms: int = 0,
+        form: Form = _ONE_BY_ONE,
     ) -> None:
         self._client, self._urls, self._watch_url = client, urls, watch_url
-        self._clock, self._threads, self._asker, self._lead_ms = clock, threads, asker, lead_ms
+        self._clock, self._threads, self._asker = clock, threads, asker
+        self._form = form
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send each, delayed by the whole seconds until its lead begins; False for one whose fate is unknown."""
-        return self._send(
-            [
-                _Message(
-                    self._urls[one.priority],
-                    _body(one.id, one.not_before),
-                    one.not_before - self._lead_ms,
-                    one.id.job.tenant,
-                )
-                for one in runs
-            ]
-        )
+        """Send messages, delayed by the whole seconds until their lead; False for a run whose fate is unknown."""
+        together = in_messages(runs, self._form.runs_per_message)
+        sent = self._send([self._message([runs[position] for position in positions]) for positions in together])
+        taken = {
+            position for positions, is_sent in zip(together, sent, strict=True) if is_sent for position in positions
+        }
+        return [position in taken for position in range(len(runs))]
+
+    def _message(self, runs: Sequence[Run]) -> _Message:
+        """Return the message of runs that are alike."""
+        first, body = runs[0], _body([run.id for run in runs], runs[0].not_before)
+        return _Message(self._urls[first.priority], body, first.not_before - self._form.lead_ms, first.id.job.tenant)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""
@@ -254,24 +264,26 @@ class SqsInbox:
         taken: list[Delivery] = []
         for message in answer.get("Messages", []):
             try:
-                taken.append(parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]}))
+                taken += parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]})
             except UnreadableMessageError as unreadable:
                 log.warning("%s", unreadable)
         return taken
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send for each a new message that says the same, to be seen after so many seconds; False: unknown."""
+        """Send new messages, to be seen in so many seconds: of one receipt, in one; False: unknown."""
+        messages = by_message(deliveries)
         entries = [
             {
                 "Id": str(position),
-                "MessageBody": _body(one.run, one.not_before, one.unfit),
+                "MessageBody": _body([one.run for one in ones], ones[0].not_before, ones[0].unfit),
                 "DelaySeconds": seconds,
-                "MessageGroupId": one.run.job.tenant,
+                "MessageGroupId": ones[0].run.job.tenant,
             }
-            for position, one in enumerate(deliveries)
+            for position, ones in enumerate(messages)
         ]
         sent = self._each_batch("send_message_batch", entries)
-        return [str(position) in sent for position in range(len(deliveries))]
+        receipts = {ones[0].receipt for position, ones in enumerate(messages) if str(position) in sent}
+        return [one.receipt in receipts for one in deliveries]
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
         """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""

@@ -35,6 +35,13 @@ class Rules:
     shards: int = whole(4, 1, 256, "Shards of the due index; may be raised, never lowered")
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
+    runs_per_message: int = whole(
+        5,
+        1,
+        5,
+        "Runs of a tenant and instant that one message to an executor names at the most. More are cheaper, and more "
+        "are called at once after quiet; a queue counts a tenant's messages, so it must be 1 where executors are few",
+    )
     misfire_seconds: int = whole(60, 5, 3600, "How late a run may start without being a misfire")
     lease_seconds: int = whole(30, 20, 300, "How long a claim holds unless it is renewed")
     heartbeat_seconds: int = whole(10, 2, 100, "How often an executor renews its claims")

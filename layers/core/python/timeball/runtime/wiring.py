@@ -19,7 +19,7 @@ from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
-from timeball.aws.sqs import SqsInbox, SqsQueue, UnreadableQueue
+from timeball.aws.sqs import Form, SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.successor import LambdaSuccessor
 from timeball.aws.trials import TRYING, ExecutorTrials
 from timeball.aws.wire.clients import OPERATIONS, wire_client
@@ -175,8 +175,8 @@ def _context(asker: Asker) -> Context:
         threads=_THREADS,
         asker=asker,
     )
-    sqs, lead_ms = _client("sqs", asker.patience), rules.lead_ms
-    queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, lead_ms)
+    sqs, form = _client("sqs", asker.patience), Form(rules.lead_ms, rules.runs_per_message)
+    queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
     return Context(store, queue, clock, rules, _tally())
 
 

@@ -12,7 +12,7 @@ class Buckets:
 
     def __init__(self) -> None:
         self.entries: dict[Owned, tuple[int, int, int]] = {}
-        self._buckets: dict[tuple[int, int], dict[Owned, int]] = {}
+        self._buckets: dict[tuple[int, int], dict[Owned, tuple[int, str, Owned]]] = {}
 
     def put(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         """Let a row wait for an instant, and for none that it waited for before; with None it waits no more."""
@@ -22,12 +22,12 @@ class Buckets:
         if due_at is not None:
             day = max(due_at, now) // DAY_MS
             self.entries[key] = (shard, day, due_at)
-            self._buckets.setdefault((shard, day), {})[key] = due_at
+            self._buckets.setdefault((shard, day), {})[key] = (due_at, _name(key), key)
 
     def page(self, query: DueQuery) -> DuePage:
         """Return what is due, in the order of instants, and of names within one."""
         entries = self._buckets.get((query.shard, query.day_at // DAY_MS), {})
-        ready = sorted((due_at, _name(key), key) for key, due_at in entries.items() if due_at <= query.through_at)
+        ready = sorted(entry for entry in entries.values() if entry[0] <= query.through_at)
         start = 0 if query.after is None else bisect_right(ready, _order(query.after), key=lambda entry: entry[:2])
         examined = ready[start : start + query.limit]
         stopped = Place(examined[-1][0], examined[-1][2]) if len(examined) == query.limit else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import Delivery, Depth, Watch
+from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -17,7 +17,7 @@ NOISY_MESSAGES, NOISY_SHARE = 30, 0.1
 
 @dataclass(eq=False)
 class _Message:
-    run: RunId
+    runs: tuple[RunId, ...]
     not_before: int
     visible_at: int
     unfit: int = 0
@@ -28,11 +28,11 @@ class _Message:
 class MemoryQueue:
     """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority.
 
-    A message comes at least so long before its run's instant.
+    A message comes at least so long before its runs' instant, and names so many of them at the most.
     """
 
-    def __init__(self, now: Callable[[], int], lead_ms: int = 0) -> None:
-        self._now, self._lead_ms = now, lead_ms
+    def __init__(self, now: Callable[[], int], lead_ms: int = 0, runs_per_message: int = 1) -> None:
+        self._now, self._lead_ms, self._runs_per_message = now, lead_ms, runs_per_message
         self._messages: dict[str, list[_Message]] = {}
         self.received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
@@ -40,15 +40,16 @@ class MemoryQueue:
         self.watches: list[Watch] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send each, to be seen after the whole seconds until its lead, or after as many as a queue can wait."""
+        """Send messages, to be seen after the whole seconds until their lead, or after as many as a queue can wait."""
         sent_at = self._now()
-        for run in runs:
-            ahead_ms = run.not_before - self._lead_ms - sent_at
-            seconds = min(max(0, ahead_ms // SECOND_MS), LONGEST_DELAY_SECONDS)
-            self._messages.setdefault(run.priority, []).append(
-                _Message(run.id, run.not_before, sent_at + seconds * SECOND_MS)
+        for positions in in_messages(runs, self._runs_per_message):
+            first = runs[positions[0]]
+            seconds = min(max(0, (first.not_before - self._lead_ms - sent_at) // SECOND_MS), LONGEST_DELAY_SECONDS)
+            named = tuple(runs[position].id for position in positions)
+            self._messages.setdefault(first.priority, []).append(
+                _Message(named, first.not_before, sent_at + seconds * SECOND_MS)
             )
-            self.sent.append(run)
+        self.sent += runs
         return [True] * len(runs)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
@@ -84,48 +85,55 @@ class MemoryQueue:
         now = self._now()
         messages = self._messages.get(priority, [])
         deliveries: list[Delivery] = []
+        received = 0
         for message in self._fairly(messages, now):
-            if len(deliveries) == limit:
+            if received == limit:
                 break
             if message.receives >= MAX_RECEIVES:
                 messages.remove(message)
-                self.dead.append(message.run)
+                self.dead += message.runs
                 continue
+            received += 1
             message.receives += 1
             message.receipt = f"receipt-{len(self.received) + 1}"
             message.visible_at = now + visibility_seconds * SECOND_MS
             self.received[message.receipt] = message
-            deliveries.append(Delivery(message.run, message.receipt, message.not_before, message.unfit))
+            deliveries += [
+                Delivery(run, message.receipt, message.not_before, message.unfit, len(message.runs))
+                for run in message.runs
+            ]
         return deliveries
 
     @staticmethod
     def _fairly(messages: Sequence[_Message], now: int) -> list[_Message]:
         """Return what is visible: first that of quiet tenants, then by how little their noisy ones have in flight."""
-        in_flight = Counter(one.run.job.tenant for one in messages if one.visible_at > now and one.receives)
+        in_flight = Counter(one.runs[0].job.tenant for one in messages if one.visible_at > now and one.receives)
         noisy = {
             tenant: count
             for tenant, count in in_flight.items()
             if count >= NOISY_MESSAGES and count > NOISY_SHARE * in_flight.total()
         }
         visible = [one for one in messages if one.visible_at <= now]
-        return sorted(visible, key=lambda one: noisy.get(one.run.job.tenant, 0)) if noisy else visible
+        return sorted(visible, key=lambda one: noisy.get(one.runs[0].job.tenant, 0)) if noisy else visible
 
     def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
-        """Send for each a new message that says the same, to be seen after so many seconds."""
-        visible_at = self._now() + seconds * SECOND_MS
-        messages = self._messages.setdefault(priority, [])
-        messages += [_Message(one.run, one.not_before or 0, visible_at, one.unfit) for one in deliveries]
+        """Send new messages, to be seen in so many seconds: of one receipt, in one."""
+        messages, visible_at = self._messages.setdefault(priority, []), self._now() + seconds * SECOND_MS
+        messages += [
+            _Message(tuple(one.run for one in ones), ones[0].not_before or 0, visible_at, ones[0].unfit)
+            for ones in by_message(deliveries)
+        ]
         return [True] * len(deliveries)
 
     def give_up(self, run: RunId) -> None:
         """Give up on the messages of a run, received or not, as if they had come back too often."""
         for messages in self._messages.values():
-            self.dead += [message.run for message in messages if message.run == run]
-            messages[:] = [message for message in messages if message.run != run]
+            self.dead += [named for message in messages if run in message.runs for named in message.runs]
+            messages[:] = [message for message in messages if run not in message.runs]
 
     def waiting(self, priority: str) -> list[tuple[RunId, int]]:
-        """Return each message that is not deleted, and from when it may be received."""
-        return [(message.run, message.visible_at) for message in self._messages.get(priority, [])]
+        """Return the runs of each message that is not deleted, and from when it may be received."""
+        return [(run, message.visible_at) for message in self._messages.get(priority, []) for run in message.runs]
 
     def hide_one(self, priority: str, receipt: str, seconds: int) -> None:  # noqa: ARG002 - a receipt is of one queue
         """Set from when a received message is seen again; a receipt that is no longer the newest does nothing."""
@@ -162,7 +170,7 @@ class MemoryInbox:
             self.queue.hide_one(self.priority, delivery.receipt, seconds)
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send for each a new message that says the same, to be seen after so many seconds."""
+        """Send new messages, to be seen in so many seconds: of one receipt, in one."""
         return self.queue.send_again(self.priority, deliveries, seconds)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:

@@ -10,6 +10,18 @@ from collections.abc import Mapping, Sequence
 PLACES = 100
 """How many runs an executor holds at once. A call that is waited for needs a socket and some kilobytes."""
 
+_MUCH = 30
+"""Of so many messages in flight on, SQS may let others go first."""
+
+
+def room_for_others(held: Mapping[str, int], places: int = PLACES) -> int:
+    """Return how many more runs get a place for sure, but for those of a tenant that holds much by now.
+
+    Its messages come after all others of its queue, which is fair.
+    """
+    most = max((count for count in held.values() if count < _MUCH), default=0)
+    return max(0, places - sum(held.values()) - most + 1) // 2
+
 
 def placed(held: Mapping[str, int], asking: Sequence[str], places: int = PLACES) -> list[bool]:
     """Say of the tenants that ask, one for each run, whether each gets a place, in their order."""

@@ -24,7 +24,7 @@ from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
 from timeball.engine.execution.offload import Offload
 from timeball.engine.execution.waves import Wave, waves_of
-from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
 
 log = logging.getLogger(__name__)
@@ -112,6 +112,7 @@ class Batch:
         begun: set[RunId] = set()
         work: list[Awaitable[None]] = []
         soon: dict[int, list[Delivery]] = {}
+        returning: list[Delivery] = []
         for delivery in wave.deliveries:
             one = claims.get(delivery.run)
             if one is None or delivery.run in begun:
@@ -127,12 +128,13 @@ class Batch:
                 self.messages.acknowledged.append(delivery)
             elif one.decision.action is Action.RETURN:
                 self._leave(now)
-                work.append(self.messages.send_back_unfit(delivery))
+                returning.append(delivery)
             elif wait_until is not None and now < wait_until < now + SECOND_MS:
                 soon.setdefault(wait_until, []).append(delivery)
             else:
                 self._leave(now)
                 work.append(self.messages.put_off(delivery, wait_until))
+        work += map(self.messages.send_back_unfit, by_message(returning))
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
     def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:

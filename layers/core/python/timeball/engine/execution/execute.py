@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.policy.places import PLACES, placed
+from timeball.domain.policy.places import PLACES, placed, room_for_others
 from timeball.domain.policy.succession import Part, needs_successor, part_of
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
@@ -96,12 +96,18 @@ class _Taking:
         return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
 
     async def take(self, batches: Iterable[Batch]) -> list[Delivery]:
-        """Take what waits into places that are free, if a call lasts; send back what is not to have one here."""
+        """Take what waits into places that are free, if a call lasts; send back what is not to have one here.
+
+        What goes back comes after all that waits by then, and may be late for it: so no more is asked for than will
+        find a place, and one message at the least. A message stays if one of its runs has a place.
+        """
         part, held = self._part(), Counter(tenant for batch in batches for tenant in batch.tenants())
-        self.asked = min(self._at_once, PLACES - held.total())
+        of_a_message = self.context.rules.runs_per_message
+        has_room = PLACES - held.total() >= of_a_message
+        self.asked = min(self._at_once, max(1, room_for_others(held) // of_a_message)) if has_room else 0
         lasts_since = self.context.clock.now() - LOOK_EVERY_MS
         is_needed = self.stays() or any(batch.has_called_by(lasts_since) for batch in batches)
-        if part is Part.RESTS or self.asked <= 0 or not is_needed:
+        if part is Part.RESTS or not self.asked or not is_needed:
             return []
         try:
             hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
@@ -114,9 +120,10 @@ class _Taking:
             self.successor = None
         places = PLACES if part is Part.TAKES else 0
         has_place = placed(held, [delivery.run.job.tenant for delivery in found], places)
-        await self._send_back([delivery for delivery, has in zip(found, has_place, strict=True) if not has])
+        staying = {delivery.receipt for delivery, has in zip(found, has_place, strict=True) if has}
+        await self._send_back([delivery for delivery in found if delivery.receipt not in staying])
         self.times += 1
-        return [delivery for delivery, has in zip(found, has_place, strict=True) if has]
+        return [delivery for delivery in found if delivery.receipt in staying]
 
     def learn(self, batches: Iterable[Batch]) -> None:
         """After one went back, ask for one, and once: it would come again at once, but for that of quiet tenants."""
