@@ -101,6 +101,11 @@ fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while 
 bench: setup ## Measure processor time, requests, units and dollars, beside those of the last release: two minutes
 	@$(BIN)/python -m bench $(KEEP)
 
+.PHONY: scale
+scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; write the figures and curves of docs/scale.md, in some minutes
+	@$(BIN)/python -m bench.scale
+	@$(BIN)/python -m docs.generate
+
 .PHONY: synth
 synth: setup ## Synthesize the CloudFormation template into cdk.out
 	@$(NODE) node_modules/aws-cdk/bin/cdk synth --quiet --no-notices

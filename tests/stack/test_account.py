@@ -101,7 +101,8 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
     [(10, 6, 2), (100, 50, 4), (1_000, 150, 10), (1_000, 750, 10), (5_000, 3_000, 10)],
 )
 def test_successors_are_as_few_as_an_account_bears(account: int, executors: int, successors: int) -> None:
-    settings = Settings.read({f"{PREFIX}account_concurrency": account, f"{PREFIX}execute_concurrency": executors})
+    given = {"account_concurrency": account, "execute_concurrency": executors, "runs_per_message": 1}
+    settings = Settings.read({f"{PREFIX}{name}": value for name, value in given.items()})
     assert settings.successors == successors
     for priority, most in settings.executors.items():
         expected = most * settings.successor_percent[priority] / 100

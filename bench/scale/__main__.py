@@ -1,0 +1,78 @@
+"""Play every case and look for each stage's capacity; write the figures and curves of docs/scale.md: `make scale`."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+
+from bench.scale.cases import CASES, STAGES, Case, Wave
+from bench.scale.outcome import Outcome, play
+from bench.scale.report import curve, keep
+from bench.scale.stack import Deployment
+
+_RATES = (200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 12_000, 15_000, 20_000, 30_000)
+_SPIKES = (*_RATES, 50_000, 70_000, 100_000)
+
+
+def shown(case: Case) -> tuple[Mapping[str, object], str]:
+    """Play a case; return its figures and its curve."""
+    outcome = play(case)
+    return outcome.figures(), curve(outcome)
+
+
+def sustained(deployment: Deployment) -> Mapping[str, object]:
+    """Return the highest rate that a deployment keeps, of some; what is full beyond; and what it costs."""
+    warm = replace(deployment, is_warm=True)
+    rate, kept, beyond = _highest(_RATES, lambda rate: play(Case("", warm, (Wave(rate, 0, 10),), 30)))
+    return {
+        "sustained": rate,
+        "sustained_limit": beyond.first_limit(),
+        "dollars_per_million": round(kept.dollars_per_million(), 2),
+        "dollars_per_month": round(kept.dollars_per_month()),
+    }
+
+
+def spike(deployment: Deployment) -> Mapping[str, object]:
+    """Return the largest spike after quiet that a deployment keeps, of some; and what is full beyond."""
+    size, _, beyond = _highest(_SPIKES, lambda size: play(Case("", deployment, (Wave(size),), 30)))
+    return {"deployment": deployment.told(), "spike": size, "spike_limit": beyond.first_limit()}
+
+
+def _highest(sizes: tuple[int, ...], play_at: Callable[[int], Outcome]) -> tuple[int, Outcome, Outcome]:
+    """Return the largest size that is kept, with all below it; what came of it, and of the next one."""
+    size, kept = sizes[0], play_at(sizes[0])
+    for larger in sizes[1:]:
+        beyond = play_at(larger)
+        if not beyond.is_kept:
+            return size, kept, beyond
+        size, kept = larger, beyond
+    return size, kept, kept
+
+
+def main() -> int:
+    """Play all side by side, on all processors, and write."""
+    with ProcessPoolExecutor(int(os.environ.get("WORKERS", "0")) or None, initializer=_be_quiet) as processes:
+        cases = [processes.submit(shown, case) for case in CASES]
+        found = [(processes.submit(sustained, one), processes.submit(spike, one)) for one in STAGES]
+        for case, future in zip(CASES, cases, strict=True):
+            print(f"{case.name}: {future.result()[0]}", flush=True)
+        capacity = [_both(*pair) for pair in found]
+    keep([future.result() for future in cases], capacity)
+    return 0
+
+
+def _be_quiet() -> None:
+    """Say nothing of what is throttled: it is counted."""
+    logging.disable()
+
+
+def _both(*pair: Future[Mapping[str, object]]) -> Mapping[str, object]:
+    figures = {name: value for future in pair for name, value in future.result().items()}
+    print(figures, flush=True)
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The cases: a deployment, and what is due of it when.
+
+Jobs are recurring, of twenty tenants, and all of the priority `normal`, which has a third of the executors. Those that
+are not due meanwhile are no rows here: the due index is asked for what is due, which stands first in it, so millions of
+others cost a scan nothing (`make bench` counts that).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from bench.scale.stack import Deployment
+from tests.engine.play import WORK
+from timeball.domain.model.ids import JobKey, Origin, RunId, shard_of
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.new_job import new_job
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS, parse_instant
+from timeball.domain.time.schedule import Every, Schedule
+
+BEGINS_AT = parse_instant("2026-11-21T09:00:00Z")
+QUIET_MS = 12 * SECOND_MS
+"""How long nothing is due at first."""
+_TENANTS = 20
+
+
+@dataclass(frozen=True)
+class Wave:
+    """So many jobs a second of the whole deployment that fire on whole seconds of a stretch, every `period` seconds."""
+
+    a_second: int
+    from_second: int = 0
+    seconds: int = 1
+    period: int = 10
+    shard: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is simulated, and for how long after the last fire at the most."""
+
+    name: str
+    deployment: Deployment
+    waves: tuple[Wave, ...]
+    patience_seconds: int = 120
+
+
+def stored_by(case: Case, shards: int, part: float) -> Iterator[tuple[Job, list[RunId]]]:
+    """Yield the jobs of a part of a deployment, as stored an hour ago, each with the runs that it is to have."""
+    for number, wave in enumerate(case.waves):
+        first_at = BEGINS_AT + QUIET_MS + wave.from_second * SECOND_MS
+        last_at = first_at + (wave.seconds - 1) * SECOND_MS
+        for phase in range(min(wave.period, wave.seconds)):
+            anchor_at = first_at + phase * SECOND_MS
+            schedule = Schedule(Every(wave.period, anchor_at), anchor_at, last_at)
+            fires = range(anchor_at, last_at + 1, wave.period * SECOND_MS)
+            for one in range(round(wave.a_second * part)):
+                key = JobKey(f"tenant-{one % _TENANTS}", f"{number}-{phase}-{one}")
+                if wave.shard is not None:
+                    key = _of_shard(key, wave.shard, shards)
+                job = new_job(JobSpec(key, schedule, WORK, key.job_id), BEGINS_AT - HOUR_MS, shards)
+                yield job, [RunId(key, fire_at, Origin.SCHEDULE) for fire_at in fires]
+
+
+def _of_shard(key: JobKey, shard: int, shards: int) -> JobKey:
+    """Return the first key with that beginning that is of a shard."""
+    tries = (JobKey(key.tenant, f"{key.job_id}-{number}") for number in count())
+    return next(one for one in tries if shard_of(one, shards) == shard)
+
+
+_LARGE = Deployment("large", parts=16)
+_LARGE_COLD = Deployment("large", parts=16, is_warm=False)
+_SMALL = Deployment("small")
+_SMALL_COLD = Deployment("small", is_warm=False)
+RAISED = Deployment(
+    "large",
+    parts=16,
+    is_warm=False,
+    changed=(
+        ("partitions", 32),
+        ("shards", 128),
+        ("execute_concurrency", 3000),
+        ("account_concurrency", 4000),
+        ("pollers", 300),
+        ("warm_runs_per_second", 30_000),
+    ),
+)
+"""`large`, raised for a hundred thousand runs of one second."""
+
+
+def _an_hour(seconds: int) -> tuple[Wave, ...]:
+    """Return ten million a day: 116 a second, five times as many each minute, ten times each five minutes."""
+    base = Wave(116, 0, seconds, 60)
+    minutes = tuple(Wave(580, second, 5, 5) for second in range(30, seconds - 5, 60))
+    return base, *minutes, *(Wave(1_160, second, 5, 5) for second in range(60, seconds - 5, 300))
+
+
+CASES = (
+    Case("10,000 a second for a minute", _LARGE, (Wave(10_000, 0, 60),)),
+    Case("the same after quiet, 20 seconds", _LARGE_COLD, (Wave(10_000, 0, 20),)),
+    Case("100,000 in one second, of ten million jobs", RAISED, (Wave(100_000),)),
+    Case("an hour of ten million a day, with peaks", _LARGE_COLD, _an_hour(3_600)),
+    Case("two minutes of it", _SMALL_COLD, _an_hour(120)),
+    Case("300 a second for half a minute", _SMALL, (Wave(300, 0, 30),)),
+    Case("1,000 in one second, after quiet", _SMALL_COLD, (Wave(1_000),)),
+    Case("2,500 in one second, all of one shard", _SMALL, (Wave(2_500, shard=0),)),
+)
+
+STAGES = (_SMALL_COLD, _LARGE_COLD, RAISED)
+"""The deployments whose capacity is looked for."""

@@ -1,0 +1,132 @@
+"""What is kept of the cases, and shown in docs/scale.md: figures as JSON, curves as SVG, tables as Markdown."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.scale.chart import Line, chart
+from bench.scale.outcome import Outcome
+
+DOCS = Path(__file__).parents[2] / "docs"
+FIGURES, CURVES = DOCS / "scale/figures.json", DOCS / "scale"
+
+Figures = Mapping[str, Any]
+
+_LIMITS = {
+    "executors": "executors of `normal`",
+    "index key": "one key of the due index",
+    "table": "units of the table",
+    "index": "units of the due index",
+    "scans": "time of the scans",
+}
+
+
+_CASE_HEADS = (
+    "case",
+    "stage",
+    "lateness p50 / p99 / max",
+    "lost, doubled, early",
+    "executors at once",
+    "units a second: table, fullest index key",
+    "throttled writes",
+    "requests a run",
+    "a million runs",
+)
+_CAPACITY_HEADS = (
+    "stage",
+    "runs a second, sustained",
+    "gives first",
+    "spike after quiet, within a second",
+    "gives first",
+    "a million runs",
+    "pollers, a month",
+)
+
+
+def kept() -> dict[str, list[Figures]]:
+    """Return what was kept the last time."""
+    figures: dict[str, list[Figures]] = json.loads(FIGURES.read_text(encoding="utf-8"))
+    return figures
+
+
+def keep(cases: Sequence[tuple[Figures, str]], capacity: Sequence[Figures]) -> None:
+    """Keep figures and curves."""
+    CURVES.mkdir(exist_ok=True)
+    for old in CURVES.glob("*.svg"):
+        old.unlink()
+    for case, drawn in cases:
+        (CURVES / curve_name(case["case"])).write_text(drawn, encoding="utf-8")
+    figures = {"cases": [case for case, _ in cases], "capacity": list(capacity)}
+    FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def curve_name(case: str) -> str:
+    """Return the file of a case's curve."""
+    return "".join(letter if letter.isalnum() else "-" for letter in case.lower()).replace("--", "-") + ".svg"
+
+
+def curve(outcome: Outcome) -> str:
+    """Draw what was called in each second, how late, and by how many executors."""
+    late = outcome.late_by_second()
+    first, last = min(late, default=0), max(late, default=0) + 15
+    called, at_once = (
+        {s: n for s, n in outcome.by_second(name).items() if first - 6 <= s <= last} for name in ("called", "at once")
+    )
+    return chart(
+        outcome.case.name,
+        [
+            Line("calls begun a second", called),
+            Line("late at p99, in ms, by instant", late),
+            Line("executors at once", at_once),
+        ],
+    )
+
+
+def cases_as_markdown() -> str:
+    """Render what came of each case."""
+    lines = _head(_CASE_HEADS)
+    for one in kept()["cases"]:
+        late, wrong = one["late_ms"], one["wrong"]
+        lines.append(
+            f"| {one['case']} | {_stage(one['deployment'])} | {_shown(late['p50'])} / {_shown(late['p99'])} / "
+            f"{_shown(late['max'])} | {wrong['lost']}, {wrong['doubled']}, {wrong['early']} | {one['executors']:,} | "
+            f"{one['table_units']:,}, {one['index_key_units']:,} | {one['refused']:,} | {one['requests_per_run']} | "
+            f"${one['dollars_per_million']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def curves_as_markdown() -> str:
+    """Show each curve."""
+    return "\n\n".join(f"![{one['case']}](scale/{curve_name(one['case'])})" for one in kept()["cases"])
+
+
+def capacity_as_markdown() -> str:
+    """Render what each stage sustains, the largest spike that it keeps, and which limit gives first."""
+    lines = _head(_CAPACITY_HEADS)
+    lines += [
+        f"| {_stage(one['deployment'])} | **{one['sustained']:,}** | {_LIMITS[one['sustained_limit']]} | "
+        f"**{one['spike']:,}** | {_LIMITS[one['spike_limit']]} | ${one['dollars_per_million']:.2f} | "
+        f"${one['dollars_per_month']:,.0f} |"
+        for one in kept()["capacity"]
+    ]
+    return "\n".join(lines)
+
+
+def _stage(deployment: Figures) -> str:
+    raised = [f"`{name}={value}`" for name, value in deployment["raised"].items()]
+    warmth = "" if deployment["warm"] else ", cold"
+    return f"`{deployment['stage']}`{warmth}" + (f", {_listed(raised)}" if raised else "")
+
+
+def _head(heads: Sequence[str]) -> list[str]:
+    return [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
+
+
+def _shown(milliseconds: int) -> str:
+    return f"{milliseconds} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.1f} s"

@@ -1,0 +1,278 @@
+"""A deployment in virtual time: the real scan and the real executor, called as the ticker and the queues would.
+
+What is shared-nothing may be simulated in part: of so many partitions with their shards, one, and the same part of the
+executors and of what AWS gives the table and a mapping. Nothing crashes here; the stories do that.
+"""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from bench.scale.limits import (
+    INVOKE,
+    MAKE_ENVIRONMENT_MS,
+    MEASURED,
+    NEW_ENVIRONMENTS_A_SECOND,
+    NEW_ENVIRONMENTS_AT_ONCE,
+    NEW_TABLE_READS,
+    NEW_TABLE_WRITES,
+    POLL,
+    START_CPU_MS,
+    TARGET,
+    Cpu,
+    Times,
+)
+from bench.scale.machine import Machine, World
+from bench.scale.queues import Line, Lines, Mapping
+from bench.scale.units import Table, Tokens
+from infra.settings import PREFIX, Settings
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.invocation import Term
+from timeball.engine.scanning.buckets import Older, Sweeps
+from timeball.engine.scanning.scan import scan
+from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
+from timeball.ports.queue import Delivery
+from timeball.ports.target import Answer, Call
+from timeball.targets.http.verdict import answered
+from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.memory_store import MemoryStore
+from timeball.testing.virtual_clock import VirtualClock
+
+_LOOK_EVERY_MS = 20
+_SCAN_ITEMS, _EXECUTE_ITEMS = 4, 7
+"""Items that a run is in the calls of a scan (read, insert, send, swap) and of an executor (hide, read run and job,
+claim, call, finish, delete): its measured processor time is divided among them."""
+_SCAN_MB = 1024
+_SERIES = ("sent", "called", "at once", "waiting", "scanning")
+_LIVES_MS = 880 * SECOND_MS
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What is simulated: settings of a stage and others, as the context of a deployment gives them; of it one `part`.
+
+    `is_warm`: executors are there, and their mappings are raised, as after a while of such a load.
+    """
+
+    stage: str
+    parts: int = 1
+    is_warm: bool = True
+    changed: tuple[tuple[str, int], ...] = ()
+    cpu: Cpu = MEASURED
+
+    def told(self) -> dict[str, object]:
+        """Return what figures depend on: the stage with what is raised, and its settings as they are today."""
+        settings = self.settings
+        return {
+            "stage": self.stage,
+            "raised": dict(self.changed),
+            "parts": self.parts,
+            "warm": self.is_warm,
+            "cpu_ms": [self.cpu.scan_ms, self.cpu.execute_ms],
+            "partitions": settings.partitions,
+            "shards": settings.functions.rules.shards,
+            "executors": settings.execute_concurrency,
+            "executor_mb": settings.functions.execute_memory_mb,
+            "runs_per_message": settings.functions.rules.runs_per_message,
+            "pollers": settings.pollers,
+            "warm_runs_per_second": settings.warm_runs_per_second,
+        }
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the whole deployment."""
+        return Settings.read(
+            {f"{PREFIX}stage": self.stage} | {f"{PREFIX}{name}": value for name, value in self.changed}
+        )
+
+
+@dataclass
+class Calls:
+    """All calls: when each began, by run; a run that was called twice has two."""
+
+    at: dict[RunId, list[int]] = field(default_factory=dict)
+
+    def begun(self, run: RunId, at: int) -> None:
+        """Note a call."""
+        self.at.setdefault(run, []).append(at)
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """The target of one machine: a call costs it processor time first."""
+
+    machine: Machine
+    calls: Calls
+
+    async def call(self, call: Call) -> Answer:
+        """Call once."""
+        await self.machine.sleep_until(self.machine.worked(1))
+        called_at = self.machine.now()
+        self.calls.begun(call.run, called_at)
+        await self.machine.sleep_until(called_at + math.ceil(TARGET.draw(self.machine.world.random)))
+        return answered(call, called_at, self.machine.now(), 200)
+
+
+@dataclass
+class _Environment:
+    machine: Machine
+    context: Context
+
+
+class Stack:
+    """A deployment at work. `series` holds what happened in each second: of "at once" the most, else the sum."""
+
+    def __init__(self, deployment: Deployment, at: int, seed: int = 1) -> None:
+        self.deployment, self.settings = deployment, deployment.settings
+        settings, parts = self.settings, deployment.parts
+        rules = settings.functions.rules
+        if settings.partitions % parts or rules.shards % settings.partitions:
+            raise ValueError("a part of a stack is some of its partitions, each with as many shards")
+        self.part = 1 / parts
+        self.partitions = settings.partitions // parts
+        self.rules = replace(rules, shards=rules.shards // parts)
+        warm = 4 * settings.warm_runs_per_second
+        table = Table(max(NEW_TABLE_WRITES, warm) * self.part, max(NEW_TABLE_READS, warm) * self.part)
+        self.clock = VirtualClock(at)
+        self.world = World(self.clock, Random(seed), table, rules.runs_per_message)
+        self.store = MemoryStore()
+        self.lines = Lines(self.clock, rules.lead_ms, rules.runs_per_message)
+        self.calls = Calls()
+        self.series: dict[str, Counter[int]] = {name: Counter() for name in _SERIES}
+        self.cold_starts = 0
+        self.at_once = 0
+        self._mappings: dict[str, Mapping] = {}
+        self._idle: dict[str, list[_Environment]] = {}
+        self._new = {
+            name: Tokens(NEW_ENVIRONMENTS_A_SECOND * self.part, NEW_ENVIRONMENTS_AT_ONCE * self.part)
+            for name in settings.executors
+        }
+        self._invocations = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def most_at_once(self) -> int:
+        """Return the most executors that worked at once in the whole deployment."""
+        return round(max(self.series["at once"].values(), default=0) / self.part)
+
+    async def work(self) -> None:
+        """Tick and hand out messages, for ever."""
+        settings = self.settings
+        for priority, most in settings.executors.items():
+            mapping = self._mappings[priority] = Mapping(most, self.part, settings.pollers_of.get(priority))
+            self._idle[priority] = []
+            if self.deployment.is_warm:
+                mapping.warm()
+                self._idle[priority] = [self._environment(priority) for _ in range(int(mapping.level))]
+        await asyncio.gather(
+            *(self._tick(partition) for partition in range(self.partitions)),
+            *(self._feed(priority, mapping) for priority, mapping in self._mappings.items()),
+        )
+
+    def _environment(self, name: str) -> _Environment:
+        megabytes = self.settings.functions.execute_memory_mb
+        return self._made(Machine(self.world, name, megabytes, self.deployment.cpu.execute_ms / _EXECUTE_ITEMS))
+
+    def _made(self, machine: Machine) -> _Environment:
+        store, lines = machine.sees(self.store), machine.sees(self.lines)
+        return _Environment(machine, Context(store, lines, machine, self.rules, KeptTelemetry()))
+
+    async def _tick(self, partition: int) -> None:
+        """Scan on each whole second, and at once again while there is backlog (`infra/tick.asl.json`)."""
+        machine = Machine(self.world, "scan", _SCAN_MB, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
+        shards = range(partition, self.rules.shards, self.partitions)
+        one, sweeps = self._made(machine), Sweeps(older={shard: Older(2**60, 2**60, 2**60) for shard in shards})
+        while True:
+            await self.clock.sleep_until((self.clock.now() // SECOND_MS + 1) * SECOND_MS)
+            has_backlog = True
+            while has_backlog:
+                await self._pass(INVOKE)
+                begun_at = self.clock.now()
+                try:
+                    done = await machine.run(
+                        scan, one.context, partition, Owner("2026", "a"), sweeps, partitions=self.partitions
+                    )
+                    has_backlog = done.backlog
+                    self.series["sent"][begun_at // SECOND_MS] += done.sent
+                except UnavailableError:
+                    has_backlog = False
+                self._note_scanning(begun_at)
+                self._called(machine, begun_at)
+
+    def _note_scanning(self, begun_at: int) -> None:
+        """Note for how long of each second it scanned."""
+        at, now = begun_at, self.clock.now()
+        while at < now:
+            until = min(now, (at // SECOND_MS + 1) * SECOND_MS)
+            self.series["scanning"][at // SECOND_MS] += until - at
+            at = until
+
+    async def _feed(self, priority: str, mapping: Mapping) -> None:
+        line = self.lines.of[priority]
+        while True:
+            await self.clock.sleep_until(self.clock.now() + _LOOK_EVERY_MS)
+            waiting, now = line.visible(), self.clock.now()
+            for _ in range(mapping.begins(waiting, now)):
+                self._begin(self._hand_out(priority, line, mapping))
+                mapping.under_way += 1
+            waits = self.series["waiting"]
+            waits[now // SECOND_MS] = max(waits[now // SECOND_MS], waiting)
+
+    def _begin(self, work: "asyncio.coroutines.Coroutine[None, None, None]") -> None:  # type: ignore[name-defined]
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _hand_out(self, priority: str, line: Line, mapping: Mapping) -> None:
+        """Poll, and call a function with what came: one that is idle, or a new one."""
+        await self._pass(POLL)
+        deliveries = line.receive(10, 900)
+        if deliveries:
+            one = self._idle[priority].pop() if self._idle[priority] else await self._started(priority)
+            await self._invoke(priority, one, line, deliveries)
+        mapping.under_way -= 1
+
+    async def _started(self, priority: str) -> _Environment:
+        tokens = self._new[priority]
+        while not tokens.has(1, self.clock.now()):
+            await self.clock.sleep_until(self.clock.now() + _LOOK_EVERY_MS)
+        tokens.take(1)
+        self.cold_starts += 1
+        one = self._environment(priority)
+        await self._pass(Times(*MAKE_ENVIRONMENT_MS))
+        await self.clock.sleep_until(self.clock.now() + math.ceil(START_CPU_MS["execute"] / one.machine.speed))
+        return one
+
+    async def _invoke(self, priority: str, one: _Environment, line: Line, deliveries: Sequence[Delivery]) -> None:
+        self._invocations += 1
+        self.at_once += 1
+        begun_at, machine = self.clock.now(), one.machine
+        most = self.series["at once"]
+        most[begun_at // SECOND_MS] = max(most[begun_at // SECOND_MS], self.at_once)
+        await execute(
+            one.context,
+            machine.sees(line),
+            _Caller(machine, self.calls),
+            deliveries,
+            f"invocation-{self._invocations}",
+            machine.run,
+            Term(begun_at + _LIVES_MS),
+        )
+        self.at_once -= 1
+        self._called(machine, begun_at)
+        self._idle[priority].append(one)
+
+    def _called(self, machine: Machine, begun_at: int) -> None:
+        kind = "scan" if machine.kind == "scan" else "execute"
+        spent = self.world.spent
+        spent.calls[kind] += 1
+        spent.gb_ms[kind] += max(1, self.clock.now() - begun_at) * machine.megabytes // 1024
+
+    async def _pass(self, times: Times) -> None:
+        await self.clock.sleep_until(self.clock.now() + math.ceil(times.draw(self.world.random)))

@@ -1,0 +1,73 @@
+"""The model keeps to the limits that it is told: units, pollers, processors, and what a throttled write becomes."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.scale.cases import Case, Wave
+from bench.scale.limits import Cpu
+from bench.scale.outcome import play
+from bench.scale.queues import Mapping
+from bench.scale.stack import Deployment
+from bench.scale.units import Table, Tokens, Units, units_of
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.model.evolve import evolve
+from timeball.domain.time.schedule import Every
+from timeball.ports.rows import Swap
+
+SMALL = Deployment("small", cpu=Cpu(0.2, 0.5))
+
+
+def test_a_moved_due_key_takes_two_units_of_its_index_and_a_new_or_a_gone_one_takes_one() -> None:
+    (job,) = Play().store_jobs([spec("job", Every(60, NOW))])
+    assert job.due_at is not None
+    assert units_of(job) == Units(1, 1, job.shard)
+    assert units_of(Swap(job, evolve(job, due_at=job.due_at + 1))) == Units(1, 2, job.shard)
+    assert units_of(Swap(job, evolve(job, due_at=None))) == Units(1, 1, job.shard)
+    assert units_of(Swap(job, evolve(job, version=9))) == Units(1, 0, job.shard)
+
+
+def test_a_full_key_of_the_due_index_refuses_its_tables_writes_and_no_others() -> None:
+    table, (job, other) = (
+        Table(40_000, 40_000),
+        Play().store_jobs([spec("job", Every(60, NOW)), spec("b", Every(60, NOW))]),
+    )
+    other = evolve(other, shard=7)
+    assert sum(table.admit([job] * 1_500, NOW)) == 1_000
+    assert table.admit([other, job], NOW) == [True, False]
+    assert sum(table.admit([job] * 1_500, NOW + 500)) == 500
+
+
+def test_nothing_is_saved_up_for_longer_than_a_second() -> None:
+    tokens = Tokens(10)
+    assert tokens.has(10, NOW)
+    tokens.take(10)
+    assert not tokens.has(1, NOW + 50)
+    assert not tokens.has(11, NOW + 60_000)
+
+
+@pytest.mark.parametrize(("pollers", "at_once", "after_a_minute"), [(None, 5, 305), ((4, 50), 40, 500)])
+def test_a_mapping_begins_with_few_batches_and_gains_more_while_there_is_a_backlog(
+    pollers: tuple[int, int] | None, at_once: int, after_a_minute: int
+) -> None:
+    mapping = Mapping(1_000, 1, pollers)
+    for milliseconds in range(0, 2_000, 20):
+        if milliseconds == 1_000:
+            assert at_once <= mapping.under_way <= at_once + 20
+        mapping.under_way += mapping.begins(100_000, NOW + milliseconds)
+    for milliseconds in range(2_000, 61_000, 20):
+        mapping.under_way += mapping.begins(100_000, NOW + milliseconds)
+    assert mapping.under_way == pytest.approx(after_a_minute, abs=10)
+
+
+def test_a_slower_processor_is_later() -> None:
+    case = Case("", SMALL, (Wave(400),), 30)
+    slow = replace(case, deployment=replace(SMALL, cpu=Cpu(0.2, 50)))
+    assert play(slow).late_at(0.5) > 10 * play(case).late_at(0.5)
+
+
+def test_an_index_key_that_is_throttled_makes_its_runs_late_and_loses_none() -> None:
+    outcome = play(Case("", SMALL, (Wave(2_500, shard=0),), 30))
+    assert outcome.stack.world.table.refused > 0
+    assert (outcome.lost, outcome.doubled, outcome.early) == (0, 0, 0)
+    assert outcome.late_at(0.99) > 100
