@@ -57,10 +57,10 @@ def submit(
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)
     ]
-    note_keys(context, specs, now)
     horizon_at = now + context.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
     try:
+        note_keys(context, specs, now)
         if due:
             dispatch(context, due, now)
     except UnavailableError as unavailable:
