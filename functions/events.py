@@ -1,17 +1,21 @@
-"""The events function: what the rules of the bus have matched becomes runs of the jobs with those patterns."""
+"""The events function: what the rules of the bus have matched becomes runs, and executions that are over end theirs."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from functions.messages import dealt_with
+from timeball.aws.ended import Ended, is_of_executions, parse_ended
 from timeball.aws.event_bridge import UnreadableEventError, parse_matched
 from timeball.aws.patience import Timed, in_time
+from timeball.domain.model.ids import RunId
+from timeball.domain.policy.callback_token import read_token
 from timeball.engine.context import Context
 from timeball.engine.events.receive import Matched, receive
+from timeball.engine.runs.callback import Report, report
 from timeball.ports.event_bus import EventBus
-from timeball.runtime.wiring import engine_context, event_bus, flush, start, unreadable_queue
+from timeball.runtime.wiring import engine_context, event_bus, flush, signing_secret, start, unreadable_queue
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -22,19 +26,41 @@ start(engine_context)
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
     """Make the runs of each event; one of which AWS did not say what became is reported, and comes again."""
-    matched, unreadable = [], {}
+    matched, ended, unreadable = [], [], {}
     for record in event["Records"]:
+        if is_of_executions(record["body"]):
+            ended.append((record, parse_ended(record["body"])))
+            continue
         try:
             matched.append((record, Matched(*parse_matched(record))))
         except UnreadableEventError as error:
             log.warning("%s", error)
             unreadable[record["messageId"]] = unreadable_queue().keep(record)
     engine = engine_context()
-    dealt = unreadable | dealt_with(engine, matched, partial(_receive, event_bus()))
+    dealt = unreadable | dealt_with(engine, matched, partial(_receive, event_bus())) | dealt_with(engine, ended, _hear)
     flush(engine)
     failed = [message_id for message_id, may_go in dealt.items() if not may_go]
     log.info("received", extra={"events": len(matched), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def hear(context: Context, ended: Sequence[Ended | None], secret: Callable[[], str]) -> list[bool]:
+    """Take it that executions are over, of those whose tokens say that Timeball has started them for a run.
+
+    A report that comes too early or too late changes nothing: the scan looks at what it follows itself.
+    """
+    for one in ended:
+        claimed = None if one is None else read_token(one.token)
+        run = None if one is None or claimed is None else RunId.parse(claimed.tenant, one.run)
+        if one is None or claimed is None or run is None or not claimed.is_of(run, secret()):
+            continue
+        ((refusal, _),) = report(context, [Report(run, claimed.attempt, one.standing.error, one.standing.body)])
+        log.info("execution over", extra={"run_id": str(run), "refused": refusal})
+    return [True] * len(ended)
+
+
+def _hear(context: Context, ended: Sequence[Ended | None]) -> list[bool]:
+    return hear(context, ended, partial(signing_secret, context))
 
 
 def _receive(bus: EventBus | None, context: Context, matched: Sequence[Matched]) -> list[bool]:

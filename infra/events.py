@@ -9,6 +9,7 @@ from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
 from infra.settings import EVENTS_AT_ONCE
 from infra.storage import FIND, ROWS, Storage
+from infra.targets import hear_of_ends
 from timeball.aws.dynamodb.table import schema
 
 
@@ -39,4 +40,5 @@ class Events(Construct):
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         # A rule that no job needs is removed when an event tells of it.
         bus.let_change_rules(self.function, REMOVE_RULES)
+        hear_of_ends(self, queues.events.queue, maker.settings.functions.targets)
         queues.events.into(self.function, most_at_once=EVENTS_AT_ONCE)

@@ -1,11 +1,16 @@
 """What executors may call of AWS: just what the setting lists, each by the one action that calls it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as event_targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
 
 from infra.acknowledged import acknowledge
 
@@ -60,6 +65,28 @@ def allow_following(function: lambda_.Function, targets: str) -> None:
             for arn in named:
                 why = "Executions are named by runs; all are of what the setting timeball:targets lists"
                 acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
+
+
+def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
+    """Have a queue told when executions end of what a list of ARNs allows; of others it may be told too."""
+    arns = [*filter(None, map(str.strip, targets.split(",")))]
+    # A version or an alias has its state machine's events.
+    machines = [":".join(arn.split(":")[:7]) for arn in arns if ":stateMachine:" in arn]
+    clusters = [arn for arn in arns if _CLUSTER in arn]
+    over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"], "stateMachineArn": _begin(machines)}
+    stopped = {"lastStatus": ["STOPPED"], "clusterArn": _begin(clusters), "startedBy": [{"prefix": "timeball/"}]}
+    for name, source, kind, detail, named in (
+        ("Executions", "aws.states", "Step Functions Execution Status Change", over, machines),
+        ("Tasks", "aws.ecs", "ECS Task State Change", stopped, clusters),
+    ):
+        if named:
+            pattern = events.EventPattern(source=[source], detail_type=[kind], detail=detail)
+            events.Rule(scope, name, event_pattern=pattern, targets=[event_targets.SqsQueue(queue)])
+
+
+def _begin(arns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the patterns of ARNs: up to what stands for several."""
+    return [{"prefix": re.split(r"[*?]", arn)[0]} for arn in arns]
 
 
 def _rights(arns: Sequence[str]) -> Iterator[_Right]:

@@ -226,6 +226,17 @@ def test_a_followed_execution_ends_its_run_and_is_stopped_when_that_is_cancelled
     assert machines.describe_execution(executionArn=execution)["status"] == "ABORTED"
 
 
+def test_the_end_of_a_followed_execution_is_told_by_an_event_before_the_first_look(
+    client: ApiClient, account: Account
+) -> None:
+    machines = account.client("stepfunctions")
+    definition = json.dumps({"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 3, "End": True}}})
+    made = machines.create_state_machine(name=NAME.format("short"), roleArn=account.role(), definition=definition)
+    run = called(client, {"type": "stepFunctions", "stateMachineArn": made["stateMachineArn"], "follow": True})
+    (attempt,) = run["attempts"]
+    assert (attempt["outcome"], 3_000 <= attempt["durationMs"] < 14_000) == ("succeeded", True)
+
+
 def test_a_followed_task_of_ecs_is_stopped_when_its_run_is_cancelled(client: ApiClient, account: Account) -> None:
     ecs = account.client("ecs")
     cluster = ecs.create_cluster(clusterName=NAME.format("follow"))["cluster"]["clusterArn"]

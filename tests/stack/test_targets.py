@@ -52,6 +52,18 @@ def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -
     assert api["Environment"]["Variables"]["TIMEBALL_TARGETS"] == listed
 
 
+def test_the_queue_of_events_is_told_when_executions_end_of_what_is_listed(tmp_path: Path) -> None:
+    machine = f"arn:aws:states:{OF}:stateMachine:nightly-*"
+    stack = synthesized(tmp_path, "small", targets=f"{machine},{CLUSTER}")
+    made = [one["Properties"] for one in stack.resources("AWS::Events::Rule").values()]
+    rules = {one["EventPattern"]["source"][0]: one for one in made if "EventPattern" in one}
+    of_machines, of_tasks = (rules[source] for source in ("aws.states", "aws.ecs"))
+    assert of_machines["EventPattern"]["detail"]["stateMachineArn"] == [{"prefix": machine.removesuffix("*")}]
+    assert of_tasks["EventPattern"]["detail"]["clusterArn"] == [{"prefix": CLUSTER}]
+    for rule in (of_machines, of_tasks):
+        assert "QueuesEvents" in json.dumps(rule["Targets"])
+
+
 def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
     calls = ("sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
     for name, policy in stack.resources("AWS::IAM::Policy").items():

@@ -6,15 +6,18 @@ from random import Random
 
 import pytest
 
+from functions.events import hear
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.aws.ended import Ended
 from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.target import StepFunctionsTarget
 from timeball.domain.model.work import Work
+from timeball.domain.policy.callback_token import token_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel
@@ -25,6 +28,7 @@ from timeball.ports.executions import Standing
 from timeball.ports.target import Call
 from timeball.testing.faults import Crash, Points
 
+SECRET = "s" * 64
 HOUR_MS = 60 * MINUTE_MS
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 KEY = JobKey("acme", "job")
@@ -168,6 +172,32 @@ def test_whoever_tells_first_of_its_end_is_believed_and_an_older_attempt_tells_n
     _let_pass(play, 2 * MINUTE_MS)
     last = _run(play).last
     assert (_run(play).state, last and last.body) == (RunState.SUCCEEDED, "told")
+
+
+class TestAnEventOfItsEnd:
+    def test_ends_the_run_before_anybody_looks(self) -> None:
+        play = _started()
+        run = _run(play)
+        ended = Ended(str(run.id), token_of(run.id, 1, SECRET), DONE)
+        assert hear(play.context(), [ended, None], lambda: SECRET) == [True, True]
+        last = _run(play).last
+        assert (_run(play).state, last and last.body, play.executions.looks) == (RunState.SUCCEEDED, DONE.body, [])
+
+    def test_that_comes_late_or_twice_changes_nothing(self) -> None:
+        play = _started(MINUTE_MS, BROKEN, DONE)
+        run = _run(play)
+        broken = Ended(str(run.id), token_of(run.id, 1, SECRET), BROKEN)
+        hear(play.context(), [broken, broken], lambda: SECRET)
+        _let_pass(play, 20 * SECOND_MS)
+        assert (_run(play).state, _run(play).attempt) == (RunState.RUNNING, 2)
+        hear(play.context(), [broken], lambda: SECRET)
+        assert (_run(play).state, _run(play).attempt) == (RunState.RUNNING, 2)
+
+    @pytest.mark.parametrize("token", ["", "tba_acme_1_" + "0" * 64, token_of(RunId(KEY, 1, Origin.SCHEDULE), 1, "s")])
+    def test_is_not_believed_without_the_token_of_its_attempt(self, token: str) -> None:
+        play = _started()
+        assert hear(play.context(), [Ended(str(_run(play).id), token, DONE)], lambda: SECRET) == [True]
+        assert _run(play).state is RunState.RUNNING
 
 
 def _story(seed: int, points: Points | None = None) -> Play:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.target import HttpTarget, is_followed
 from timeball.domain.model.verdict import Failed
 from timeball.domain.policy.places import PLACES
 from timeball.ports.clock import Clock
@@ -73,8 +73,8 @@ class AwsCaller:
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 loop = asyncio.get_running_loop()
-                token = None
-                if call.takes_report and self._sign is not None:  # the first of a process reads the secret
+                token, may_report = None, call.takes_report or is_followed(target)
+                if may_report and self._sign is not None:  # the first of a process reads the secret
                     token = await loop.run_in_executor(self._threads, self._sign, call.run, call.attempt)
                 request = request_of(target, call, facts_of(call, token))
                 if self._witness is not None:

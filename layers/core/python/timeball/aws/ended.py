@@ -1,0 +1,61 @@
+"""What EventBridge tells of the end of an execution, or of a task of ECS, that a run has started.
+
+The event carries what the execution was started with, and that the token of its attempt: so it says which run it is of,
+and nobody else can say so.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from timeball.aws.executions import of_execution, of_task
+from timeball.ports.executions import Standing
+
+_SOURCES = ("aws.states", "aws.ecs")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What has ended: the run and the token, as texts that nobody has checked, and how it stands."""
+
+    run: str
+    token: str
+    standing: Standing
+
+
+def is_of_executions(body: str) -> bool:
+    """Say whether the text of a message is an event of Step Functions or ECS."""
+    return _event(body).get("source") in _SOURCES
+
+
+def parse_ended(body: str) -> Ended | None:
+    """Return what an event tells of an execution that Timeball has started and that is over; None for any other."""
+    event = _event(body)
+    detail: Mapping[str, Any] = event.get("detail") or {}
+    is_task = event.get("source") == "aws.ecs"
+    facts = _of_environment(detail) if is_task else _of_input(detail.get("input"))
+    run, token = facts.get("runId"), facts.get("callbackToken")
+    standing = of_task(detail) if is_task else of_execution(detail)
+    return Ended(run, token, standing) if isinstance(run, str) and isinstance(token, str) and standing.is_over else None
+
+
+def _event(body: str) -> Mapping[str, Any]:
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _of_input(text: object) -> Mapping[str, Any]:
+    """Return the facts within an execution's input, which AWS leaves out of events that would be too large."""
+    given = _event(text) if isinstance(text, str) else {}
+    facts = given.get("timeball")
+    return facts if isinstance(facts, dict) else {}
+
+
+def _of_environment(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    overrides = (detail.get("overrides") or {}).get("containerOverrides") or ()
+    variables = {one["name"]: one["value"] for override in overrides for one in override.get("environment") or ()}
+    return {"runId": variables.get("TIMEBALL_RUN_ID"), "callbackToken": variables.get("TIMEBALL_CALLBACK_TOKEN")}

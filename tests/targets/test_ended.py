@@ -1,0 +1,80 @@
+"""An event of AWS says which run's execution is over, and nothing of any other is believed."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.targets.calls import RUN, TARGETS, a_call
+from timeball.aws.ended import Ended, is_of_executions, parse_ended
+from timeball.domain.model.target import EcsTarget, StepFunctionsTarget
+from timeball.ports.executions import Standing
+from timeball.targets.aws.requests import request_of
+from timeball.targets.envelope import facts_of
+
+TOKEN = "tba_acme_2_0"
+
+
+def _event(source: str, **detail: Any) -> str:
+    return json.dumps({"source": source, "detail-type": "…", "detail": detail})
+
+
+def _of_machine(status: str = "SUCCEEDED", token: str | None = TOKEN, **detail: Any) -> str:
+    target = TARGETS["stepFunctions"]
+    assert isinstance(target, StepFunctionsTarget)
+    call = a_call(target)
+    asked = request_of(target, call, facts_of(call, token)).arguments
+    return _event("aws.states", **{"status": status, "input": asked["input"], **detail})
+
+
+def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
+    target = TARGETS["ecs"]
+    assert isinstance(target, EcsTarget)
+    call = a_call(target)
+    asked = request_of(target, call, facts_of(call, token)).arguments
+    stopped = {
+        "lastStatus": "STOPPED",
+        "containers": [{"name": "main", "exitCode": 0}],
+        "overrides": asked["overrides"],
+    }
+    return _event("aws.ecs", **{**stopped, **detail})
+
+
+@pytest.mark.parametrize(
+    ("body", "standing"),
+    [
+        (_of_machine(output='{"rows": 7}'), Standing(is_over=True, body='{"rows": 7}')),
+        (
+            _of_machine("FAILED", error="E", cause="c"),
+            Standing(is_over=True, error="The execution ended as FAILED (E: c)."),
+        ),
+        (_of_task(), Standing(is_over=True, body='{"exitCodes":{"main":0}}')),
+    ],
+)
+def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str, standing: Standing) -> None:
+    assert is_of_executions(body)
+    assert parse_ended(body) == Ended(str(RUN), TOKEN, standing)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _of_machine("RUNNING"),
+        _of_machine(token=None),  # it was started by a run that does not follow it
+        _of_machine(input=None),  # AWS leaves out what is too large
+        _of_machine(input="[1]"),
+        _of_machine(input='{"timeball": 1}'),
+        _of_task(lastStatus="DEPROVISIONING"),
+        _of_task(token=None),
+        _of_task(overrides={}),
+        _of_task(overrides=None),
+    ],
+)
+def test_of_what_is_not_over_or_nobodys_an_event_says_nothing(body: str) -> None:
+    assert is_of_executions(body)
+    assert parse_ended(body) is None
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", json.dumps({"source": "shop", "detail": {}})])
+def test_any_other_message_is_no_such_event(body: str) -> None:
+    assert not is_of_executions(body)
