@@ -63,7 +63,7 @@ NAMED: list[tuple[str, tuple[str, str], Body, int]] = [
     ("unknown keys that are nearly known", JOBS, filled("{", member("1", "cronExpressio"), "}"), 100),
     ("unknown objects", COMPLETE, filled("{", member("{}"), "}"), 100),
     ("unknown nulls of a patch", PATCH, filled("{", member("null"), "}"), 100),
-    ("unknown fields of a target", JOBS, filled('{"target":{', member("1"), "}}"), 100),
+    ("unknown fields of a target", JOBS, filled('{"target":{"type":"http",', member("1"), "}}"), 100),
     ("unknown nulls within a patch", PATCH, filled('{"catchUp":{', member("null"), "}}"), 100),
     ("unknown fields of a filter", REPLAY, filled('{"filter":{', member("1"), "}}"), 100),
     ("tags of which all is wrong", JOBS, filled("{" + HEAD + ',"tags":{', member("1", "\\u0001"), "}}"), 100),
