@@ -26,6 +26,7 @@ READS = frozenset(
         "count_dead_letters",
         "sample",
         "children",
+        "in_line",
     }
     | {"depth"}  # a queue's
 )

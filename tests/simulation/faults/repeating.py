@@ -36,6 +36,9 @@ FAULTS = {
         5,
     ),
     "a trigger is answered and not collected": Fault(lost("runs.swap", _collects), _ONCE, 5),
+    "a submit is answered and not collected": Fault(
+        lost("runs.swap", _collects), "a submit is in the job that answers it", 95
+    ),
     "a trigger that is sent again is another": Fault(instead(told_of, lambda *_: None), _ONCE, 5),
     "a run that has begun takes a trigger in": Fault(
         instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5

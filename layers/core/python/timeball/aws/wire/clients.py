@@ -1,7 +1,7 @@
 """DynamoDB and SQS for the hot path, asked as boto3's clients are: by the same methods, with the same errors.
 
 boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
-with the answer ([ADR 37](docs/adr/0037-a-thin-client-of-aws.md)). Here a request is JSON, signed and sent once; who
+with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON, signed and sent once; who
 repeats it is `patience`. What is rarely asked for is no method of these, and boto3's.
 """
 
