@@ -51,6 +51,7 @@ _EVENTS_EACH = 10
 _FLOWS_EACH = 30
 
 _CALM_MS = 20 * SECOND_MS
+_TOGETHER_EACH = 10
 
 _RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1, running_backfills=1)
 """A host that fails often must be met in a short story: so it rests soon and not for long, and its turns are few.
@@ -111,7 +112,7 @@ class Story:
         )
         self.telemetry = KeptTelemetry()
         self.store = LaggingStore(self.clock, self._new_random())
-        self.rules = replace(self.rules, runs_per_message=5 if self.seed % 4 == 3 else 1)
+        self.rules = replace(self.rules, runs_per_message=5 if self.sends_together else 1)
         self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms, self.rules.runs_per_message)
         self.receiver = Receiver(self.clock, self._new_random())
         self.names, self.requests = count(1), count(1)
@@ -154,6 +155,11 @@ class Story:
         In the others nobody looks again: while no message is lost, every promise holds without.
         """
         return self.seed % _LOSSY_EACH == _LOSSY_EACH - 2
+
+    @property
+    def sends_together(self) -> bool:
+        """Whether this is one of the stories in which a message names several runs."""
+        return self.seed % _TOGETHER_EACH == _TOGETHER_EACH - 1
 
     @property
     def has_tasks(self) -> bool:

@@ -124,7 +124,7 @@ FAULTS = {
         meeting="an execution that wakes while another is at its run",
     ),
     "a message of several runs is deleted with the first of them": Fault(
-        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 7
+        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 89
     ),
     "an end without a message is written as if it had one": Fault(
         instead(ended, _as_if_there_was_a_message), "an end without a message is due at once"

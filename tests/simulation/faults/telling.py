@@ -41,7 +41,7 @@ FAULTS = {
         instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 33
     ),
     "nobody notes that a job is failing": Fault(
-        instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 3
+        instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 53
     ),
     "one failure pauses a job": Fault(
         instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 33

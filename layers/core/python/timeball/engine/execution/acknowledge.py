@@ -65,7 +65,7 @@ class Messages:
 
     async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""
-        left = set(self.acknowledged).difference(self.removed)
+        left = [delivery for delivery in dict.fromkeys(self.acknowledged) if delivery not in self.removed]
         done = Counter(delivery.receipt for delivery in left)
         gone = [delivery for delivery in left if done[delivery.receipt] == delivery.together]
         if gone:
