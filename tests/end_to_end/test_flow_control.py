@@ -1,0 +1,59 @@
+"""Jobs that share a key, on the real template: no more at once than it allows, the others wait in its line."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Receiver
+from tests.end_to_end.steps import are_completed, ask, calls_of, until
+from timeball.domain.time.instants import SECOND_MS
+
+pytestmark = pytest.mark.xdist_group("end_to_end")
+
+_TAKES_SECONDS = 3
+
+
+def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, receiver: Receiver) -> None:
+    key = {"key": "printer", "limit": 1}
+    asked = {"handler": f"{receiver.url}/slow/{_TAKES_SECONDS}", "concurrencyKey": key}
+    jobs = [ask(client, "POST", "/v1/jobs", asked) for _ in range(4)]
+    until(lambda: len(client.get("/v1/keys/printer")["waiters"]) > 0)
+    until(lambda: are_completed(client, *jobs))
+    called_at = sorted(arrival.at for job in jobs for arrival in calls_of(receiver, job))
+    apart = [later - earlier for earlier, later in pairwise(called_at)]
+    assert len(called_at) == len(jobs)
+    assert min(apart) >= _TAKES_SECONDS * SECOND_MS, apart
+    shown = client.get("/v1/keys/printer")
+    assert (shown["limit"], shown["holders"], shown["waiters"]) == (1, [], [])
+
+
+def test_a_key_that_is_stopped_lets_nobody_pass_until_somebody_raises_its_limit(
+    client: ApiClient, receiver: Receiver
+) -> None:
+    ask(client, "PUT", "/v1/keys/valve", {"limit": 0})
+    asked = {"handler": f"{receiver.url}/ok", "concurrencyKey": {"key": "valve", "limit": 5}}
+    job = ask(client, "POST", "/v1/jobs", asked)
+    until(lambda: [one["jobId"] for one in client.get("/v1/keys/valve")["waiters"]] == [job["jobId"]])
+    assert calls_of(receiver, job) == []
+    ask(client, "PUT", "/v1/keys/valve", {"limit": 2})
+    until(lambda: are_completed(client, job))
+
+
+def test_a_rate_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, receiver: Receiver) -> None:
+    asked = {"handler": f"{receiver.url}/ok", "rateKey": {"key": "mail", "perSecond": 1, "burst": 1}, "delaySeconds": 3}
+    answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * 5})
+    jobs = [item["job"] for item in answer["items"]]
+    until(lambda: are_completed(client, *jobs))
+    called_at = sorted(arrival.at for job in jobs for arrival in calls_of(receiver, job))
+    assert called_at[-1] - called_at[0] >= (len(jobs) - 1) * SECOND_MS * 95 // 100
+
+
+def test_what_is_submitted_twice_under_a_unique_key_is_one_job(client: ApiClient, receiver: Receiver) -> None:
+    body = json.dumps({"handler": f"{receiver.url}/ok", "uniqueKey": "invoice-7", "uniqueSeconds": 60}).encode()
+    first, second = (client.send("POST", "/v1/jobs", body) for _ in range(2))
+    assert (first.status, second.status) == (201, 200)
+    assert first.body["jobId"] == second.body["jobId"]
+    until(lambda: are_completed(client, first.body))
+    assert len(calls_of(receiver, first.body)) == 1
