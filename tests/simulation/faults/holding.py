@@ -55,5 +55,5 @@ FAULTS = {
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
     "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 19),
     "who is over keeps its place": Fault(instead(is_under_way, _whoever_was_named), STUCK, 19),
-    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 17),
+    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

@@ -51,7 +51,7 @@ FAULTS = {
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",
-        12,
+        13,
     ),
     "a fire is moved by a day, whatever that day is": Fault(
         given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
