@@ -17,9 +17,10 @@ from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
+_AT_ENDPOINT = ("endpoint-single", "endpoint-batch-thin", pytest.param("endpoint-batch", marks=pytest.mark.more))
 STORES = [
     *("memory", "moto-single-thin", pytest.param("moto-single", marks=pytest.mark.more)),
-    *(["endpoint-single", "endpoint-batch", "endpoint-batch-thin"] if ENDPOINT else []),
+    *(_AT_ENDPOINT if ENDPOINT else []),
 ]
 
 
