@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -91,7 +90,6 @@ def run(url: str, *blocks: str) -> list[Any]:
     return [json.loads(line) for line in lines[::2]]
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the README's commands need curl")
 def test_a_night_that_fails_is_mended_and_goes_on(service: Service, url: str) -> None:
     made, asked_in_the_morning, mended, asked_again = BLOCKS
     assert [job["jobId"] for job in run(url, made)] == ["extract", "customers", "orders", "load"]

@@ -40,8 +40,9 @@ def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozense
     now = context.clock.now()
     early = [job for job, _, _, by in ahead if now < by]  # it was paused and resumed, and is due as any job
     context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
-    names = list(dict.fromkeys(run for _, run, _, _ in ahead))
-    rows = dict(zip(names, context.store.runs.read(names), strict=True))
-    in_time = {job.key for job, run, milestone, by in ahead if not is_late(rows[run], milestone, by)}
     left = {job.key for job in early}
+    told = [one for one in ahead if one[0].key not in left]
+    names = list(dict.fromkeys(run for _, run, _, _ in told))
+    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+    in_time = {job.key for job, run, milestone, by in told if not is_late(rows[run], milestone, by)}
     return [job for job in jobs if job.key not in left], frozenset(in_time)
