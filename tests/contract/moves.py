@@ -28,6 +28,7 @@ from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
 from timeball.domain.model.job import Job, JobStatus, advanced, locked, looked_at, with_spec
 from timeball.domain.model.job_delays import pushed_back, replanned
 from timeball.domain.model.job_ends import concluded, settled
+from timeball.domain.model.limiter import Begun, Bounds, Limiter, Turns
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, RunState, Waiting
@@ -61,7 +62,7 @@ from timeball.domain.operations.operation import (
 from timeball.domain.policy.callback import handed_over
 from timeball.domain.policy.change import cancelled, paused, resumed, revised
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.limiter import Begun, Bounds, Limiter, Turns, bounded_by
+from timeball.domain.policy.limiter import bounded_by
 from timeball.domain.policy.reach import noted
 from timeball.domain.policy.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.time.schedule import At, Schedule

@@ -11,9 +11,9 @@ from tests.contract.rows import NOW, run
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.transitions import claimed
 from timeball.domain.policy.circuit_breaker import Host
-from timeball.domain.policy.limiter import Limiter
 from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.contract.rows import NOW, job, run, swapped
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, Waiting
 from timeball.domain.model.transitions import called, lined_up, withdrawn
-from timeball.domain.policy.limiter import Limiter
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DueQuery
 from timeball.ports.listing import ListQuery

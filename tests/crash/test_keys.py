@@ -12,8 +12,8 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.job import JobSpec
+from timeball.domain.model.limiter import Bounds
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.limiter import Bounds
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.quotas.keys import fix_key

@@ -8,6 +8,7 @@ import pytest
 from tests.contract.rows import NOW, job, run
 from timeball.domain.model.flow import ConcurrencyKey, Flow, OnFull, RateKey
 from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.limiter import Begun, Bounds, Fixed, Limiter, Turns
 from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, RunState, Waiting
@@ -18,12 +19,7 @@ from timeball.domain.policy.limiter import (
     LOOKS_MS,
     SETTLES_MS,
     Ask,
-    Begun,
-    Bounds,
-    Fixed,
-    Limiter,
     Passed,
-    Turns,
     admit,
     asked_by,
     asks_of,

@@ -15,9 +15,9 @@ from timeball.domain.model.flow import ConcurrencyKey, OnFull, RateKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import JobSpec
+from timeball.domain.model.limiter import Bounds, Fixed
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.limiter import Bounds, Fixed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.rows import Swap
 

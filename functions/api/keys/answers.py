@@ -6,8 +6,8 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
 from timeball.domain.model.job import Priority
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Part, Run, RunState
-from timeball.domain.policy.limiter import Limiter
 from timeball.domain.time.instants import format_instant
 from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
 

@@ -12,7 +12,7 @@ from functions.api.keys.fields import FLOW_KEY, WHAT_A_KEY_IS
 from functions.api.keys.request import FlowKeyBody
 from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.policy.limiter import Bounds
+from timeball.domain.model.limiter import Bounds
 from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
 
 

@@ -7,16 +7,9 @@ from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
+from timeball.domain.model.limiter import Begun, Limiter
 from timeball.domain.model.run import Part, Run, RunState
-from timeball.domain.policy.limiter import (
-    Ask,
-    Begun,
-    Limiter,
-    Passed,
-    admit,
-    is_under_way,
-    left_in_line,
-)
+from timeball.domain.policy.limiter import Ask, Passed, admit, is_under_way, left_in_line
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 

@@ -19,12 +19,12 @@ from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.job import Job
 from timeball.domain.model.key import Key
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
 from timeball.domain.model.tenant import Tenant
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host
-from timeball.domain.policy.limiter import Limiter
 
 Row = TypeVar(
     "Row",

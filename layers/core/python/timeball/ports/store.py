@@ -7,9 +7,9 @@ from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.limiter import Limiter
 from timeball.ports.attempts import Attempts
 from timeball.ports.backfills import Backfills
 from timeball.ports.calendars import Calendars

@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.job import Job
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
-from timeball.domain.policy.limiter import Limiter
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Row, Swap, Swapped
 from timeball.testing.memory_index import Buckets

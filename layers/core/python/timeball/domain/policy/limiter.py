@@ -11,14 +11,15 @@ Invariant: a run is named before its claim is written, until its row says that t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import ceil
-from typing import Final, Self
+from typing import Final
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.flow import OnFull
-from timeball.domain.model.ids import LimiterKey, RunId, fraction_of, shard_of
+from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.job import JobSpec
+from timeball.domain.model.limiter import Begun, Bounds, Fixed, Limiter, Turns
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, RunState, Waiting
@@ -40,24 +41,6 @@ LOOKS_MS: Final = 15 * SECOND_MS
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """At most so many `places` at once, and `per_second` turns, of which `burst` may be at once; None: no bound."""
-
-    places: int | None = None
-    per_second: float | None = None
-    burst: int | None = None
-
-    def over(self, others: "Bounds") -> Self:
-        """Return these, with the others where they say nothing."""
-        return type(self)(
-            **{
-                one.name: getattr(others, one.name) if (own := getattr(self, one.name)) is None else own
-                for one in fields(self)
-            }
-        )
-
-
-@dataclass(frozen=True)
 class Ask:
     """What a run needs of a limiter, bounded so by its job, or by its tenant's quotas."""
 
@@ -67,70 +50,12 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """An attempt that has a place; before its claim is seen, until `until` (ms). `called`: it waited for the place."""
-
-    run: RunId
-    attempt: int
-    until: int
-    called: bool = False
-
-
-@dataclass(frozen=True)
-class Turns:
-    """When the next turn would be, if no burst is left (ms), and up to when runs were called."""
-
-    free_at: float = 0
-    called_to: float = 0
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """Bounds that a person has set: they hold whatever jobs say. `version` counts the changes."""
-
-    bounds: Bounds = Bounds()
-    version: int = 1
-
-
-@dataclass(frozen=True)
-class Limiter:
-    """Who has a place, the turns, and whether others wait.
-
-    `said` are the bounds as the run has them that asked last. In a line that is known to have somebody, `lines`, all
-    others get behind. `joined_at` is when somebody lined up last. `asked` names those who asked last: two writes that
-    give a turn each look alike otherwise, and a store would take one for the other.
-    """
-
-    key: LimiterKey
-    shard: int
-    said: Bounds = Bounds()
-    fixed: Fixed = Fixed()
-    begun: tuple[Begun, ...] = ()
-    turns: Turns = Turns()
-    lines: tuple[Part, ...] = ()
-    joined_at: int = 0
-    due_at: int | None = None
-    asked: str = ""
-    revision: int = 1
-
-    @property
-    def bounds(self) -> Bounds:
-        """What holds."""
-        return self.fixed.bounds.over(self.said)
-
-
-@dataclass(frozen=True)
 class Passed:
     """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped."""
 
     turn_at: int = 0
     waits_for: Part | None = None
     is_skipped: bool = False
-
-
-def new_limiter(key: LimiterKey, shards: int, said: Bounds = Bounds()) -> Limiter:
-    """Return the limiter of a key that nobody has asked for yet."""
-    return Limiter(key, shard_of(key, shards), said)
 
 
 def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:

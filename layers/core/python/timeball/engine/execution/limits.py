@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.job import Job
+from timeball.domain.model.limiter import Limiter, new_limiter
 from timeball.domain.model.run import Run, Waiting
 from timeball.domain.policy.limiter import (
     Ask,
-    Limiter,
     Passed,
     admit,
     asked_by,
@@ -23,7 +23,6 @@ from timeball.domain.policy.limiter import (
     given_back,
     is_to_be_looked_at,
     looked_at,
-    new_limiter,
 )
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context

@@ -11,9 +11,10 @@ from operator import attrgetter
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.job import JobSpec
+from timeball.domain.model.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.quotas import NO_QUOTAS
 from timeball.domain.model.run import Part, Run
-from timeball.domain.policy.limiter import Bounds, Fixed, Limiter, asks_of, bounded_by, is_under_way, new_limiter
+from timeball.domain.policy.limiter import asks_of, bounded_by, is_under_way
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.runs.limiters import move_on

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.transitions import called as called_run
 from timeball.domain.policy.limiter import (
     CALLED_AT_ONCE,
-    Limiter,
     asked_by,
     bounds_of,
     called,

@@ -19,10 +19,10 @@ from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.fairness import in_turns
-from timeball.domain.policy.limiter import Limiter
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect

@@ -49,6 +49,7 @@ from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.job import Job, with_spec
+from timeball.domain.model.limiter import Bounds, Limiter
 from timeball.domain.model.revision import Announcement, Revision, outline
 from timeball.domain.model.run import Run
 from timeball.domain.model.target import Target
@@ -56,7 +57,6 @@ from timeball.domain.model.task import Task
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.limiter import Bounds, Limiter
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 
