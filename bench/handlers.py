@@ -218,7 +218,7 @@ def idle(endpoint: Endpoint) -> Mapping[str, float]:
     """Measure scans where nothing is due: the first of a table, the first of a process, and a second's on average."""
     from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process that is told of the endpoint
     from timeball.engine.scanning.scan import scan  # noqa: PLC0415
-    from timeball.ports.partitions import Owner  # noqa: PLC0415
+    from timeball.ports.registers.partitions import Owner  # noqa: PLC0415
     from timeball.runtime.wiring import scan_context  # noqa: PLC0415
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 

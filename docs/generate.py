@@ -19,7 +19,7 @@ from timeball.engine.metrics import MEANINGS
 DOCS = Path(__file__).parent
 
 _BORN = (RunState.QUEUED, RunState.SKIPPED)
-"""The states in which a row is inserted (`domain/policy/ledger.py`)."""
+"""The states in which a row is inserted (`domain/planning/ledger.py`)."""
 
 
 class NoSuchPartError(ValueError):

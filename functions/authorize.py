@@ -16,14 +16,14 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
-from timeball.aws.dynamodb.tenants import DynamoHolders
+from timeball.aws.dynamodb.collections.tenants import DynamoHolders
 from timeball.aws.patience import Timed, in_time
+from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
 from timeball.domain.model.key import Key, hash_of, id_in
 from timeball.domain.model.quotas import NO_QUOTAS
 from timeball.domain.model.tenant import Tenant
-from timeball.domain.policy.callback_token import CALLBACK_PREFIX
 from timeball.ports.clock import Clock
-from timeball.ports.tenants import Holders
+from timeball.ports.collections.tenants import Holders
 from timeball.runtime.clock import SystemClock
 
 CACHE_MS: Final = 60_000

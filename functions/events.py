@@ -9,8 +9,8 @@ from functions.messages import dealt_with
 from timeball.aws.ended import Ended, is_of_executions, parse_ended
 from timeball.aws.event_bridge import UnreadableEventError, parse_matched
 from timeball.aws.patience import Timed, in_time
+from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
-from timeball.domain.policy.callback_token import read_token
 from timeball.engine.context import Context
 from timeball.engine.events.receive import Matched, receive
 from timeball.engine.runs.callback import Report, report

@@ -13,9 +13,9 @@ from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.aws.successor import Succession, parse_succession
 from timeball.aws.trials import told, trial_in
+from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import RunId
-from timeball.domain.policy.callback_token import token_of
-from timeball.domain.policy.places import PLACES
+from timeball.domain.sharing.places import PLACES
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.stats.tally import flush_on

@@ -8,7 +8,7 @@ from typing import Any
 from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.partitions import Owner
 from timeball.runtime.wiring import flush, scan_context, start
 
 log = logging.getLogger()

@@ -37,8 +37,8 @@ from timeball.engine.execution.invocation import Term
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
+from timeball.ports.registers.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 from timeball.testing.kept_telemetry import KeptTelemetry

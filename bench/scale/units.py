@@ -12,7 +12,7 @@ from bench.scale.limits import INDEX_PARTITION_UNITS
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 @dataclass

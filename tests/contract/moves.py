@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contract.rows import KEY, NOW, backfill, job, operation, other_spec, run, run_id, task_spec
+from timeball.domain.attempts.callback import handed_over
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
@@ -18,6 +20,9 @@ from timeball.domain.backfills.backfill import (
     due_again as backfill_due_again,
 )
 from timeball.domain.backfills.slots import Slots
+from timeball.domain.changes.change import cancelled, paused, resumed, revised
+from timeball.domain.changes.reach import noted
+from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.event import Subscriber, Subscription, SubscriptionKey
@@ -59,12 +64,7 @@ from timeball.domain.operations.operation import (
     looked,
     treated,
 )
-from timeball.domain.policy.callback import handed_over
-from timeball.domain.policy.change import cancelled, paused, resumed, revised
-from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.limiter import bounded_by
-from timeball.domain.policy.reach import noted
-from timeball.domain.policy.task_change import deleted_task, replaced_task, revised_task
+from timeball.domain.sharing.limiter import bounded_by
 from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")

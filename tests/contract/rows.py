@@ -15,7 +15,7 @@ from timeball.domain.operations.operation import Match, Operation, OperationActi
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.domain.time.stepper import Gap, Overlap
-from timeball.ports.rows import Row, Rows, Swap
+from timeball.ports.collections.rows import Row, Rows, Swap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 KEY = JobKey("acme", "job")

@@ -19,8 +19,8 @@ from timeball.domain.model.revision import (
     revision_of,
 )
 from timeball.domain.time.instants import LATEST
-from timeball.ports.changes import ChangesQuery
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
+from timeball.ports.registers.changes import ChangesQuery
 from timeball.ports.store import Store
 
 BY = Actor("key_1", "editor", "192.0.2.1")

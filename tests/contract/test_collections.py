@@ -8,13 +8,13 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
+from timeball.domain.attempts.circuit_breaker import Host
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.transitions import claimed
-from timeball.domain.policy.circuit_breaker import Host
-from timeball.ports.rows import Rows, Swap, Swapped
+from timeball.ports.collections.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 
 

@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import discarded, reopened
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]

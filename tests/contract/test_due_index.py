@@ -12,9 +12,9 @@ from timeball.domain.model.job_delays import pushed_back
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.transitions import claimed, due_again, retrying
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
-from timeball.ports.due_index import DuePage, DueQuery, Owned, Place
-from timeball.ports.partitions import Owner
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
 
 TODAY = NOW - NOW % DAY_MS

@@ -6,7 +6,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
 PARENT = JobKey("acme", "parent")

@@ -29,9 +29,9 @@ from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.queue import Depth
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.registers.partitions import Owner
 from timeball.runtime import wiring
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")

@@ -10,12 +10,12 @@ from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import KEY, NOW, job, one_off, work
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobStatus, with_spec
 from timeball.domain.model.revision import Announcement, revision_of
-from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 from timeball.ports.store import Store
 
 LARGE, OTHER = 5_000, 5_001

@@ -10,7 +10,7 @@ from tests.contract.rows import NOW, job
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus, with_spec
 from timeball.domain.model.notify import News, Notice
-from timeball.domain.policy.intake import Intake, Taking, reckoned
+from timeball.domain.sharing.intake import Intake, Taking, reckoned
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.store import Store
 

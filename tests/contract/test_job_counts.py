@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import NOW, job, run
-from timeball.aws.dynamodb.listing import Listing
+from timeball.aws.dynamodb.collections.listing import Listing
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import job_key, list_key, list_partition
 from timeball.aws.dynamodb.table.queries import Reader
@@ -19,7 +19,7 @@ from timeball.aws.dynamodb.table.strata import strata, stratum_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobStatus, with_spec
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.estimate import MOST_COUNTED, Estimate
+from timeball.domain.usage.estimate import MOST_COUNTED, Estimate
 from timeball.ports.store import Store
 
 SHARDS = 4

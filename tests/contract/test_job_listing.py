@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.notify import End, News, Notice, Notify
 from timeball.domain.model.target import HttpTarget
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
 ANY = [*JobStatus]

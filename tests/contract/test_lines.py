@@ -9,8 +9,8 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, Waiting
 from timeball.domain.model.transitions import called, lined_up, withdrawn
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.due_index import DueQuery
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.registers.due_index import DueQuery
 from timeball.ports.store import Store
 
 DB = LimiterKey("acme", "db")

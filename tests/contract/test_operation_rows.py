@@ -7,8 +7,8 @@ from tests.contract.rows import NOW, operation, swapped
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.operations.operation import cancelled_operation
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.due_index import DueQuery
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.registers.due_index import DueQuery
 from timeball.ports.store import Store
 
 

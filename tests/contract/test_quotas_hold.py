@@ -21,8 +21,8 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.backfills.backfill import move_on
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.execution.limits import pass_limiters
-from timeball.ports.listing import ListQuery
-from timeball.ports.rows import Swap
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.rows import Swap
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 

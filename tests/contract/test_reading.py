@@ -11,8 +11,8 @@ from timeball.domain.model.job import advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import claimed
-from timeball.ports.rows import Swap
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.store import Store
 
 OTHERS = JobKey("acme", "job-2")

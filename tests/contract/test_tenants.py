@@ -9,13 +9,13 @@ from botocore.exceptions import ClientError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
+from timeball.aws.dynamodb.collections.tenants import DynamoHolders, dynamo_tenants
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.aws.dynamodb.tenants import DynamoHolders, dynamo_tenants
 from timeball.domain.model.key import Key, fresh_key, hash_of, id_in
 from timeball.domain.model.role import Role
 from timeball.domain.model.tenant import Tenant, new_tenant
-from timeball.ports.rows import Swap
-from timeball.ports.tenants import Holders, Tenants
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.tenants import Holders, Tenants
 from timeball.testing.memory_tenants import MemoryTenants
 
 TEXT = fresh_key("acme", bytes(range(32)))

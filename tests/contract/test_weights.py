@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.backends import client, moto, new_table
+from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.patience import BRISKLY
 from timeball.domain.model.tenant import new_tenant

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tests.contract.rows import NOW
+from timeball.ports.registers.windows import Window
 from timeball.ports.store import Store
-from timeball.ports.windows import Window
 
 WINDOW = Window("acme", "submits", NOW, 1)
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, swapped, work
+from timeball.domain.changes.task_change import new_task
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.job import with_spec
 from timeball.domain.model.notify import Notify
@@ -23,8 +24,7 @@ from timeball.domain.model.target import (
 )
 from timeball.domain.model.task import TaskSpec
 from timeball.domain.model.work import Work
-from timeball.domain.policy.task_change import new_task
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 from timeball.ports.store import Store
 
 

@@ -9,10 +9,10 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Completion, JobStatus
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.execution.claim import claim

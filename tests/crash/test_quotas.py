@@ -11,7 +11,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.intake import Taking
+from timeball.domain.sharing.intake import Taking
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.exclusions.freezes import note_quotas

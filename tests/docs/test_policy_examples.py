@@ -19,10 +19,10 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.exclusions import Exclusions
-from timeball.domain.policy.jitter import jitter_ms
-from timeball.domain.policy.ledger import queued_run
-from timeball.domain.policy.planner import may_start_at
+from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.jitter import jitter_ms
+from timeball.domain.planning.ledger import queued_run
+from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Cron, Every, Schedule

@@ -9,10 +9,10 @@ import pytest
 from functions.api.jobs.policies import RetryPolicy
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
+from timeball.domain.attempts.circuit_breaker import Host, HostKey, HostRules, admit
+from timeball.domain.attempts.retry import patience_ms
 from timeball.domain.model.policies import RetryPolicy as Policy
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.circuit_breaker import Host, HostKey, HostRules, admit
-from timeball.domain.policy.retry import patience_ms
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Rules
 

@@ -20,11 +20,11 @@ from functions.api.runs.callbacks import CompleteRequest, FailRequest, Heartbeat
 from tests.api.client import SECRET, Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
+from timeball.domain.attempts.callback import handed_over
+from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.transitions import asked_to_stop, claimed
-from timeball.domain.policy.callback import handed_over
-from timeball.domain.policy.callback_token import token_of
 from timeball.ports.target import Call
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import ACCEPTED

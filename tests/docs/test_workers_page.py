@@ -15,13 +15,13 @@ from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.contract.backends import DUMMY, REGION, client, moto
 from tests.docs.readme import ROOT, read
 from tests.docs.test_webhooks_page import Bridge, serving, url_of
+from timeball.domain.attempts.callback import handed_over
+from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.run import Run
 from timeball.domain.model.target import SqsTarget
 from timeball.domain.model.transitions import claimed
 from timeball.domain.model.work import Work
-from timeball.domain.policy.callback import handed_over
-from timeball.domain.policy.callback_token import token_of
 from timeball.ports.target import Call
 from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.aws.requests import request_of

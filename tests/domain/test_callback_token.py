@@ -2,8 +2,8 @@
 
 import pytest
 
+from timeball.domain.attempts.callback_token import read_token, token_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.policy.callback_token import read_token, token_of
 
 RUN = RunId(JobKey("acme", "job_1"), 5000, Origin.SCHEDULE)
 TOKEN = token_of(RUN, 3, "secret")

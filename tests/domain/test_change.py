@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Intent, Job, JobSpec, JobStatus, Priority, Verb, with_spec
 from timeball.domain.model.job_ends import settled
@@ -12,7 +13,6 @@ from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
-from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.attempts.circuit_breaker import Admission
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
@@ -13,9 +15,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
-from timeball.domain.policy.circuit_breaker import Admission
-from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
-from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.domain.time.spans import local_days

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.engine.play import spec
+from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.time.schedule import At, Every
 
 NOW = 1_000

@@ -19,9 +19,9 @@ from timeball.domain.model.run import Run
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task_use import TaskUse
 from timeball.domain.model.work import Work
-from timeball.domain.policy.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
-from timeball.domain.policy.ledger import planned_row
-from timeball.domain.policy.planner import Hold, SkippedRange, Start, plan
+from timeball.domain.planning.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
+from timeball.domain.planning.ledger import planned_row
+from timeball.domain.planning.planner import Hold, SkippedRange, Start, plan
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires
 from timeball.domain.time.spans import local_days, spans_of

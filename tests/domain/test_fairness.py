@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.policy.fairness import in_turns
+from timeball.domain.sharing.fairness import in_turns
 
 # Of each: what was given, a letter for the tenant and a number for its place, and the order that it is served in.
 TURNS = {

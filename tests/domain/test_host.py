@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from timeball.domain.attempts.circuit_breaker import CALL, Host, HostKey, HostRules, admit, after_answers
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.circuit_breaker import CALL, Host, HostKey, HostRules, admit, after_answers
 from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

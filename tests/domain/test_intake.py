@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.policy.intake import GRACE_MS, Intake, counted_until, may_count, reckoned
+from timeball.domain.sharing.intake import GRACE_MS, Intake, counted_until, may_count, reckoned
 from timeball.domain.time.instants import SECOND_MS
 
 NOW = 1_000_000_250

@@ -11,8 +11,8 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.transitions import withdrawn
 from timeball.domain.model.work import Work
-from timeball.domain.policy.ledger import closing_row, met, planned_row, skipped_around
-from timeball.domain.policy.planner import SkippedRange, Start
+from timeball.domain.planning.ledger import closing_row, met, planned_row, skipped_around
+from timeball.domain.planning.planner import SkippedRange, Start
 from timeball.domain.time.schedule import At, Every, Schedule
 
 NOW = 1_000_000

@@ -13,7 +13,7 @@ from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.transitions import claimed, frozen, withdrawn
-from timeball.domain.policy.limiter import (
+from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
     LONGEST_HOLD_MS,
     LOOKS_MS,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from timeball.domain.graphs.passing import KEPT_BYTES, MAX_PASSED_BYTES, Passed, handed
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.policy.passing import KEPT_BYTES, MAX_PASSED_BYTES, Passed, handed
 
 RUN = RunId(JobKey("acme", "a"), 5, Origin.SCHEDULE)
 

@@ -14,8 +14,8 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
-from timeball.domain.policy.ledger import planned_row, queued_run
-from timeball.domain.policy.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
+from timeball.domain.planning.ledger import planned_row, queued_run
+from timeball.domain.planning.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires
 

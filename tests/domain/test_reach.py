@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from timeball.domain.changes.reach import earliest_live, needs_note, noted, revised_from
 from timeball.domain.model.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Intent, Job, JobSpec, RuleSet, Verb, with_spec
 from timeball.domain.model.policies import CatchUp, RetryPolicy
-from timeball.domain.policy.reach import earliest_live, needs_note, noted, revised_from
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract.rows import NOW, one_off, run, task_spec
+from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.job import Completion, Job, Priority, with_spec
 from timeball.domain.model.policies import RetryPolicy
@@ -14,7 +15,6 @@ from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.model.work import Work
-from timeball.domain.policy.resolve import resolve, version_for
 
 TARGET = HttpTarget("https://task.example")
 TASK = Task(replace(task_spec(), target=TARGET), NOW, NOW, version=4)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from timeball.domain.attempts.outcome import after_attempt, lost_attempt
+from timeball.domain.attempts.retry import decide_retry, longest_life_ms
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -13,8 +15,6 @@ from timeball.domain.model.policies import RETRIED_BY_DEFAULT, Cause, Jitter, Re
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Callback, Run, RunState
 from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.policy.outcome import after_attempt, lost_attempt
-from timeball.domain.policy.retry import decide_retry, longest_life_ms
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At, Schedule
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from timeball.domain.attempts.watch import FIRST_LOOK_MS, Finding, find, pause_ms
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.watch import FIRST_LOOK_MS, Finding, find, pause_ms
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

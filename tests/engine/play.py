@@ -23,10 +23,10 @@ from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import Scan, scan
 from timeball.engine.stats.tally import Tally
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.executions import Executions
-from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery, Queue
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller
 from timeball.targets.http.verdict import answered

@@ -2,7 +2,7 @@
 
 from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.policy.collecting import collects_submits
+from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.context import Context
 from timeball.engine.runs.collect import collect_submit
 from timeball.engine.scheduling.submit import Submission, submit

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.engine.play import NOW, Play
-from timeball.domain.policy.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryHosts
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

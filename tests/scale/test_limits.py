@@ -13,7 +13,7 @@ from bench.scale.units import Table, Tokens, Units, units_of
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.evolve import evolve
 from timeball.domain.time.schedule import Every
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 SMALL = Deployment("small", cpu=Cpu(0.2, 0.5))
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.simulation.process import CutOffError, Process
 from tests.simulation.story import Done, Story
+from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.model.ids import JobKey
-from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.ports.errors import UnavailableError

@@ -16,13 +16,13 @@ from tests.simulation.executors import SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
-from timeball.domain.policy.places import PLACES, placed
+from timeball.domain.sharing.places import PLACES, placed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore

@@ -14,7 +14,7 @@ from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.event import Event
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.policy.events import subscription_of
+from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.engine.changes.change import Changed, Outcome
 from timeball.engine.context import Context

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from timeball.domain.policy.places import PLACES, placed, room_for_others
-from timeball.domain.policy.succession import Part, needs_successor, part_of, unfit_seconds
+from timeball.domain.sharing.places import PLACES, placed, room_for_others
+from timeball.domain.sharing.succession import Part, needs_successor, part_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution import execute
 from timeball.ports.queue import Delivery

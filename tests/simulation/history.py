@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.changes.resolve import resolve
 from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.flow import Named
 from timeball.domain.model.freeze import Freeze, Freezes
@@ -16,7 +17,6 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task
 from timeball.domain.operations.operation import Operation
-from timeball.domain.policy.resolve import resolve
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
 _Row = TypeVar("_Row", Job, Run, Backfill, Task, Operation)

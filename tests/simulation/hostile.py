@@ -17,7 +17,7 @@ from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.job import JobSpec, Priority
 from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.policy.places import placed
+from timeball.domain.sharing.places import placed
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills.backfill import create_backfills

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tests.simulation.history import Write
 from tests.simulation.rules import own_payload
 from tests.simulation.story import Story
+from timeball.domain.graphs.fan_out import Named, answered_items, is_answered, item_id, to_named
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.fan_out import Named, answered_items, is_answered, item_id, to_named
 
 _READ_WITHIN_MS = 60_000
 """Whoever writes has read what that goes by so shortly before."""

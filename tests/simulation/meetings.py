@@ -32,7 +32,7 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.partitions import Owner
 
 KEY = JobKey("acme", "job")
 

@@ -9,12 +9,12 @@ from random import Random
 
 from tests.simulation.simulated_aws import HOSTS
 from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.ends.notices import counts, notice_of_end, notices_ahead, streak_length
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.job import Job, JobSpec, JobStatus
 from timeball.domain.model.notify import Milestone, News, Notice, Notify
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.target import HttpTarget
-from timeball.domain.policy.notices import counts, notice_of_end, notices_ahead, streak_length
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import Every
 

@@ -19,7 +19,7 @@ from timeball.domain.model.limiter import Bounds, Fixed
 from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 _AT_ONCE, _A_SECOND = 2, 1

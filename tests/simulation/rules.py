@@ -15,6 +15,7 @@ from tests.simulation.operation_rules import is_retried_by_an_operation
 from tests.simulation.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus
@@ -22,7 +23,6 @@ from timeball.domain.model.policies import PACE_MS, OverlapPolicy, RetryPolicy
 from timeball.domain.model.reason import WAITS_IN_LINE, Reason
 from timeball.domain.model.run import MOVES, Run, RunState
 from timeball.domain.model.work import Work
-from timeball.domain.policy.effects import final_status, releases
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import OnEvents, fires, is_occurrence
 from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS

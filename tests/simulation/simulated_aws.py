@@ -28,11 +28,11 @@ from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.naming import Naming, name_items
-from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.runs import LedgerPage, LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.listing import ListQuery
 from timeball.ports.queue import Delivery
-from timeball.ports.runs import LedgerPage, LedgerQuery
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import ACCEPTED, answered

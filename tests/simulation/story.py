@@ -20,7 +20,7 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 

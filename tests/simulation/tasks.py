@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.simulation.client import Client
 from tests.simulation.simulated_aws import HOSTS, REPORTS_LATER
 from tests.simulation.story import Story
+from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.ids import JobKey, RunId, TaskKey
 from timeball.domain.model.job import Completion, Job, JobSpec, Priority
 from timeball.domain.model.policies import RetryPolicy
@@ -12,7 +13,6 @@ from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.task import Task, TaskSpec
 from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.model.work import TASKS_TARGET
-from timeball.domain.policy.resolve import resolve, version_for
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.tasks.change import create_task, delete_task, revise_task
 from timeball.ports.errors import UnavailableError

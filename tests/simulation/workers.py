@@ -13,7 +13,7 @@ from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.partitions import Owner
 
 VISIBILITY_SECONDS = 90
 """How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.

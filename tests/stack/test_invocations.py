@@ -7,8 +7,8 @@ import pytest
 
 from tests.stack.conftest import ROOT, Synthesized
 from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
-from timeball.domain.policy.callback import LONGEST_SECONDS
-from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
+from timeball.domain.attempts.callback import LONGEST_SECONDS
+from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.invocation import (
     LONGEST_CALL_SECONDS,

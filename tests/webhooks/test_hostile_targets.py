@@ -28,7 +28,7 @@ from tests.webhooks.targets import (
 )
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
-from timeball.domain.policy.places import PLACES
+from timeball.domain.sharing.places import PLACES
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import BODY_BYTES, http_caller
 from timeball.testing.virtual_clock import VirtualClock

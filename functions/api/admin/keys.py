@@ -20,8 +20,8 @@ from timeball.domain.model.role import Role
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap
 
 
 def create_key(edge: Edge, request: Request) -> Reply:

@@ -21,8 +21,8 @@ from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
 from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.exclusions.freezes import note_quotas, start_tenant, stop_tenant
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap
 
 LIST_PARAMETERS: Final = ("limit", "cursor")
 _PAGE: Final = 1_000

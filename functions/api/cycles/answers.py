@@ -7,10 +7,10 @@ from pydantic import Field
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, run_answer
+from timeball.domain.graphs.join import State
 from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.join import State
 from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import Node
 

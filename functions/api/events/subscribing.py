@@ -7,7 +7,7 @@ from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobSpec
-from timeball.domain.policy.events import subscription_of
+from timeball.domain.planning.events import subscription_of
 from timeball.engine.events.subscribe import retire_unneeded, subscribe
 from timeball.ports.errors import UnavailableError
 

@@ -12,8 +12,8 @@ from timeball.domain.model.job import Job
 from timeball.domain.usage.prices import PRICES, Prices
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
+from timeball.ports.collections.tenants import Tenants
 from timeball.ports.event_bus import EventBus
-from timeball.ports.tenants import Tenants
 from timeball.ports.trials import Trials
 from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules

@@ -11,9 +11,9 @@ from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.ids import RunId
-from timeball.domain.policy.generations import MOST, next_generation
+from timeball.domain.planning.generations import MOST, next_generation
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.ports.windows import Window
+from timeball.ports.registers.windows import Window
 
 DEPTH: Final = "Timeball-Depth"
 RUN_ID: Final = "Timeball-Run-Id"

@@ -12,7 +12,7 @@ from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.quotas import Quotas
-from timeball.domain.policy.intake import Taking
+from timeball.domain.sharing.intake import Taking
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.quotas import intake
 from timeball.engine.quotas.intake import Refused, take_in

@@ -7,9 +7,9 @@ from functions.api.http.edge import Edge
 from functions.api.http.problems import Problem, ProblemError
 from functions.api.http.request import Request
 from functions.api.http.route import Route
+from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.role import Role
-from timeball.domain.policy.callback_token import read_token
 
 
 def told_by_token(

@@ -29,7 +29,7 @@ from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.run import Run
 from timeball.domain.model.task_use import Override
 from timeball.domain.model.work import TASKS_TARGET
-from timeball.domain.policy.exclusions import Exclusions, fires_to_come
+from timeball.domain.planning.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires

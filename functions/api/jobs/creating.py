@@ -29,7 +29,7 @@ from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.new_job import new_job
-from timeball.domain.policy.collecting import collects_submits
+from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.exclusions.calendars import note_uses
 from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.runs.collect import collect_submit

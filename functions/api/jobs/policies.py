@@ -9,9 +9,9 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import Factor, RetryCauses
 from functions.api.targets.request import EcsTarget, StepFunctionsTarget, Target
+from timeball.domain.attempts.callback import LONGEST_SECONDS
 from timeball.domain.model import policies
 from timeball.domain.model.job import JobSpec
-from timeball.domain.policy.callback import LONGEST_SECONDS
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 

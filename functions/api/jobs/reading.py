@@ -8,11 +8,11 @@ from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.collecting import collects_submits, may_collect, own_run
+from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.runs import LedgerQuery
 
 
 def read_job(edge: Edge, request: Request) -> Reply:

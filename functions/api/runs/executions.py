@@ -20,7 +20,7 @@ from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
 from timeball.domain.time.instants import format_instant
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.runs import LedgerQuery
 
 _Position = tuple[RunId, int]
 """Where a page ended: a run, and the number of its attempt."""

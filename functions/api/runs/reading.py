@@ -14,7 +14,7 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.run import RunState
 from timeball.engine.changes.history import retry_policy_of
 from timeball.engine.dependencies.cycle import awaited_by_run
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.runs import LedgerQuery
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 

@@ -28,7 +28,7 @@ from functions.api.schedules.fields import (
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.job import RuleSet
-from timeball.domain.policy.exclusions import Exclusions, moves_in
+from timeball.domain.planning.exclusions import Exclusions, moves_in
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule

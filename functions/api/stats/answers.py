@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
-from timeball.domain.policy.estimate import Estimate
 from timeball.domain.time.instants import SECOND_MS, format_instant
+from timeball.domain.usage.estimate import Estimate
 from timeball.domain.usage.figures import Figures
 from timeball.engine.stats.runs import Window
 from timeball.ports.queue import Depth

@@ -24,8 +24,8 @@ from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
+from timeball.ports.registers.windows import Window
 from timeball.ports.trials import Trial, Tried
-from timeball.ports.windows import Window
 
 MOST_IN_A_MINUTE: Final = 30
 """Trials of a tenant: each holds a request and an executor for as long as its target likes, up to its timeout."""

@@ -8,6 +8,9 @@ from functions.api.openapi.document import document
 from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
+from timeball.domain.attempts.circuit_breaker import Admission
+from timeball.domain.attempts.claim import deferred_or_given_up
+from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey
@@ -17,9 +20,6 @@ from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed
-from timeball.domain.policy.circuit_breaker import Admission
-from timeball.domain.policy.claim import deferred_or_given_up
-from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 

@@ -31,9 +31,9 @@ from functions.api.runs.manual import RetryRequest, SucceedRequest
 from functions.api.targets.trying import TrialRequest
 from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
+from timeball.ports.collections.tenants import Tenants
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
-from timeball.ports.tenants import Tenants
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]

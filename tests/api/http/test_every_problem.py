@@ -13,7 +13,7 @@ from tests.api.http.test_edge import broken_api
 from tests.api.runs.rows import called, dead, say, waiting
 from timeball.domain.model.freeze import MAX_FREEZES
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.generations import MOST
+from timeball.domain.planning.generations import MOST
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.errors import UnavailableError
 

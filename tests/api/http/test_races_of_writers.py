@@ -17,8 +17,8 @@ from functions.api.routes import ROUTES
 from tests.api.admin.test_tenants import is_stopped
 from tests.api.client import Answer, Api
 from tests.api.http.test_edge import BODIES
+from timeball.ports.collections.tenants import Tenants
 from timeball.ports.store import Store
-from timeball.ports.tenants import Tenants
 
 RACES = {"PUT": 200, "PATCH": 50}
 NAMES = {"jobId": "nightly", "taskId": "nightly", "name": "nightly", "key": "nightly", "tenant": "globex"}

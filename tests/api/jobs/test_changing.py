@@ -13,8 +13,8 @@ from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.run import RunState
 from timeball.domain.model.transitions import claimed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
 
 LEASE_MS = 30_000
 

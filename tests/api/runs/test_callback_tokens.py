@@ -12,8 +12,8 @@ from tests.api.client import SECRET, Answer, Api
 from tests.api.http.test_access import World, populated
 from tests.api.http.test_edge import BODIES
 from tests.api.runs.rows import row, waiting
+from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.callback_token import token_of
 
 FORBIDDEN, UNKNOWN = "urn:timeball:problem:forbidden", "urn:timeball:problem:unauthenticated"
 

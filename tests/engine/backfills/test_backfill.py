@@ -21,7 +21,7 @@ from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.metrics import Metric
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
 ALLOW, SKIP = OverlapPolicy.ALLOW, OverlapPolicy.SKIP

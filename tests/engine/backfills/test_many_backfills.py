@@ -19,9 +19,9 @@ from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.engine.scanning.scan import Scan, scan
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 

@@ -21,9 +21,9 @@ from timeball.domain.model.new_job import new_job
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.revision import Revision
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.exclusions import exclusions
-from timeball.domain.policy.ledger import planned_row
-from timeball.domain.policy.planner import Hold, Wait, plan
+from timeball.domain.planning.exclusions import exclusions
+from timeball.domain.planning.ledger import planned_row
+from timeball.domain.planning.planner import Hold, Wait, plan
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule

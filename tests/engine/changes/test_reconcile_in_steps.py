@@ -9,18 +9,18 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
+from timeball.domain.changes.change import paused
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.change import paused
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.runs.manual import retry_runs
+from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.collections.runs import LedgerPage, LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
-from timeball.ports.runs import LedgerPage, LedgerQuery
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

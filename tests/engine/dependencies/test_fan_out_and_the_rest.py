@@ -3,16 +3,16 @@
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
 from tests.urls import url_of
+from timeball.domain.graphs.fan_out import waiting_again
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.notify import Notify
 from timeball.domain.model.run import RunState
 from timeball.domain.model.target import HttpTarget
-from timeball.domain.policy.fan_out import waiting_again
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import Outcome, cancel, revise
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 TELL = HttpTarget("https://told.example/")
 OFTEN = evolve(node("a"), schedule=Schedule(Every(MINUTE_MS // 1_000, BEGIN)))

@@ -14,7 +14,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.runs.manual import cancel_runs, succeed_runs
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 DIAMOND = (node("a"), node("b", "a"), node("c", "a"), node("d", "b c"))
 CHAIN = (node("a"), node("b", "a"), node("c", "b"), node("d", "c"))

@@ -12,7 +12,7 @@ from timeball.domain.model.ids import BackfillKey, Origin
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.exclusions import STOPPED_LOOK_AGAIN_MS
+from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Timing
 from timeball.engine.backfills.backfill import create_backfills

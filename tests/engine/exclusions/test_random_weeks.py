@@ -21,7 +21,7 @@ from timeball.domain.model.job import JobStatus
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
-from timeball.domain.policy import exclusions
+from timeball.domain.planning import exclusions
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.engine.changes.change import pause, resume, skip_next

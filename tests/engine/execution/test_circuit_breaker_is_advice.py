@@ -7,13 +7,13 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import Service, at
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.schedule import At
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryHosts
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

@@ -13,9 +13,9 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Outcome as Change
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.claim import claim
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
-from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 _BEHIND_THE_CLAIM = 3

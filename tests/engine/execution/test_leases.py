@@ -19,9 +19,9 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.execution.offload import Offload
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery, Inbox
-from timeball.ports.rows import Swap
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import with_outages
 

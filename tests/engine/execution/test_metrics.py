@@ -22,7 +22,7 @@ from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.engine.scheduling.dispatch import dispatch
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.collections.rows import Swap, Swapped
 
 WAITS = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RUNS = replace(WAITS, state=RunState.RUNNING, attempt=1)

@@ -30,7 +30,7 @@ from timeball.engine.execution.claim import claim
 from timeball.engine.execution.finish import finish
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 from timeball.testing.faults import Points
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER

@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
 from tests.engine.play import NOW, inline
-from timeball.domain.policy.places import PLACES, placed
+from timeball.domain.sharing.places import PLACES, placed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import LOOK_EVERY_MS, execute
 from timeball.ports.errors import UnavailableError

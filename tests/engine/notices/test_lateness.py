@@ -14,13 +14,13 @@ from timeball.domain.model.notify import Notify
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import RunState
 from timeball.domain.model.transitions import frozen
-from timeball.domain.policy.ledger import queued_run
+from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.exclusions.calendars import replace_calendar
 from timeball.engine.exclusions.freezes import create_freeze
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def test_a_run_is_late_that_has_not_started_in_time_also_where_nothing_starts(service: Service) -> None:

@@ -19,6 +19,7 @@ from tests.engine.notices.desk import (
 )
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service, at
+from timeball.domain.ends.notices import failing
 from timeball.domain.model.actor import Action
 from timeball.domain.model.dependency import Parent
 from timeball.domain.model.ids import Origin, RunId
@@ -26,8 +27,7 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.notify import News, Notify
 from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.ledger import queued_run
-from timeball.domain.policy.notices import failing
+from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume
@@ -35,8 +35,8 @@ from timeball.engine.notices.ends import tell_of_ends
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.rows import Swap
-from timeball.ports.runs import LedgerPage, LedgerQuery
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.runs import LedgerPage, LedgerQuery
 from timeball.testing.memory_collections import MemoryRuns
 from timeball.testing.memory_store import MemoryStore
 

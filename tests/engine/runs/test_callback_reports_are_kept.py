@@ -14,8 +14,8 @@ from timeball.domain.time.schedule import At
 from timeball.engine.runs.attempts import INLINE_BYTES
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.refusal import Refusal
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 ALIKE = "a" * 2 * INLINE_BYTES

@@ -10,7 +10,7 @@ from tests.engine.service import KEY, Service, at, calls
 from timeball.domain.model.flow import Debounce, Flow
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.collecting import MOST_REQUESTS
+from timeball.domain.planning.collecting import MOST_REQUESTS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.runs.manual import cancel_runs

@@ -24,7 +24,7 @@ from timeball.engine.runs.dead_letters import (
     read_dead,
     replay,
 )
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 ALL = DeadFilter("acme")
 

@@ -13,8 +13,8 @@ from timeball.domain.model.transitions import ended
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 

@@ -9,6 +9,7 @@ import pytest
 from functions.events import hear
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.aws.ended import Ended
+from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import JobSpec
@@ -17,7 +18,6 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.target import StepFunctionsTarget
 from timeball.domain.model.work import Work
-from timeball.domain.policy.callback_token import token_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel

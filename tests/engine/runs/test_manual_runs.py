@@ -21,7 +21,7 @@ from timeball.engine.runs.dead_letters import read_dead, replay
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Refusal
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def _due(timing: Timing | None = None, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job, RunId]:

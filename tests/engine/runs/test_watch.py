@@ -8,18 +8,18 @@ import pytest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at, begin
+from timeball.domain.attempts.watch import FIRST_LOOK_MS
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.run import RunState
-from timeball.domain.policy.watch import FIRST_LOOK_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scheduling.submit import submit
+from timeball.ports.collections.rows import Swap
 from timeball.ports.queue import MAX_WATCHED, Watch
-from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 

@@ -19,9 +19,9 @@ from timeball.engine.bisect import bisect
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scanning.buckets import PAGE, day_of
 from timeball.engine.scanning.scan import scan
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

@@ -24,8 +24,8 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of, note_pages, to_ask
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DuePage, DueQuery, Owned
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_index import Buckets
 from timeball.testing.memory_kept import MemoryDueIndex

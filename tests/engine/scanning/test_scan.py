@@ -18,7 +18,7 @@ from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
 from timeball.engine.scanning.scan import Scan, scan
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, given, hoped_for, inserted, instead, lost
+from timeball.domain.attempts.callback import awaits_report, extended
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.callback import awaits_report, extended
 from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, DeadPage, Dealt, replay
 from timeball.engine.runs.refusal import Answered
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 _matches = DeadFilter.matches
 

@@ -17,9 +17,9 @@ from tests.simulation.faults.hands import (
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.ledger import met
+from timeball.domain.planning.ledger import met
 from timeball.engine.scanning.buckets import shards_of
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def _is_scheduled(run: Run) -> bool:

@@ -1,9 +1,9 @@
 """Faults of the overlap guard."""
 
 from tests.simulation.faults.hands import Fault, instead, late, overwritten
+from timeball.domain.ends.effects import releases
 from timeball.domain.model.job import Job, locked
-from timeball.domain.policy.effects import releases
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def _parks(swap: Swap[Job]) -> bool:

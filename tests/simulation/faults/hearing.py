@@ -9,8 +9,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import Run
-from timeball.domain.policy.events import event_row
-from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.planning.events import event_row
+from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
 from timeball.engine.events.receive import Matched, receive

@@ -9,7 +9,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.limiter import Begun, Limiter
 from timeball.domain.model.run import Part, Run, RunState
-from timeball.domain.policy.limiter import Ask, Passed, admit, is_under_way, left_in_line
+from timeball.domain.sharing.limiter import Ask, Passed, admit, is_under_way, left_in_line
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 

@@ -9,7 +9,7 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.job_delays import held_back
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
-from timeball.domain.policy.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import Schedule
 from timeball.engine import known

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, instead, lost
-from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
-from timeball.domain.policy.fan_out import (
+from timeball.domain.graphs.fan_out import (
     Named,
     answered_items,
     concluded,
@@ -16,9 +12,13 @@ from timeball.domain.policy.fan_out import (
     is_of_before,
     item_run,
 )
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import save_named
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def _shifted(head: Run, job: Any, number: int, digest: str, now: int) -> Run:

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import timeball.domain.policy.change as rules
+import timeball.domain.changes.change as rules
 import timeball.engine.scanning.scan as scanning
 from tests.simulation.faults.hands import Fault, answered, both, given, handed, instead, lost, swapped, through
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.changes.change import fenced_through
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.job_ends import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import closed
-from timeball.domain.policy.change import fenced_through
-from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.policy.exclusions import Exclusions
+from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap
-from timeball.ports.runs import LedgerPage
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.runs import LedgerPage
 
 
 def _settles_the_row_alone(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:

@@ -6,7 +6,7 @@ from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots, allot
 from timeball.domain.model.ids import BackfillKey
-from timeball.domain.policy.fairness import in_turns
+from timeball.domain.sharing.fairness import in_turns
 
 _Standing = Mapping[BackfillKey, Backfill]
 

@@ -5,6 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.outcome import after_attempt, lost_attempt
+from timeball.domain.attempts.retry import decide_retry, exhausted
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Guarantee, Job, with_spec
@@ -14,10 +17,7 @@ from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import claimed
 from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.domain.model.work import Work
-from timeball.domain.policy.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.policy.exclusions import Exclusions
-from timeball.domain.policy.outcome import after_attempt, lost_attempt
-from timeball.domain.policy.retry import decide_retry, exhausted
+from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
+from timeball.domain.changes.resolve import version_for
+from timeball.domain.changes.task_change import revised_task
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef, TaskSpec
 from timeball.domain.model.task_use import TaskUse
 from timeball.domain.model.transitions import using
-from timeball.domain.policy.resolve import version_for
-from timeball.domain.policy.task_change import revised_task
 
 
 def _the_newest(run: Run, job: Job) -> TaskRef | None:

@@ -1,7 +1,7 @@
 """Faults of the look at what was sent: with each of them a message that is lost is a run that is lost."""
 
 from tests.simulation.faults.hands import Apply, Fault, instead, lost
-from timeball.domain.policy.watch import Finding, find
+from timeball.domain.attempts.watch import Finding, find
 
 
 def _taking(found: Finding, for_: Finding) -> Apply:

@@ -5,7 +5,7 @@ What is to be is said of the row that stands, anew for each: nothing of an earli
 
 from collections.abc import Callable, Sequence
 
-from timeball.ports.rows import Row, Swap, Swapped
+from timeball.ports.collections.rows import Row, Swap, Swapped
 
 TRIES = 10
 

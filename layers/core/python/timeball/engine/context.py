@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from timeball.domain.attempts.circuit_breaker import HostRules
+from timeball.domain.attempts.claim import ClaimRules
 from timeball.domain.model.quotas import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
@@ -13,8 +15,6 @@ from timeball.domain.model.quotas import (
     MOST_SUBMITS,
     Quotas,
 )
-from timeball.domain.policy.circuit_breaker import HostRules
-from timeball.domain.policy.claim import ClaimRules
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.known import Known
 from timeball.ports.clock import Clock

@@ -17,7 +17,7 @@ from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS
 from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
-from timeball.ports.rows import Swap, Swapped
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.telemetry import Event
 
 log = logging.getLogger(__name__)

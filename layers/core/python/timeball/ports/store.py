@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.flow import Named, UniqueKey
@@ -9,25 +10,24 @@ from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.task import Task, TaskRef
-from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.ports.attempts import Attempts
-from timeball.ports.backfills import Backfills
-from timeball.ports.calendars import Calendars
-from timeball.ports.changes import Changes
-from timeball.ports.due_index import DueIndex
-from timeball.ports.edges import Edges
-from timeball.ports.intakes import Intakes
-from timeball.ports.jobs import Jobs
-from timeball.ports.operations import Operations
-from timeball.ports.partitions import Partitions
-from timeball.ports.requests import Requests
-from timeball.ports.rows import Rows
-from timeball.ports.runs import Runs
-from timeball.ports.signing import Signing
-from timeball.ports.tasks import Tasks
-from timeball.ports.usage import Usage
-from timeball.ports.windows import Windows
-from timeball.ports.works import Works
+from timeball.ports.collections.attempts import Attempts
+from timeball.ports.collections.backfills import Backfills
+from timeball.ports.collections.calendars import Calendars
+from timeball.ports.collections.jobs import Jobs
+from timeball.ports.collections.operations import Operations
+from timeball.ports.collections.rows import Rows
+from timeball.ports.collections.runs import Runs
+from timeball.ports.collections.tasks import Tasks
+from timeball.ports.collections.works import Works
+from timeball.ports.registers.changes import Changes
+from timeball.ports.registers.due_index import DueIndex
+from timeball.ports.registers.edges import Edges
+from timeball.ports.registers.intakes import Intakes
+from timeball.ports.registers.partitions import Partitions
+from timeball.ports.registers.requests import Requests
+from timeball.ports.registers.signing import Signing
+from timeball.ports.registers.usage import Usage
+from timeball.ports.registers.windows import Windows
 
 
 @dataclass(frozen=True)

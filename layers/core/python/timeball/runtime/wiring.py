@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
+from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.queries import Reader
-from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
@@ -26,8 +26,8 @@ from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context
 from timeball.engine.stats.tally import Tally
+from timeball.ports.collections.tenants import Tenants
 from timeball.ports.successor import Successor
-from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment
 from timeball.targets.aws.clients import connect

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.calendar import Calendar, CalendarKey
@@ -15,11 +16,10 @@ from timeball.domain.model.run import Part, Run, Waiting
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
-from timeball.domain.policy.circuit_breaker import Host, HostKey
-from timeball.domain.policy.estimate import Estimate
-from timeball.ports.listing import Id, ListQuery
-from timeball.ports.rows import Swap, Swapped
-from timeball.ports.runs import LedgerPage, LedgerQuery
+from timeball.domain.usage.estimate import Estimate
+from timeball.ports.collections.listing import Id, ListQuery
+from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.collections.runs import LedgerPage, LedgerQuery
 from timeball.testing.memory_rows import Memory, MemoryRows
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.due_index import DuePage, DueQuery, Owned, Place, tenant_of
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place, tenant_of
 
 
 class Buckets:

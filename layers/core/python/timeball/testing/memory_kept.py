@@ -11,12 +11,12 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
 from timeball.domain.model.work import Work
-from timeball.domain.policy.intake import Intake, Taking, is_refused
+from timeball.domain.sharing.intake import Intake, Taking, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
-from timeball.ports.changes import ChangesQuery
-from timeball.ports.due_index import DuePage, DueQuery
-from timeball.ports.partitions import Owner
-from timeball.ports.windows import Window
+from timeball.ports.registers.changes import ChangesQuery
+from timeball.ports.registers.due_index import DuePage, DueQuery
+from timeball.ports.registers.partitions import Owner
+from timeball.ports.registers.windows import Window
 from timeball.testing.memory_rows import Memory
 
 

@@ -13,8 +13,8 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
-from timeball.ports.due_index import Owned
-from timeball.ports.rows import Row, Swap, Swapped
+from timeball.ports.collections.rows import Row, Swap, Swapped
+from timeball.ports.registers.due_index import Owned
 from timeball.testing.memory_index import Buckets
 
 RowKey = TypeVar("RowKey")

@@ -7,7 +7,7 @@ from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.limiter import Limiter
-from timeball.ports.due_index import Owned
+from timeball.ports.registers.due_index import Owned
 from timeball.ports.store import Store
 from timeball.testing.memory_collections import (
     MemoryBackfills,

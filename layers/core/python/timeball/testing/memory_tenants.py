@@ -4,7 +4,7 @@ from operator import attrgetter
 
 from timeball.domain.model.key import Key, tenant_of
 from timeball.domain.model.tenant import Tenant
-from timeball.ports.tenants import Tenants
+from timeball.ports.collections.tenants import Tenants
 from timeball.testing.memory_rows import Memory, MemoryRows
 
 

@@ -3,19 +3,23 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from timeball.aws.dynamodb.attempts import DynamoAttempts
-from timeball.aws.dynamodb.backfills import DynamoBackfills
-from timeball.aws.dynamodb.calendars import DynamoCalendars
-from timeball.aws.dynamodb.changes import DynamoChanges
-from timeball.aws.dynamodb.due_index import DynamoDueIndex
-from timeball.aws.dynamodb.edges import DynamoEdges
-from timeball.aws.dynamodb.intakes import DynamoIntakes
-from timeball.aws.dynamodb.jobs import DynamoJobs
-from timeball.aws.dynamodb.operations import DynamoOperations
-from timeball.aws.dynamodb.partitions import DynamoPartitions
-from timeball.aws.dynamodb.requests import DynamoRequests
-from timeball.aws.dynamodb.runs import DynamoRuns
-from timeball.aws.dynamodb.signing import DynamoSigning
+from timeball.aws.dynamodb.collections.attempts import DynamoAttempts
+from timeball.aws.dynamodb.collections.backfills import DynamoBackfills
+from timeball.aws.dynamodb.collections.calendars import DynamoCalendars
+from timeball.aws.dynamodb.collections.jobs import DynamoJobs
+from timeball.aws.dynamodb.collections.operations import DynamoOperations
+from timeball.aws.dynamodb.collections.runs import DynamoRuns
+from timeball.aws.dynamodb.collections.tasks import DynamoTasks
+from timeball.aws.dynamodb.collections.works import DynamoWorks
+from timeball.aws.dynamodb.registers.changes import DynamoChanges
+from timeball.aws.dynamodb.registers.due_index import DynamoDueIndex
+from timeball.aws.dynamodb.registers.edges import DynamoEdges
+from timeball.aws.dynamodb.registers.intakes import DynamoIntakes
+from timeball.aws.dynamodb.registers.partitions import DynamoPartitions
+from timeball.aws.dynamodb.registers.requests import DynamoRequests
+from timeball.aws.dynamodb.registers.signing import DynamoSigning
+from timeball.aws.dynamodb.registers.usage import DynamoUsage
+from timeball.aws.dynamodb.registers.windows import DynamoWindows
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import (
     freezes_key,
@@ -38,10 +42,6 @@ from timeball.aws.dynamodb.table.mapper import (
 )
 from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import Writer
-from timeball.aws.dynamodb.tasks import DynamoTasks
-from timeball.aws.dynamodb.usage import DynamoUsage
-from timeball.aws.dynamodb.windows import DynamoWindows
-from timeball.aws.dynamodb.works import DynamoWorks
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.ports.store import Store
 

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from timeball.aws.dynamodb.collections.tenants import tenant_key
 from timeball.aws.dynamodb.table.queries import Reader
-from timeball.aws.dynamodb.tenants import tenant_key
 from timeball.domain.model.quotas import LEAST_WEIGHT
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock

@@ -26,7 +26,7 @@ from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended
-from timeball.domain.policy.exclusions import STOPPED_LOOK_AGAIN_MS
+from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -34,8 +34,8 @@ from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_stopped
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 

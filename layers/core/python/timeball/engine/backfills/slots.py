@@ -13,8 +13,8 @@ from timeball.domain.model.ids import BackfillKey
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.changes.change import cancelled, paused, resumed, revised
+from timeball.domain.changes.reach import revised_from
 from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobSpec, JobStatus, changed_by, with_spec
 from timeball.domain.model.revision import change_announced, revision_of
 from timeball.domain.model.run import Run
-from timeball.domain.policy.change import cancelled, paused, resumed, revised
-from timeball.domain.policy.reach import revised_from
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
@@ -24,8 +24,8 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
 from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
 from timeball.engine.scheduling.dispatch import dispatch
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -8,20 +8,20 @@ import logging
 from collections.abc import Sequence
 from itertools import islice
 
+from timeball.domain.changes.change import fenced_through
 from timeball.domain.model.job import Intent, Job, Verb, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
 from timeball.domain.model.transitions import closed
-from timeball.domain.policy.change import fenced_through
-from timeball.domain.policy.ledger import closing_row, skipped_around
-from timeball.domain.policy.planner import MAX_STEPS
+from timeball.domain.planning.ledger import closing_row, skipped_around
+from timeball.domain.planning.planner import MAX_STEPS
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import fires, next_fire
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ announcement: the listing names each job by it. Anything else has no revisions, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.changes.resolve import resolve_spec
 from timeball.domain.model.actor import Action, Actor, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
@@ -27,13 +28,12 @@ from timeball.domain.model.revision import (
     was_triggered,
 )
 from timeball.domain.model.run import Run
-from timeball.domain.policy.resolve import resolve_spec
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
 from timeball.engine.tasks.resolving import task_of
-from timeball.ports.changes import ChangesQuery
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.registers.changes import ChangesQuery
 
 _MOST_PASSED = 200
 """So many newer revisions are passed over at most, to find the one of a run."""

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from timeball.domain.changes.reach import earliest_live
+from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
@@ -18,9 +20,7 @@ from timeball.domain.model.job_ends import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import LIVE, Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
-from timeball.domain.policy.effects import guarantor_of
-from timeball.domain.policy.planner import may_start_at
-from timeball.domain.policy.reach import earliest_live
+from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill
 from timeball.engine.changes.close import close
@@ -30,9 +30,9 @@ from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.tasks.resolving import resolved
+from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
-from timeball.ports.runs import LedgerQuery
 
 log = logging.getLogger(__name__)
 _BACKFILLS = 100

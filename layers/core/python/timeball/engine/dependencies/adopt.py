@@ -7,18 +7,18 @@ the last one to propose sees all others, and is refused. A proposal counts for l
 
 from collections.abc import Mapping
 
+from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.model.dependency import Edge, Proposed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.policy.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.bind import note_children
 from timeball.engine.dependencies.graph import ANY, PROPOSED_MS, Examined, examine, parent_keys
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 
 def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] = ANY) -> Examined:

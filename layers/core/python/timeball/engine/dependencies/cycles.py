@@ -6,6 +6,10 @@ A run that waits stands in the due index. Whoever is told is only made due; a lo
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from timeball.domain.changes.reach import earliest_live
+from timeball.domain.ends.notices import notice_of_block
+from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, standing_of
+from timeball.domain.graphs.waiting import cycle_moved_on
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -13,18 +17,14 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended, withdrawn
-from timeball.domain.policy.join import Standing, by_its_end, cycle_of_parent, standing_of
-from timeball.domain.policy.notices import notice_of_block
-from timeball.domain.policy.reach import earliest_live
-from timeball.domain.policy.waiting import cycle_moved_on
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import parent_keys
 from timeball.engine.metrics import moved
 from timeball.engine.notices.post import post
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
-from timeball.ports.runs import LedgerQuery
 
 _TOLD = 1_000
 """Children that are told together: their rows are read, and then written, side by side."""

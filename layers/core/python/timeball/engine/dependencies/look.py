@@ -7,18 +7,18 @@ began before. A job is due until its children are told, so no chain of jobs ride
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from timeball.domain.ends.notices import notice_of_block
+from timeball.domain.graphs.join import Standing, by_its_end, standing_of
+from timeball.domain.graphs.waiting import moved_on, told, woken
 from timeball.domain.model.dependency import Parent
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.policy.join import Standing, by_its_end, standing_of
-from timeball.domain.policy.notices import notice_of_block
-from timeball.domain.policy.waiting import moved_on, told, woken
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import has_runs_that_wait, pages_of_children, wake_runs_of
 from timeball.engine.notices.post import post
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 
 def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:

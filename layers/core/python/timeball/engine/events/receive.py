@@ -14,7 +14,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
 from timeball.domain.model.work import Work
-from timeball.domain.policy.events import event_row
+from timeball.domain.planning.events import event_row
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import retire, subscribers
 from timeball.engine.metrics import skipped

@@ -13,13 +13,13 @@ from timeball.domain.model.event import BusRule, Subscriber, Subscription, Subsc
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.policy.events import subscription_of
+from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

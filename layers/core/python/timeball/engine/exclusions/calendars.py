@@ -16,8 +16,8 @@ from timeball.domain.model.job import JobSpec
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 _YOUNG_MS = MINUTE_MS
 """Longer than a request lives."""

@@ -10,7 +10,7 @@ from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.exclusions import MOST_MOVED_MS, NOTHING, Exclusions, exclusions
+from timeball.domain.planning.exclusions import MOST_MOVED_MS, NOTHING, Exclusions, exclusions
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import previous_fire
 from timeball.engine.context import Context

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.job import Job
 from timeball.domain.model.quotas import NO_QUOTAS, Quotas
-from timeball.domain.policy.exclusions import Exclusions, exclusions
+from timeball.domain.planning.exclusions import Exclusions, exclusions
 from timeball.engine.context import Context
 
 

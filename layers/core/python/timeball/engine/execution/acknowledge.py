@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from timeball.domain.policy.succession import unfit_seconds
+from timeball.domain.sharing.succession import unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.offload import Offload

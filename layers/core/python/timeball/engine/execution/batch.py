@@ -9,9 +9,9 @@ import logging
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
+from timeball.domain.attempts.claim import Action
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.spent import Spent
-from timeball.domain.policy.claim import Action
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context

@@ -7,10 +7,10 @@ A host that does not fail has no row, and costs one read for each batch.
 import logging
 from collections.abc import Sequence
 
+from timeball.domain.attempts.circuit_breaker import Admission, Host, HostKey, admit, after_answers
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.circuit_breaker import Admission, Host, HostKey, admit, after_answers
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.target import Answer

@@ -8,6 +8,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.attempts.claim import Action, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.attempts.outcome import lost_attempt
+from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.ends.overlap import Step, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
@@ -28,12 +32,8 @@ from timeball.domain.model.transitions import (
     using,
     withdrawn,
 )
-from timeball.domain.policy.claim import Action, Decision, decide_claim, deferred_or_given_up
-from timeball.domain.policy.effects import guarantor_of
-from timeball.domain.policy.exclusions import NOTHING, Exclusions
-from timeball.domain.policy.limiter import waits_because
-from timeball.domain.policy.outcome import lost_attempt
-from timeball.domain.policy.overlap import Step, holds_nothing
+from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.sharing.limiter import waits_because
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.engine.exclusions.read import read_exclusions
@@ -49,8 +49,8 @@ from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
 from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would hold
 a whole executor, and as many as there are executors all of them. Instead an executor has a hundred places, and takes
-more from its queue itself while a call lasts, by turns that leave room for tenants that hold less (`policy/places.py`).
-When it is too old for that, its successor does (`policy/succession.py`).
+more from its queue itself while a call lasts, by turns that leave room for who holds less (`sharing/places.py`).
+When it is too old for that, its successor does (`sharing/succession.py`).
 
 Invariant: each batch has an owner of its own, as if it had an invocation of its own: no claim is taken for another's.
 """
@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.policy.places import PLACES, placed, room_for_others
-from timeball.domain.policy.succession import Part, needs_successor, part_of
+from timeball.domain.sharing.places import PLACES, placed, room_for_others
+from timeball.domain.sharing.succession import Part, needs_successor, part_of
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from timeball.domain.attempts.callback import handed_over
+from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
@@ -16,9 +19,6 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.spent import NOTHING, Spent
 from timeball.domain.model.verdict import Accepted, Succeeded
-from timeball.domain.policy.callback import handed_over
-from timeball.domain.policy.effects import guarantor_of
-from timeball.domain.policy.outcome import after_attempt
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap

@@ -6,9 +6,9 @@ job, and once more here. So a cancel either was before, and is heeded, or finds 
 
 from collections.abc import Sequence
 
+from timeball.domain.changes.reach import needs_note, noted
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.policy.reach import needs_note, noted
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError

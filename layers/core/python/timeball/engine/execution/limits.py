@@ -14,7 +14,7 @@ from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.job import Job
 from timeball.domain.model.limiter import Limiter, new_limiter
 from timeball.domain.model.run import Run, Waiting
-from timeball.domain.policy.limiter import (
+from timeball.domain.sharing.limiter import (
     Ask,
     Passed,
     admit,

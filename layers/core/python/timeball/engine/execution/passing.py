@@ -5,11 +5,11 @@ A run whose job does not ask for that pays nothing.
 
 from collections.abc import Mapping, Sequence
 
+from timeball.domain.graphs.passing import Passed, handed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, with_spec
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.passing import Passed, handed
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over
 from timeball.engine.dependencies.graph import parent_keys

@@ -9,9 +9,9 @@ from typing import Final
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.collecting import is_replaceable, is_replaced_by
+from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
 from timeball.engine.context import Context
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.runs import LedgerQuery
 
 _MOST: Final = 20
 """So many of the newest runs are read. With more of a backfill, which replace nobody, a run starts that need not."""

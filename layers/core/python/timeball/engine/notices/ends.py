@@ -7,15 +7,8 @@ a run that ends meanwhile may have read the job before.
 
 from collections.abc import Sequence
 
-from timeball.domain.model.actor import NOBODY, Action
-from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobSpec, changed_by
-from timeball.domain.model.notify import End, News
-from timeball.domain.model.revision import change_announced, revision_of
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.change import paused
-from timeball.domain.policy.notices import (
+from timeball.domain.changes.change import paused
+from timeball.domain.ends.notices import (
     DECIDED,
     UNCOUNTED,
     counts,
@@ -25,12 +18,19 @@ from timeball.domain.policy.notices import (
     looked_back,
     notice_of_end,
 )
+from timeball.domain.model.actor import NOBODY, Action
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job, JobSpec, changed_by
+from timeball.domain.model.notify import End, News
+from timeball.domain.model.revision import change_announced, revision_of
+from timeball.domain.model.run import Run, RunState
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post
+from timeball.ports.collections.rows import Swap
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
-from timeball.ports.runs import LedgerQuery
 
 _IN_VAIN = 5
 """So many pages of a ledger are looked through in vain for a job's newest ends."""

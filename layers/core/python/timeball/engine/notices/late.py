@@ -5,14 +5,14 @@ So it is told also where nothing ever starts, as long as there are scans.
 
 from collections.abc import Sequence
 
+from timeball.domain.ends.notices import is_late, notices_ahead
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.exclusions import Exclusions
-from timeball.domain.policy.notices import is_late, notices_ahead
+from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.notices.post import due_when_passed, post
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]]) -> None:

@@ -10,7 +10,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.operations.operation import Look, Operation, Place
 from timeball.engine.context import Context
 from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
 
 _AT_ONCE = 100
 

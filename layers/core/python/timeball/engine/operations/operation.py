@@ -24,8 +24,8 @@ from timeball.engine.listed import Page, read_page
 from timeball.engine.operations.look import look
 from timeball.engine.operations.rerun import UnderWayError
 from timeball.engine.operations.treat import treat
+from timeball.ports.collections.listing import ListQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.listing import ListQuery
 
 log = logging.getLogger(__name__)
 

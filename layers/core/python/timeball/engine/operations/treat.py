@@ -20,8 +20,8 @@ from timeball.engine.context import Context
 from timeball.engine.operations.rerun import rerun_one
 from timeball.engine.runs.manual import is_to_be_retried, retry_dead
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
+from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import ContendedError
-from timeball.ports.runs import LedgerQuery
 
 _Change = Callable[[Context, Sequence[Request], Actor], list[Changed]]
 

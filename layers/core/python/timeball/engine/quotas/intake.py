@@ -7,7 +7,7 @@ dies between taking and creating leaves too few left, until the next count.
 from dataclasses import replace
 from enum import StrEnum
 
-from timeball.domain.policy.intake import Taking, counted_until, is_refused, may_count, reckoned
+from timeball.domain.sharing.intake import Taking, counted_until, is_refused, may_count, reckoned
 from timeball.engine.context import Context
 
 _TRIES = 3

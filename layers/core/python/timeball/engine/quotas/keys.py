@@ -14,12 +14,12 @@ from timeball.domain.model.job import JobSpec
 from timeball.domain.model.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.quotas import NO_QUOTAS
 from timeball.domain.model.run import Part, Run
-from timeball.domain.policy.limiter import asks_of, bounded_by, is_under_way
+from timeball.domain.sharing.limiter import asks_of, bounded_by, is_under_way
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.runs.limiters import move_on
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 MOST_SHOWN = 100
 """How many of those who wait are shown."""

@@ -7,6 +7,8 @@ for no message is left that would bring its effects about: only the scan drops t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.attempts.callback import awaits_report, extended, reported_attempt, takes_report
+from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
@@ -15,8 +17,6 @@ from timeball.domain.model.job import Job
 from timeball.domain.model.policies import Cause
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.policy.callback import awaits_report, extended, reported_attempt, takes_report
-from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_run

@@ -16,14 +16,14 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.revision import request_announced, trigger_announced
 from timeball.domain.model.run import Run
-from timeball.domain.policy.collecting import Arrival, collected, collecting, may_collect, own_run, told_of
-from timeball.domain.policy.ledger import queued_run
+from timeball.domain.planning.collecting import Arrival, collected, collecting, may_collect, own_run, told_of
+from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.tasks.resolving import resolved
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 _ROUNDS: Final = 10
 """Many may add to one run at once, and one of them is the first to write each time."""

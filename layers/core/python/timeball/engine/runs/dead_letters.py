@@ -16,8 +16,8 @@ from timeball.domain.model.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.listed import read_page
-from timeball.ports.listing import ListQuery
-from timeball.ports.rows import Swap
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.rows import Swap
 
 
 @dataclass(frozen=True)

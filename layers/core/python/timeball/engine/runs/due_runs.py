@@ -6,9 +6,9 @@ A message is always sent before the row says that it was; the due key is dropped
 import logging
 from collections.abc import Sequence
 
+from timeball.domain.ends.effects import joins_cycles
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import due_again, requeued
-from timeball.domain.policy.effects import joins_cycles
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
 from timeball.engine.dependencies.look import wake_children
@@ -17,8 +17,8 @@ from timeball.engine.runs.follow import follow
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
 from timeball.engine.runs.send import send
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

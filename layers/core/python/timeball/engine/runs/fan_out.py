@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
 
-from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, ended, withdrawn
-from timeball.domain.model.work import Work
-from timeball.domain.policy.fan_out import (
+from timeball.domain.graphs.fan_out import (
     Named,
     answered_items,
     begun,
@@ -36,14 +27,23 @@ from timeball.domain.policy.fan_out import (
     waiting_again,
     watched,
 )
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import due_again, ended, withdrawn
+from timeball.domain.model.work import Work
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import answer_of
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 _PAGE = 250
 """Items that are released together, and looked at together."""

@@ -7,6 +7,8 @@ end wins. An execution whose run is to stop, or is out of time, is stopped befor
 
 from collections.abc import Sequence
 
+from timeball.domain.attempts.callback import expired_attempt, reported_attempt, seen_under_way
+from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
@@ -16,15 +18,13 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Callback, Run, RunState
 from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.policy.callback import expired_attempt, reported_attempt, seen_under_way
-from timeball.domain.policy.outcome import after_attempt
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.collections.rows import Swap
 from timeball.ports.executions import Standing
-from timeball.ports.rows import Swap
 
 _GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
 _STOPPED = Standing(is_over=True, error="The execution was stopped.")

@@ -13,7 +13,7 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.transitions import called as called_run
-from timeball.domain.policy.limiter import (
+from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
     asked_by,
     bounds_of,
@@ -26,7 +26,7 @@ from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.runs.send import send
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 _SLACK = 25
 """How many more are asked for than there is room for: some that the index names wait no more."""

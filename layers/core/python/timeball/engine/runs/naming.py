@@ -7,11 +7,11 @@ way may name; another one begins anew. What the same request names again counts 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.attempts.callback import awaits_report
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run
-from timeball.domain.policy.callback import awaits_report
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import named_by, save_named
 from timeball.engine.runs.on_run_end import change_run

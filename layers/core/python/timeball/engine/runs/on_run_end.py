@@ -8,12 +8,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from timeball.domain.ends.effects import final_status, releases
+from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.run import Run
-from timeball.domain.policy.effects import final_status, releases
-from timeball.domain.policy.overlap import holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
@@ -21,8 +21,8 @@ from timeball.engine.notices.ends import tell_of_ends
 from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.tasks.resolving import read_jobs_of
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,8 @@ over: whoever crashes in between leaves a message whose claim takes the lock.
 
 from collections.abc import Callable, Mapping, Sequence
 
+from timeball.domain.ends.effects import guarantor_of, is_final
+from timeball.domain.ends.overlap import Step, decide_overlap, holds_nothing
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.job import Job, locked
@@ -14,14 +16,12 @@ from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import asked_to_stop, ended
-from timeball.domain.policy.effects import guarantor_of, is_final
-from timeball.domain.policy.overlap import Step, decide_overlap, holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.send import send
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.EVENT})
 """The origins whose runs need their job's lock. A backfill has an overlap policy of its own; items run together."""

@@ -5,6 +5,8 @@ Written on condition that the run is still as it was read: a heartbeat that came
 
 from collections.abc import Sequence
 
+from timeball.domain.attempts.callback import expired_attempt
+from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
@@ -13,13 +15,11 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed
-from timeball.domain.policy.callback import expired_attempt
-from timeball.domain.policy.outcome import after_attempt
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import keep_attempts
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.tasks.resolving import read_jobs_of
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 
 def is_reapable(run: Run, now: int, margin_ms: int) -> bool:

@@ -15,8 +15,8 @@ from timeball.domain.model.ids import JobKey, Origin, fraction_of
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.revision import trigger_announced
 from timeball.domain.model.run import Run
-from timeball.domain.policy.collecting import Arrival, request_digest
-from timeball.domain.policy.ledger import queued_run
+from timeball.domain.planning.collecting import Arrival, request_digest
+from timeball.domain.planning.ledger import queued_run
 from timeball.engine.context import Context
 from timeball.engine.runs.collect import collect_trigger
 from timeball.engine.runs.due_runs import resend_if_possible

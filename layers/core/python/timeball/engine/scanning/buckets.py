@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
-from timeball.ports.due_index import DuePage, DueQuery, Owned, Place
-from timeball.ports.partitions import Owner
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.partitions import Owner
 
 PAGE = 250
 """Entries of one bucket that one scan takes, beside those that failed before."""

@@ -22,7 +22,7 @@ from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Run
 from timeball.domain.operations.operation import Operation
-from timeball.domain.policy.fairness import in_turns
+from timeball.domain.sharing.fairness import in_turns
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
@@ -35,10 +35,10 @@ from timeball.engine.runs.limiters import move_on as move_lines_on
 from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, open_through, shards_of, to_ask
 from timeball.engine.scanning.shares import shared
 from timeball.engine.scheduling.dispatch import dispatch, push_back
-from timeball.ports.due_index import DuePage, DueQuery, Owned, tenant_of
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
-from timeball.ports.rows import Swap
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, tenant_of
+from timeball.ports.registers.partitions import Owner
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from timeball.domain.ends.effects import concludes, final_status
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.job import Job, JobStatus, advanced, looked_at, with_spec
@@ -16,10 +17,9 @@ from timeball.domain.model.job_delays import held_back, pushed_back, replanned
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
-from timeball.domain.policy.effects import concludes, final_status
-from timeball.domain.policy.exclusions import Exclusions
-from timeball.domain.policy.ledger import met, planned_row
-from timeball.domain.policy.planner import Hold, Plan, SkippedRange, Start, Wait, plan
+from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.ledger import met, planned_row
+from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.dependencies.look import look
@@ -29,7 +29,7 @@ from timeball.engine.notices.late import post_ahead, sort_out
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import resolved
-from timeball.ports.rows import Swap
+from timeball.ports.collections.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
-from timeball.ports.listing import ListQuery
+from timeball.ports.collections.listing import ListQuery
 
 RUNNING = "running"
 """What is shown of a one-off whose run is under way."""

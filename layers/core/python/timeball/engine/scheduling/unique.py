@@ -13,12 +13,12 @@ from timeball.domain.model.flow import Named, unique_key
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobSpec
 from timeball.domain.model.run import Run
-from timeball.domain.policy.collecting import collects_submits, own_run, stands_for
+from timeball.domain.planning.collecting import collects_submits, own_run, stands_for
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import added, window_from
 from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
-from timeball.ports.runs import LedgerQuery
+from timeball.ports.collections.runs import LedgerQuery
 
 COST_WINDOWS: Final = ("day", "month")
 MOST_ROWS: Final = 1_000

@@ -18,8 +18,8 @@ from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.domain.usage.lateness import bucket_of
 from timeball.engine.execution.offload import Offload
 from timeball.ports.clock import Clock
+from timeball.ports.registers.usage import Usage
 from timeball.ports.telemetry import Event, Telemetry
-from timeball.ports.usage import Usage
 
 log = logging.getLogger(__name__)
 

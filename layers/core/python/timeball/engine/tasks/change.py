@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.changes.task_change import deleted_task, new_task, replaced_task, restored_task, revised_task
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.task import Task, TaskSpec
-from timeball.domain.policy.task_change import deleted_task, new_task, replaced_task, restored_task, revised_task
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
-from timeball.ports.listing import ListQuery
-from timeball.ports.rows import Swap
 
 _COUNTED = 100
 """So many jobs are counted that use a task; of more it is said that there are so many at least."""

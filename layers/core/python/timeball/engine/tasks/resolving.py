@@ -6,12 +6,12 @@ task since, or the version was replaced in that moment) is read again by itself.
 
 from collections.abc import Mapping, Sequence
 
+from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.ids import RunId, TaskKey
 from timeball.domain.model.job import Job, with_spec
 from timeball.domain.model.run import Run
 from timeball.domain.model.task import Task, TaskRef
 from timeball.domain.model.work import Work
-from timeball.domain.policy.resolve import resolve, version_for
 from timeball.engine.context import Context
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.target import HttpTarget, is_followed
 from timeball.domain.model.verdict import Failed
-from timeball.domain.policy.places import PLACES
+from timeball.domain.sharing.places import PLACES
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from timeball.domain.policy.places import PLACES
+from timeball.domain.sharing.places import PLACES
 
 _CONNECT_SECONDS = 5
 

@@ -17,7 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.target import HttpTarget
-from timeball.domain.policy.places import PLACES
+from timeball.domain.sharing.places import PLACES
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call

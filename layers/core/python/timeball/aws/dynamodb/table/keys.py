@@ -3,6 +3,7 @@
 import hashlib
 
 from timeball.aws.dynamodb.table.strata import stratum_of
+from timeball.domain.attempts.circuit_breaker import HostKey
 from timeball.domain.model.calendar import CalendarKey
 from timeball.domain.model.dependency import Edge
 from timeball.domain.model.event import SubscriptionKey
@@ -11,11 +12,10 @@ from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Operation
 from timeball.domain.model.revision import Announcement, RevisionId
 from timeball.domain.model.run import Part
 from timeball.domain.model.task import TaskRef
-from timeball.domain.policy.circuit_breaker import HostKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
-from timeball.ports.due_index import Owned
-from timeball.ports.windows import Window
+from timeball.ports.registers.due_index import Owned
+from timeball.ports.registers.windows import Window
 
 Key = dict[str, str]
 

@@ -39,6 +39,7 @@ from timeball.aws.dynamodb.table.keys import (
     unique_row_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.actor import Actor
@@ -56,7 +57,6 @@ from timeball.domain.model.target import Target
 from timeball.domain.model.task import Task
 from timeball.domain.model.work import Work
 from timeball.domain.operations.operation import Operation
-from timeball.domain.policy.circuit_breaker import Host, HostKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 

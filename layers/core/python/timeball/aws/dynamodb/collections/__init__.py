@@ -1,0 +1,1 @@
+"""The collections of rows, in DynamoDB."""

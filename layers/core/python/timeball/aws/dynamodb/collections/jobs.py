@@ -1,0 +1,102 @@
+"""The jobs over DynamoDB. Work that is too large for a job's row stands beside it, written before it is named."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from timeball.aws.dynamodb.collections.listing import Listing
+from timeball.aws.dynamodb.collections.works import DynamoWorks
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import job_key, task_key, task_version_key
+from timeball.aws.dynamodb.table.mapper import to_job, to_task
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.usage.estimate import Estimate
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.rows import Swap, Swapped
+
+
+class DynamoJobs(DynamoRows[JobKey, Job]):
+    """The jobs of one table."""
+
+    def __init__(self, table: Table, works: DynamoWorks) -> None:
+        super().__init__(table, Kind(job_key, table.mapper.of_job, _bare, frozenset({"work", "work_digest"})))
+        self._works = works
+        self._listing = Listing(table.reader, table.mapper.list_shards)
+
+    def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
+        """Insert each job that is not there; its work first, if that stands in a row of its own."""
+        self._works.place(rows)
+        return super().insert(rows, now)
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        """Return each job, with its work if that was asked for."""
+        if not with_work:
+            return super().read(keys, strong=strong)
+        return self._with_works(keys, self._table.reader.get([job_key(key) for key in keys], strong=strong))
+
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs and versions of tasks: of a version both the row that it has while it is current, and after."""
+        current, replaced = [task_key(ref.key) for ref in refs], [task_version_key(ref) for ref in refs if ref.version]
+        found = self._table.reader.get([*(job_key(key) for key in keys), *current, *replaced])
+        rows, heads = found[: len(keys)], found[len(keys) : len(keys) + len(refs)]
+        kept = {task.ref: task for task in (to_task(row) for row in found[len(keys) + len(refs) :] if row)}
+        tasks = [to_task(row) if row else None for row in heads]
+        of_refs = [
+            task if task is not None and ref.version in (None, task.version) else kept.get(ref)
+            for ref, task in zip(refs, tasks, strict=True)
+        ]
+        return self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows], of_refs
+
+    def _with_works(self, keys: Sequence[JobKey], found: Sequence[dict[str, Any] | None]) -> list[Job | None]:
+        named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
+        works = dict(zip(named, self._works.read(list(named.items())), strict=True))
+        jobs = [to_job(row) if row else None for row in found]
+        return [with_spec(job, work=works[job.key]) if job and job.key in works else job for job in jobs]
+
+    def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
+        """Change each job's row if it has the revision that was read; a new work stands before the row names it."""
+        swaps = [swap if _brings_work(swap) else Swap(_without(swap.before), _without(swap.after)) for swap in swaps]
+        self._works.place([swap.after for swap in swaps])
+        answers = super().swap(swaps, now)
+        left = [swap.before for swap, answer in zip(swaps, answers, strict=True) if answer.done]
+        self._works.forget(left, now)
+        return [evolve(answer, row=answer.row and _without(answer.row)) for answer in answers]
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return what the listing index names as jobs in a status."""
+        return self._listing.page(JobKey, statuses, query)
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return what the index of tasks names as its open, or ended, jobs."""
+        return self._listing.page_of_task(task, query, is_open=is_open)
+
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Count a tenant's jobs in each status, all of them at once."""
+        return list(self._table.threads.map(lambda status: self._listing.count(tenant, status), statuses))
+
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
+        """Count a tenant's jobs in each status that is not the last, all of them at once."""
+        counted = self._table.threads.map(
+            lambda status: self._listing.count_older(tenant, status, before_at, most), sorted(OPEN)
+        )
+        return sum(counted)
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return a fair sample of what the listing index names as jobs in a status."""
+        return self._listing.sample(tenant, status, most)
+
+
+def _brings_work(swap: Swap[Job]) -> bool:
+    return swap.before.spec.work is not None and swap.after.spec.work not in (None, swap.before.spec.work)
+
+
+def _bare(row: dict[str, Any]) -> Job:
+    return _without(to_job(row))
+
+
+def _without(job: Job) -> Job:
+    return with_spec(job, work=None)

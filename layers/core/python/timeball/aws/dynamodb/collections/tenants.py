@@ -1,0 +1,103 @@
+"""Tenants and keys over DynamoDB: one row each, in a table of theirs. All tenants stand together; so do one's keys."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.keys import LAST, Key
+from timeball.aws.dynamodb.table.mapper import Mapper
+from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
+from timeball.aws.dynamodb.table.writes import Writer
+from timeball.aws.patience import BRISK, BRISKLY, PATIENTLY, Asker
+from timeball.domain.model import key as keys
+from timeball.domain.model.tenant import Tenant
+from timeball.ports.collections.tenants import Tenants
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+_ALL = "TENANTS"
+_THREADS = 2
+
+
+class DynamoTenantRows(DynamoRows[str, Tenant]):
+    """The tenants of one table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table, Kind(tenant_key, _tenant_item, _to_tenant))
+
+    def listed(self, after: str, limit: int) -> list[Tenant]:
+        """Return tenants behind a name."""
+        return [*map(_to_tenant, islice(self._table.reader.between(_ALL, f"{after} ", LAST), limit))]
+
+
+class DynamoKeyRows(DynamoRows[str, keys.Key]):
+    """The keys of one table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table, Kind(_key_key, _key_item, _to_key))
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[keys.Key]:
+        """Return a tenant's keys behind an id."""
+        rows = self._table.reader.between(_keys_of(tenant), f"{after} ", LAST)
+        return [*map(_to_key, islice(rows, limit))]
+
+
+def dynamo_tenants(client: "DynamoDBClient", table: str, asker: Asker = PATIENTLY) -> Tenants:
+    """Return the tenants and keys of a table."""
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tenants")
+    writer = Writer(client, table, threads, asker, in_batches=False)
+    rows = Table(Reader(client, table, asker), writer, Mapper(), threads)
+    return Tenants(DynamoTenantRows(rows), DynamoKeyRows(rows))
+
+
+class DynamoHolders:
+    """What the authorizer asks of the tenants table. It reads strongly: what is revoked opens no new process's door."""
+
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
+        self._reader = Reader(client, table, asker)
+
+    @classmethod
+    def open(cls, table: str) -> Self:
+        """Open a table with the credentials and the region of the environment."""
+        import boto3  # noqa: PLC0415 - slow, and not needed to import the authorizer
+
+        # A caller waits behind every answer of the authorizer: better no answer soon than one after a minute.
+        return cls(boto3.client("dynamodb", config=BRISK.config()), table)
+
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, keys.Key | None]:
+        """Return a key and its tenant."""
+        tenant, key = self._reader.get([tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
+        return _to_tenant(tenant) if tenant else None, _to_key(key) if key else None
+
+
+def tenant_key(name: str) -> Key:
+    """Return where a tenant's row stands."""
+    return {"pk": _ALL, "sk": name}
+
+
+def _keys_of(tenant: str) -> str:
+    return f"KEYS#{tenant}"
+
+
+def _key_key(key_id: str) -> Key:
+    return {"pk": _keys_of(keys.tenant_of(key_id)), "sk": key_id}
+
+
+def _tenant_item(tenant: Tenant, _: int) -> Item:
+    return {**tenant_key(tenant.name), "v": SCHEMA_VERSION, **to_item(tenant, "name")}
+
+
+def _key_item(key: keys.Key, _: int) -> Item:
+    return {**_key_key(key.key_id), "v": SCHEMA_VERSION, **to_item(key, "key_id")}
+
+
+def _to_tenant(row: dict[str, Any]) -> Tenant:
+    return from_item(Tenant, row, name=row["sk"])
+
+
+def _to_key(row: dict[str, Any]) -> keys.Key:
+    return from_item(keys.Key, row, key_id=row["sk"])

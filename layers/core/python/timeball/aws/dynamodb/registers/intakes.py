@@ -1,0 +1,84 @@
+"""Intakes over DynamoDB: one row for each tenant that has such a quota, an attribute for each second that counts."""
+
+from typing import Any, Final
+
+from timeball.aws.dynamodb.table.codec import Item
+from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.keys import intake_key
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
+from timeball.aws.dynamodb.table.writes import Add, Take
+from timeball.domain.sharing.intake import Intake, Taking, outdated
+from timeball.domain.time.instants import SECOND_MS
+
+_TAKEN: Final = "s"
+_BESIDE: Final = "b"
+
+_MANY: Final = 30
+"""Outdated seconds are dropped that many at once: the row stays small, and a write more in thirty pays for it."""
+
+
+class DynamoIntakes:
+    """The intakes in one table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def take(self, taking: Taking) -> Intake | None:
+        """Count, on the condition that there is room."""
+        second, amount = _name(taking.second), taking.amount
+        if taking.per_second and amount > taking.per_second:
+            return self.read(taking.tenant)
+        written = self._table.writer.take(
+            Take(
+                Add(intake_key(taking.tenant), _amounts(taking, 1), {"v": SCHEMA_VERSION}),
+                most={second: taking.per_second} if taking.per_second else {},
+                least={"left": 0} if taking.active else {},
+                where={"most": taking.active} if taking.active else {},
+            )
+        )
+        standing = _to_intake(taking.tenant, written.row)
+        if not written.done:
+            return standing
+        self._forget(taking.tenant, outdated(standing, taking.at))
+        return None
+
+    def give_back(self, taking: Taking) -> None:
+        """Count backwards. If the answer is lost, so be it: then it is not given back, or given back."""
+        self._table.writer.add([Add(intake_key(taking.tenant), _amounts(taking, -1), {"v": SCHEMA_VERSION})])
+
+    def reckon(self, before: Intake, after: Intake) -> bool:
+        """Set what is left, on the condition that nobody has since."""
+        to: Item = {"most": after.most, "left": after.left, "counted_at": after.counted_at, "v": SCHEMA_VERSION}
+        was: dict[str, int | None] = {"counted_at": None}
+        if before.counted_at:
+            was = {"counted_at": before.counted_at, "left": before.left}
+        return self._table.writer.take(Take(Add(intake_key(before.tenant), {}, to), where=was)).done
+
+    def read(self, tenant: str) -> Intake:
+        """Read the row."""
+        return _to_intake(tenant, self._table.reader.get([intake_key(tenant)])[0])
+
+    def _forget(self, tenant: str, seconds: list[int]) -> None:
+        if len(seconds) >= _MANY:
+            forgotten = tuple(name for second in seconds for name in (_name(second), _name(second, _BESIDE)))
+            self._table.writer.take(Take(Add(intake_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
+
+
+def _amounts(taking: Taking, sign: int) -> dict[str, int]:
+    amount = sign * taking.amount
+    also = {"left": -amount} if taking.active else {_name(taking.second, _BESIDE): amount}
+    return {_name(taking.second): amount, **also}
+
+
+def _name(second: int, letter: str = _TAKEN) -> str:
+    return f"{letter}{second // SECOND_MS}"
+
+
+def _to_intake(tenant: str, row: dict[str, Any] | None) -> Intake:
+    row = row or {}
+
+    def seconds(letter: str) -> dict[int, int]:
+        return {int(name[1:]) * SECOND_MS: row[name] for name in row if name[0] == letter and name[1:].isdigit()}
+
+    left = {name: row.get(name, 0) for name in ("most", "left", "counted_at")}
+    return Intake(tenant, seconds(_TAKEN), seconds(_BESIDE), **left)

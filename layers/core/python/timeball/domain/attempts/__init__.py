@@ -1,0 +1,1 @@
+"""Whether and when a run is tried, and what an attempt makes of it. Pure decisions."""

@@ -1,0 +1,33 @@
+"""What a finished attempt makes of its run: one pure decision."""
+
+from timeball.domain.attempts.retry import decide_retry
+from timeball.domain.model.attempt import Attempt, Outcome
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Guarantee, Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended, retrying
+from timeball.domain.model.verdict import Failed, Succeeded
+
+
+def after_attempt(
+    run: Run, job: Job, attempt: Attempt, verdict: Succeeded | Failed, now: int, guarantor: Guarantor
+) -> Run:
+    """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked."""
+    if isinstance(verdict, Succeeded):
+        return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
+    if run.cancel_requested:
+        return ended(run, RunState.CANCELLED, now, guarantor, run.reason or Reason.JOB_CANCELLED, attempt)
+    may_have_left = attempt.started_at is not None or attempt.outcome is Outcome.LOST
+    if may_have_left and job.spec.delivery is Guarantee.AT_MOST_ONCE:
+        return ended(run, RunState.FAILED, now, guarantor, Reason.AT_MOST_ONCE, attempt)
+    retry_at = decide_retry(job.spec.retry, run, verdict, now)
+    if isinstance(retry_at, Reason):
+        return ended(run, RunState.FAILED, now, guarantor, retry_at, attempt)
+    return retrying(run, retry_at, attempt)
+
+
+def lost_attempt(run: Run) -> Attempt:
+    """Return the record of an attempt whose lease ran out: nobody knows how far it came."""
+    claimed_at = run.claimed_at or run.created_at
+    return Attempt(run.attempt, Outcome.LOST, claimed_at, error="Its executor vanished.", worker=run.owner)

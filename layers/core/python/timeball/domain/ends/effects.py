@@ -1,0 +1,77 @@
+"""What the end of a run entails for others, by pure functions of the run and its job, as they were read.
+
+Invariant: an effect is true of the rows and may be carried out again, by anyone, at any later time. So whoever meets a
+run that is over may ask what that entails, whether or not somebody has seen to it before.
+"""
+
+from timeball.domain.ends.overlap import holds_nothing
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Job, JobStatus, Verb
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+
+
+def releases(run: Run, job: Job) -> bool:
+    """Say whether a run that is over, or that waits for its paused job, still has its job's overlap lock.
+
+    The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts. While
+    a cancel of the job is carried out, that ends whoever would go on. A job that its final run has cancelled may have
+    others to go on.
+    """
+    is_being_cancelled = job.intent is not None and job.intent.verb is Verb.CANCEL
+    return run.id in (job.holder, job.parked) and holds_nothing(run) and not is_being_cancelled
+
+
+def final_status(run: Run, job: Job) -> JobStatus | None:
+    """Return the status that the end of a run gives its job, None if that goes on or is not open for it.
+
+    Earlier runs of a recurring job may not be sent yet while its ledger is not written to the end, and were taken back
+    while it is paused: whoever writes the ledger, or resumes the job, comes here again. A one-off has no earlier runs;
+    one that failed may be completed by a manual retry of its run, or is cancelled with that.
+    """
+    if not concludes(run, job):
+        return None
+    if not job.spec.schedule.is_one_off:
+        is_open = job.status is JobStatus.PENDING and job.next_fire_at is None
+        return JobStatus.COMPLETED if is_open else None
+    status = _status_of_the_only_one(run)
+    is_late = job.status is JobStatus.FAILED and status in (JobStatus.COMPLETED, JobStatus.CANCELLED)
+    return status if job.is_open or is_late else None
+
+
+def joins_cycles(run: Run, job: Job) -> bool:
+    """Say whether runs of other jobs may wait for this one, in the cycle of its fire time."""
+    return job.has_children and not job.spec.schedule.is_one_off and run.id.origin is Origin.SCHEDULE
+
+
+def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
+    """Return who guarantees the effects of a run's end: the scan, where children, or the head of an item, are told."""
+    is_told = run.id.origin is Origin.DEPENDENCY or (job is not None and joins_cycles(run, job))
+    return Guarantor.SCAN if is_told else otherwise
+
+
+def is_final(run: Run, job: Job) -> bool:
+    """Say whether the end of a run is that of its job."""
+    return job.final_fire_at is not None and run.covers(job.final_fire_at)
+
+
+def concludes(run: Run, job: Job) -> bool:
+    """Say whether a run has ended its job. A superseded one has not: the plan at that fire may revive it.
+
+    Nor has one of before, if the job is run again: whoever has read it so comes too late.
+    """
+    is_of_now = run.stamp >= job.rerun_stamp
+    return run.is_terminal and not run.is_superseded and is_of_now and is_final(run, job)
+
+
+def _status_of_the_only_one(run: Run) -> JobStatus:
+    """Return the status of a one-off whose run is over. It has failed if a manual run replaced that.
+
+    Were it cancelled, the manual run would be too.
+    """
+    if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
+        return JobStatus.CANCELLED
+    if run.state is RunState.SKIPPED:
+        return JobStatus.SKIPPED
+    return JobStatus.COMPLETED if run.state is RunState.SUCCEEDED else JobStatus.FAILED

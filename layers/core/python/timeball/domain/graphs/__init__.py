@@ -1,0 +1,1 @@
+"""How jobs and runs go on that wait for others, or stand for several. Pure decisions."""

@@ -1,0 +1,116 @@
+"""How a one-off that waits for its parents goes on: one pure function from how they stand to its next row.
+
+Invariant: it is let run, or be skipped, by one write of its row, which fixes its fire time; only then is it planned, as
+any one-off. So it has one run, whoever looks at it, and whenever.
+"""
+
+from timeball.domain.graphs.join import Joined, Standing, State, Step, join
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.fan_out import FanOut
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+
+SOONEST_LOOK_MS = 30 * SECOND_MS
+"""How soon who waits is looked at again, also if nobody tells of anything."""
+LATEST_LOOK_MS = HOUR_MS
+"""How late, at the latest."""
+
+
+def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
+    """Return a job that waits as it goes on at `now`, by how its parents stand; it is not untold.
+
+    If what blocks it has changed and it has children, that is written first, and told.
+    """
+    fire_at = fire_time(job, parents)
+    since_at = max(job.created_at, job.rerun_at or 0)
+    begins_at = max(fire_at, since_at)
+    ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
+    joined = _joined(job, parents)
+    if joined.step is Step.WAIT and now >= ends_at:
+        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
+    if joined.blocked != job.blocked and job.has_children:
+        return evolve(job, blocked=joined.blocked, unblocked=unblocked, untold=True, due_at=now)
+    timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
+    planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
+    if joined.step is Step.WAIT:
+        return evolve(planned, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
+    return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
+
+
+def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
+    """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
+    ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
+    joined = _joined(job, parents)
+    if joined.step is Step.WAIT and now >= ends_at:
+        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    if joined.blocked != run.blocked and job.has_children:
+        return evolve(_blocked_run(run, joined), untold=True, due_at=now)
+    match joined.step:
+        case Step.RUN:
+            begin_at = max(run.not_before, now)
+            free = evolve(_blocked_run(run, joined), reason=None, let_go_at=now, not_before=begin_at, due_at=begin_at)
+            named = _named_by(job, parents)
+            if named is None:
+                return evolve(free, waits=False)
+            of = RunId(JobKey(job.key.tenant, named[0]), named[1].fire_at or 0, Origin.SCHEDULE)
+            return evolve(free, fan=FanOut(of, since=run.budget_at))
+        case Step.SKIP:
+            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
+        case Step.WAIT:
+            since_at = max(run.created_at, run.budget_at or 0)
+            look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
+            return evolve(_blocked_run(run, joined), due_at=look_at)
+
+
+def _joined(job: Job, parents: list[Standing]) -> Joined:
+    """Decide about a cycle. Whoever names its items must be over, too: then no more can come."""
+    joined, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
+    if joined.step is Step.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
+        return Joined(Step.WAIT, blocked=named[1].blocked)
+    return joined
+
+
+def _named_by(job: Job, parents: list[Standing]) -> tuple[str, Standing] | None:
+    """Return who names the items for each of which a job has a run, and how that stands; None: it has none of them."""
+    places = zip(job.spec.depends_on, parents, strict=True)
+    return next(((one.job_id, standing) for one, standing in places if one.job_id == job.spec.for_each), None)
+
+
+def _blocked_run(run: Run, joined: Joined) -> Run:
+    reason = Reason.WAITING_FOR_PARENTS if joined.blocked is None else Reason.BLOCKED
+    unblocked = run.unblocked + (run.blocked is not None and joined.blocked is None)
+    return evolve(run, blocked=joined.blocked, unblocked=unblocked, reason=reason)
+
+
+def fire_time(job: Job, parents: list[Standing]) -> int:
+    """Return the fire time as it is known by now: the latest of the parents', or its own if that is later."""
+    own_at = job.next_fire_at or 0
+    known = [one.fire_at for one in parents if one.fire_at is not None]
+    return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
+
+
+def next_look(since: int, now: int) -> int:
+    """Return when to look again who has waited since an instant: ever more seldom."""
+    return now + min(max(now - since, SOONEST_LOOK_MS), LATEST_LOOK_MS)
+
+
+def told(job: Job, now: int) -> Job:
+    """Return a job whose children were told, and that waits, is planned, or has ended as before."""
+    if job.intent is not None:
+        return evolve(job, untold=False)
+    going_on_at = now if job.waits else job.next_fire_at
+    return evolve(job, untold=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
+
+
+def woken(job: Job, now: int) -> Job | None:
+    """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway."""
+    if not job.waits or job.status is not JobStatus.PENDING or job.intent is not None:
+        return None
+    return evolve(job, due_at=now)

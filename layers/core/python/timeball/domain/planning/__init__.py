@@ -1,0 +1,1 @@
+"""Which row a fire gets: planned, missed, kept away or taken together with others. Pure decisions."""

@@ -1,0 +1,30 @@
+"""What becomes of an event that matches a job's pattern, by the job as it stands: a run, a skipped row, or nothing."""
+
+from timeball.domain.model.event import Event, SubscriptionKey, subscription_key
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.planning.ledger import queued_run
+
+
+def subscription_of(spec: JobSpec) -> SubscriptionKey | None:
+    """Return the subscription of a job that runs on events."""
+    return None if spec.event is None else subscription_key(spec.key.tenant, spec.event)
+
+
+def event_row(job: Job, event: Event, digest: str | None, now: int) -> Run:
+    """Return the row of an event that matches the pattern of an open job: of a paused one it is skipped.
+
+    `digest` names the payload that the run has for its own. The instant is that at which the event was first taken in,
+    so the row is the same however often it comes.
+    """
+    run = evolve(
+        queued_run(job, Origin.EVENT, event.accepted_at, now),
+        id=event.run_of(job.key),
+        depth=max(job.depth, event.depth),
+    )
+    if job.status is JobStatus.PAUSED:
+        return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=Reason.JOB_PAUSED)
+    return evolve(run, due_at=max(event.accepted_at, now), work_digest=digest)

@@ -1,0 +1,115 @@
+"""The row that a plan writes to the fire ledger, and what it makes of one that stands there already.
+
+Invariant: an instant has one row. Only a run has no `last_fire_at`: so the row itself says whether it counts as one.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from timeball.domain.ends.effects import guarantor_of, joins_cycles
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import Collected
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended, passed_over, planned_anew, put_off, revived
+from timeball.domain.planning.collecting import collects_submits
+from timeball.domain.planning.planner import SkippedRange, Start
+from timeball.domain.time.schedule import fires
+
+
+def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int) -> Run:
+    """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range.
+
+    A range does until the runs that wait for it are told.
+    """
+    if isinstance(plan, SkippedRange):
+        row = _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
+        return evolve(row, due_at=now) if joins_cycles(row, job) else row
+    run = evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before)
+    run = evolve(run, moved_to=plan.moved_to)
+    if job.spec.depends_on and (job.spec.for_each is not None or not job.spec.schedule.is_one_off):
+        return evolve(run, waits=True, due_at=plan.not_before, reason=Reason.WAITING_FOR_PARENTS)
+    return evolve(run, due_at=plan.not_before if plan.not_before > horizon_at else None)
+
+
+def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
+    """Return a run of a job that may start at its fire time."""
+    is_own = origin is Origin.SCHEDULE
+    is_joined = is_own and bool(job.spec.depends_on)
+    return Run(
+        id=RunId(job.key, fire_at, origin),
+        state=RunState.QUEUED,
+        stamp=job.schedule_version,
+        priority=job.spec.priority,
+        shard=job.shard,
+        not_before=fire_at,
+        created_at=now,
+        task_id=job.task_id,
+        depth=job.depth,
+        joined=is_joined,
+        let_go_at=now if is_joined and job.spec.schedule.is_one_off else None,
+        collected=Collected(1, job.created_at) if is_own and collects_submits(job.spec) else None,
+    )
+
+
+def met(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
+    """Return what a plan makes of the row that refused its own: the same row, unless it is the plan's to decide about.
+
+    That is one that a slow pause withdrew, or that is superseded although the job's schedule has its fire (again); and
+    only by a plan that is no older. A plan that skips the fire makes a range of it, which counts as no run. A run that
+    waits gets the plan's stamp: whoever acts for an older version of the schedule can no longer withdraw or supersede
+    it. Of a job that is run again a row with a stamp before `rerun_stamp` is of before: it is planned anew, or passes
+    for the new one, if it is being tried again already.
+    """
+    is_of_before = standing.stamp < rerun_stamp
+    is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
+    if (is_undecided and standing.stamp <= planned.stamp) or (is_of_before and standing.is_terminal):
+        is_run = planned.state is RunState.QUEUED
+        if is_run:
+            return planned_anew(standing, planned, now) if is_of_before else revived(standing, planned)
+        passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
+        return evolve(passed, due_at=planned.due_at or passed.due_at)
+    if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
+        return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
+    return evolve(standing, stamp=planned.stamp) if is_of_before else standing
+
+
+def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
+    """Return a row that refuses every plan of an older version of the job, which would write at this fire."""
+    run = queued_run(job, Origin.SCHEDULE, fire_at, now)
+    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+
+
+def hand_skipped_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
+    """Return the row of a fire to come that somebody skips, or the job's calendar anyway."""
+    return _range_row(job, [fire_at], reason, now)
+
+
+def hand_skipped(job: Job, run: Run, reason: Reason, now: int) -> Run | None:
+    """Return what becomes of the row that stands at a fire which somebody skips; None: it stays, as it has started.
+
+    One that the job has moved on behind counts as a run, as it did.
+    """
+    is_undecided = run.state in (RunState.QUEUED, RunState.WITHDRAWN) and run.is_unstarted
+    if run.is_superseded or (is_undecided and job.next_fire_at is not None and job.next_fire_at <= run.id.fire_at):
+        return passed_over(run, reason, job.schedule_version, now)
+    guarantor = guarantor_of(run, job, Guarantor.OWNER)
+    return ended(run, RunState.SKIPPED, now, guarantor, reason) if is_undecided else None
+
+
+def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:
+    """Return ranges for the fires that no standing row covers. None spans a row, of whichever schedule that is."""
+
+    def place(at: int) -> tuple[bool, int]:
+        return any(row.covers(at) for row in standing), sum(row.id.fire_at <= at for row in standing)
+
+    groups = groupby(fire_times, place)
+    return [_range_row(job, list(group), reason, now) for (is_covered, _), group in groups if not is_covered]
+
+
+def _range_row(job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> Run:
+    row = closing_row(job, fire_times[0], reason, now)
+    return evolve(row, last_fire_at=fire_times[-1], count=len(fire_times))

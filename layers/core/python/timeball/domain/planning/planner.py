@@ -1,0 +1,113 @@
+"""The idea of Timeball: from a job's row and an instant, the one row that is to be written to the ledger now.
+
+It is written at the job's next fire, and is a run or a skipped range. Whichever row stands there first decides for
+everybody: who comes second goes on behind it, so a plan may be made by anyone, at any time, and again.
+"""
+
+from dataclasses import dataclass
+from itertools import islice, takewhile
+
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import PACE_MS
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
+from timeball.domain.planning.catch_up import caught_up, missed_before
+from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.jitter import jitter_ms
+from timeball.domain.time.schedule import fires, next_fire
+
+MAX_STEPS = 1_000
+"""Instants that one range skips: a job that is far behind goes on at the next plan."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A fire that runs, the instant before which no call of it leaves, and where its calendar moves it, if it does."""
+
+    fire_at: int
+    not_before: int
+    moved_to: int | None = None
+
+
+@dataclass(frozen=True)
+class SkippedRange:
+    """Fires that will not run: the first, the last (both included), and why."""
+
+    fire_at: int
+    last_at: int
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing is to be written before the next fire, at `until`; None: the schedule has no fire left."""
+
+    until: int | None
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A freeze keeps the next fire away: nothing is written, and the job is looked at again at `until`."""
+
+    until: int
+
+
+Plan = Start | SkippedRange | Wait | Hold
+
+
+def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> Plan:
+    """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead.
+
+    No range reaches beyond now, but for one of a single fire: a change of the job closes no more against older plans.
+    """
+    fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
+    if fire_at is None or fire_at > horizon_at:
+        return Wait(fire_at)
+    if job.skips is not None:
+        return SkippedRange(fire_at, fire_at, job.skips)
+    held_until = excluded.held_until(fire_at, now)
+    if held_until is not None:
+        return Hold(held_until)
+    starts_at = excluded.starts_at(job.spec.schedule, fire_at)
+    if starts_at is None:
+        return _calendar_range(job, fire_at, now, excluded)
+    moved_to = None if starts_at == fire_at else starts_at
+    not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+    missed_until = missed_before(job, now, misfire_ms)
+    if starts_at >= missed_until:
+        return Start(fire_at, not_before, moved_to)
+    kept = caught_up(job, now, misfire_ms, excluded)
+    if fire_at in kept:
+        return Start(fire_at, max(not_before, now, job.paced_until), moved_to)
+    kept_from = next((at for at in kept if at > fire_at), missed_until)
+    other_from = min(kept_from, excluded.dates.next_edge(fire_at), excluded.frozen.next_edge(fire_at))
+    return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at, starts_at))
+
+
+def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> SkippedRange:
+    """Return the fires from one that its calendar skips, up to one that this moves, or that is on none of its dates.
+
+    One that is to come stands alone: a new schedule may have it too, and finds no row there if a range reaches over it.
+    """
+    schedule, end_at = job.spec.schedule, excluded.dates.end_of(fire_at) or fire_at + 1
+    through = fires(schedule, fire_at, max(fire_at, min(end_at - 1, now)))
+    *_, last_at = islice(takewhile(lambda at: excluded.starts_at(schedule, at) is None, through), MAX_STEPS)
+    return SkippedRange(fire_at, last_at, Reason.CALENDAR)
+
+
+def _range(job: Job, fire_at: int, through_at: int, reason: Reason) -> SkippedRange:
+    *_, last_at = islice(fires(job.spec.schedule, fire_at, through_at), MAX_STEPS)
+    return SkippedRange(fire_at, last_at, reason)
+
+
+def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int | None:
+    """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
+
+    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped. A run that was put off already,
+    to be caught up, counts from what it was put off to.
+    """
+    fire_at, not_before = run.id.fire_at, run.not_before
+    if run.regular_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
+        return not_before
+    kept = caught_up(job, now, misfire_ms, excluded)
+    return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None

@@ -1,0 +1,1 @@
+"""Who may take what others want too: places, turns, quotas. Pure decisions."""

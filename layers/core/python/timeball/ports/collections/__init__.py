@@ -1,0 +1,1 @@
+"""Collections of rows: what a tenant has, each row with its revision."""

@@ -1,0 +1,14 @@
+"""The backfills: rows beside their job's."""
+
+from typing import Protocol
+
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.ports.collections.rows import Rows
+
+
+class Backfills(Rows[BackfillKey, Backfill], Protocol):
+    """The backfills."""
+
+    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
+        """Return up to `limit` backfills of a job, those with a name behind `after`, in the order of their names."""

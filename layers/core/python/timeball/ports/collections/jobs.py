@@ -1,0 +1,52 @@
+"""The jobs: rows, and their work, which may stand beside them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.usage.estimate import Estimate
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.collections.rows import Rows
+
+
+class Jobs(Rows[JobKey, Job], Protocol):
+    """The jobs. What is inserted has its work. A swap leaves it as it is, unless both its rows have one, and differ.
+
+    What an insert or a swap answers comes without it. A swap whose rows have the same spec leaves the stored one as it
+    is: a job that is resolved for a run may be swapped.
+    """
+
+    def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
+        """Return each job, or None if there is none. `with_work` makes `Job.work` present wherever it is stored."""
+
+    def read_with_tasks(
+        self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
+    ) -> tuple[list[Job | None], list[Task | None]]:
+        """Return jobs, and versions of tasks beside them in no more requests; None for a version that is not found.
+
+        They are not read at one instant: a version that has just been replaced may be missed.
+        """
+
+    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return up to `limit` jobs that the listing names in one of these statuses, by when each was created.
+
+        It may lag.
+        """
+
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
+        """Return up to `limit` jobs that are listed as open, or as ended, under a task. It may lag."""
+
+    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
+        """Return how many jobs a tenant has in each status: all counted if they are few, else an estimate. May lag."""
+
+    def count_open(self, tenant: str, before_at: int, most: int) -> int:
+        """Return how many jobs of a tenant have not ended that were created before an instant (ms): all counted.
+
+        Those that its users made; notices are none of them. Where there are `most` or more, any number from that on is
+        as good: nobody reads what millions of jobs take to tell that they are too many. May lag by some seconds.
+        """
+
+    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
+        """Return so many jobs of a tenant in a status, by a hash of their ids: a fair sample. All if they are fewer."""
