@@ -7,6 +7,7 @@ import pytest
 from local.demo_client import ApiClient
 from local.receiver import Receiver
 from local.stage import Stage, run_stage
+from tests.end_to_end.account import Account
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +31,8 @@ def admin(stage: Stage) -> ApiClient:
 def receiver() -> Iterator[Receiver]:
     with Receiver() as receiver:
         yield receiver
+
+
+@pytest.fixture(scope="session")
+def account(stage: Stage) -> Account:
+    return Account(stage)

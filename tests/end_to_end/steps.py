@@ -69,3 +69,11 @@ def ledger(client: ApiClient, job: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the runs of a job, newest first."""
     items: list[dict[str, Any]] = client.get(f"/v1/jobs/{job['jobId']}/runs", limit=200)["items"]
     return items
+
+
+def called(client: ApiClient, target: dict[str, Any], status: str = "succeeded", **fields: object) -> dict[str, Any]:
+    """Make a job that calls a target now, wait for the end of its run, and return that."""
+    job = client.create({"target": target, "payload": {"order": 7, "fail": False}, **fields})
+    until(lambda: [run["status"] for run in ledger(client, job)] == [status], otherwise=f"no run of {job} {status}")
+    run: dict[str, Any] = client.send("GET", f"/v1/runs/{ledger(client, job)[0]['runId']}").body
+    return run

@@ -4,21 +4,16 @@ import io
 import json
 import sys
 import zipfile
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from local.demo_client import ApiClient
-from local.emulator import ACCOUNT, REGION
-from local.stage import Stage
-from tests.end_to_end.steps import ledger, until
+from tests.end_to_end.account import NAME, OF, Account
+from tests.end_to_end.steps import called, ledger, until
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
-NAME = "timeball-demo-{}"
-OF = f"{REGION}:{ACCOUNT}"
 CODE = """
 def answer(event, context):
     if event["fail"]:
@@ -26,59 +21,6 @@ def answer(event, context):
     return {"seen": event}
 """
 FACTS = {"runId", "jobId", "attempt", "fireTime", "depth", "scheduledBy"}
-
-
-@dataclass(frozen=True)
-class Account:
-    """What there is to call, made with the rights of the account's owner."""
-
-    stage: Stage
-
-    def client(self, service: str) -> Any:
-        return self.stage.emulator.client(service)
-
-    def queue(self, name: str, **attributes: str) -> str:
-        """Make a queue, and return its ARN."""
-        self.client("sqs").create_queue(QueueName=NAME.format(name), Attributes=attributes)
-        return f"arn:aws:sqs:{OF}:{NAME.format(name)}"
-
-    def let_send(self, service: str, arn: str) -> None:
-        """Let a service of AWS send to a queue."""
-        may = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sqs:SendMessage", "Resource": arn}
-        policy = json.dumps({"Version": "2012-10-17", "Statement": [may]})
-        sqs = self.client("sqs")
-        url = sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
-        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
-
-    def role(self) -> str:
-        trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-        document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
-        roles = self.client("iam")
-        with suppress(roles.exceptions.EntityAlreadyExistsException):
-            roles.create_role(RoleName=NAME.format("role"), AssumeRolePolicyDocument=document)
-        return f"arn:aws:iam::{ACCOUNT}:role/{NAME.format('role')}"
-
-    def received(self, arn: str) -> dict[str, Any]:
-        """Wait for a message, take it, and return it."""
-        sqs, found = self.client("sqs"), []
-        url = sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
-
-        def receive() -> bool:
-            answer = sqs.receive_message(
-                QueueUrl=url, MessageAttributeNames=["All"], AttributeNames=["All"], WaitTimeSeconds=1
-            )
-            found.extend(answer.get("Messages", []))
-            return bool(found)
-
-        until(receive, otherwise=f"nothing came to {arn}")
-        sqs.delete_message(QueueUrl=url, ReceiptHandle=found[0]["ReceiptHandle"])
-        message: dict[str, Any] = found[0]
-        return message
-
-
-@pytest.fixture(scope="module")
-def account(stage: Stage) -> Account:
-    return Account(stage)
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +36,6 @@ def function(account: Account) -> str:
         Code={"ZipFile": archive.getvalue()},
     )
     return f"arn:aws:lambda:{OF}:function:{NAME.format('hook')}"
-
-
-def called(client: ApiClient, target: dict[str, Any], status: str = "succeeded", **fields: object) -> dict[str, Any]:
-    """Make a job that calls a target now, wait for the end of its run, and return that."""
-    job = client.create({"target": target, "payload": {"order": 7, "fail": False}, **fields})
-    until(lambda: [run["status"] for run in ledger(client, job)] == [status], otherwise=f"no run of {job} {status}")
-    run: dict[str, Any] = client.send("GET", f"/v1/runs/{ledger(client, job)[0]['runId']}").body
-    return run
 
 
 def facts_in(message: dict[str, Any]) -> dict[str, str]:
@@ -174,11 +108,7 @@ def test_a_bus_gets_an_event_with_the_facts_in_its_detail(client: ApiClient, acc
 
 
 def test_a_state_machine_is_started_once_with_the_facts_in_its_input(client: ApiClient, account: Account) -> None:
-    machines = account.client("stepfunctions")
-    definition = json.dumps({"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}})
-    machine = machines.create_state_machine(name=NAME.format("machine"), roleArn=account.role(), definition=definition)[
-        "stateMachineArn"
-    ]
+    machines, machine = account.client("stepfunctions"), account.machine("machine", Type="Succeed")
     run = called(client, {"type": "stepFunctions", "stateMachineArn": machine})
     (execution,) = machines.list_executions(stateMachineArn=machine)["executions"]
     assert json.loads(run["result"]["body"]) == {"executionArn": execution["executionArn"]}
@@ -187,72 +117,13 @@ def test_a_state_machine_is_started_once_with_the_facts_in_its_input(client: Api
 
 
 def test_a_task_of_ecs_is_run_with_the_facts_in_its_environment(client: ApiClient, account: Account) -> None:
-    ecs = account.client("ecs")
-    cluster = ecs.create_cluster(clusterName=NAME.format("cluster"))["cluster"]["clusterArn"]
-    container = {"name": "main", "image": "busybox", "memory": 64}
-    definition = ecs.register_task_definition(family=NAME.format("task"), containerDefinitions=[container])
-    arn = definition["taskDefinition"]["taskDefinitionArn"]
-    run = called(client, {"type": "ecs", "clusterArn": cluster, "taskDefinitionArn": arn, "containerName": "main"})
+    target = account.task("task")
+    run = called(client, target)
     task = json.loads(run["result"]["body"])["taskArn"]
-    (found,) = ecs.describe_tasks(cluster=cluster, tasks=[task])["tasks"]
+    (found,) = account.client("ecs").describe_tasks(cluster=target["clusterArn"], tasks=[task])["tasks"]
     (override,) = found["overrides"]["containerOverrides"]
     variables = {one["name"]: one["value"] for one in override["environment"]}
     assert (variables["TIMEBALL_RUN_ID"], json.loads(variables["TIMEBALL_PAYLOAD"])["order"]) == (run["runId"], 7)
-
-
-def test_a_followed_execution_ends_its_run_and_is_stopped_when_that_is_cancelled(
-    client: ApiClient, account: Account
-) -> None:
-    machines = account.client("stepfunctions")
-
-    def machine(name: str, state: dict[str, Any]) -> str:
-        definition = json.dumps({"StartAt": "Only", "States": {"Only": state}})
-        made = machines.create_state_machine(name=NAME.format(name), roleArn=account.role(), definition=definition)
-        arn: str = made["stateMachineArn"]
-        return arn
-
-    waits = machine("waits", {"Type": "Wait", "Seconds": 3600, "End": True})
-    fails = machine("fails", {"Type": "Fail", "Error": "NoRoom", "Cause": "It is full."})
-    job = client.create({"target": {"type": "stepFunctions", "stateMachineArn": waits, "follow": True}})
-    failing = {"type": "stepFunctions", "stateMachineArn": fails, "follow": True}
-    failed = called(client, failing, "failed", maxRetries=0)
-    assert "NoRoom" in failed["attempts"][0]["error"]
-
-    (run,) = ledger(client, job)
-    execution = client.get(f"/v1/runs/{run['runId']}")["callback"]["execution"]
-    assert (run["status"], machines.describe_execution(executionArn=execution)["status"]) == ("running", "RUNNING")
-    assert client.send("POST", f"/v1/runs/{run['runId']}/cancel").status == 200
-    until(lambda: ledger(client, job)[0]["status"] == "cancelled")
-    assert machines.describe_execution(executionArn=execution)["status"] == "ABORTED"
-
-
-def test_the_end_of_a_followed_execution_is_told_by_an_event_before_the_first_look(
-    client: ApiClient, account: Account
-) -> None:
-    machines = account.client("stepfunctions")
-    definition = json.dumps({"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 3, "End": True}}})
-    made = machines.create_state_machine(name=NAME.format("short"), roleArn=account.role(), definition=definition)
-    run = called(client, {"type": "stepFunctions", "stateMachineArn": made["stateMachineArn"], "follow": True})
-    (attempt,) = run["attempts"]
-    assert (attempt["outcome"], 3_000 <= attempt["durationMs"] < 14_000) == ("succeeded", True)
-
-
-def test_a_followed_task_of_ecs_is_stopped_when_its_run_is_cancelled(client: ApiClient, account: Account) -> None:
-    ecs = account.client("ecs")
-    cluster = ecs.create_cluster(clusterName=NAME.format("follow"))["cluster"]["clusterArn"]
-    container = {"name": "main", "image": "busybox", "memory": 64}
-    definition = ecs.register_task_definition(family=NAME.format("follow"), containerDefinitions=[container])
-    arn = definition["taskDefinition"]["taskDefinitionArn"]
-    target = {"type": "ecs", "clusterArn": cluster, "taskDefinitionArn": arn, "containerName": "main", "follow": True}
-    job = client.create({"target": target})
-    until(lambda: [run["status"] for run in ledger(client, job)] == ["running"])
-    run_id = ledger(client, job)[0]["runId"]
-    until(lambda: client.get(f"/v1/runs/{run_id}")["callback"] is not None)
-    task = client.get(f"/v1/runs/{run_id}")["callback"]["execution"]
-    assert client.send("POST", f"/v1/runs/{run_id}/cancel").status == 200
-    until(lambda: ledger(client, job)[0]["status"] == "cancelled")
-    (found,) = ecs.describe_tasks(cluster=cluster, tasks=[task])["tasks"]
-    assert found["lastStatus"] == "STOPPED"
 
 
 def test_what_is_not_on_the_list_of_the_stage_is_refused(client: ApiClient) -> None:
