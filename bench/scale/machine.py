@@ -22,7 +22,7 @@ from bench.scale.limits import (
     Times,
 )
 from bench.scale.units import Table
-from tests.simulation.process import Process, Weather
+from tests.simulation.world.process import Process, Weather
 from timeball.aws.dynamodb.table.writes import BATCH
 from timeball.aws.patience import PAUSES_SECONDS
 from timeball.domain.model.run import Run

@@ -5,41 +5,42 @@ chance: a meeting is played once for each moment before and after a call of the 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from tests.simulation.actors.on_cue import (
+    Verb,
+    cancels,
+    cancels_its_run,
+    claims,
+    crowds,
+    executes,
+    fails,
+    gives_up,
+    pauses,
+    plans_slowly,
+    process_of,
+    purges,
+    resumes,
+    retries_all,
+    revises,
+    scans,
+    submits,
+)
+from tests.simulation.actors.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
 from tests.simulation.checker import complaints
-from tests.simulation.process import CutOffError, Process, Stop, Weather, simulated
-from tests.simulation.simulated_aws import REFUSED, SimulatedCaller
-from tests.simulation.story import START, Done, Story
-from tests.simulation.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
-from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.model.job import JobSpec, JobStatus
+from tests.simulation.story import START, Story
+from tests.simulation.unfinished import is_going_on
+from tests.simulation.world.process import CutOffError, Stop
 from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
-from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
-from timeball.engine.context import Context
-from timeball.engine.execution.claim import claim
-from timeball.engine.execution.execute import execute
-from timeball.engine.operations.operation import create_operation
-from timeball.engine.runs.manual import cancel_runs
-from timeball.engine.scanning.buckets import Sweeps
-from timeball.engine.scanning.scan import scan
-from timeball.engine.scheduling.dispatch import dispatch
-from timeball.engine.scheduling.submit import submit
-from timeball.ports.registers.partitions import Owner
-
-KEY = JobKey("acme", "job")
-
-Verb = Callable[[Story, Process], Awaitable[object]]
+from timeball.domain.time.schedule import At, Every
 
 _MEANWHILE_MS = SECOND_MS
+
 _CALM_SECONDS = 30
+
 _LONGEST_SECONDS = 300
 
 
@@ -76,15 +77,15 @@ class Meeting:
     async def _told(self, story: Story, moment: int) -> int:
         for seconds, verb in self.before:
             await story.clock.sleep_until(START + int(seconds * SECOND_MS))
-            await verb(story, _process(story, verb))
+            await verb(story, process_of(story, verb))
         await story.clock.sleep_until(START + int(self.first[0] * SECOND_MS))
-        first = _process(story, self.first[1])
+        first = process_of(story, self.first[1])
         seconds = _LONGEST_SECONDS if self.stop_seconds is None else self.stop_seconds
         first.stop = Stop(moment, seconds * SECOND_MS)
         tasks = [asyncio.create_task(_to_its_end(self.first[1](story, first)))]
         await story.clock.sleep_until(story.clock.now() + _MEANWHILE_MS)
         for verb in self.meanwhile:
-            await _to_its_end(verb(story, _process(story, verb)))
+            await _to_its_end(verb(story, process_of(story, verb)))
         if self.late:
             await tasks[0]
         workers = [scan_each_second(story, 1), execute_messages(story, 1), judge_dead_letters(story)]
@@ -105,126 +106,16 @@ async def _to_its_end(work: Awaitable[object]) -> None:
 async def _rest(story: Story) -> None:
     story.storm_ends_at = story.clock.now()
     await story.clock.sleep_until(story.clock.now() + _CALM_SECONDS * SECOND_MS)
-    while story.is_going_on and story.clock.now() < START + _LONGEST_SECONDS * SECOND_MS:
+    while is_going_on(story) and story.clock.now() < START + _LONGEST_SECONDS * SECOND_MS:
         await story.clock.sleep_until(story.clock.now() + SECOND_MS)
 
 
-def _process(story: Story, verb: Verb) -> Process:
-    process = story.new_process(f"{_ROLES.get(verb, 'user')}-of-{next(story.names)}")
-    process.skew_ms, process.weather = 0, Weather()
-    return process
-
-
-def _spec(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> JobSpec:
-    return JobSpec(KEY, Schedule(timing), Work(HttpTarget("https://target.example/hook")), "print", overlap=overlap)
-
-
-def submits(timing: Timing, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> Verb:
-    async def verb(story: Story, process: Process) -> None:
-        await process.run(submit, story.context(process), [_spec(timing, overlap)], process.now())
-
-    return verb
-
-
-async def crowds(story: Story, process: Process) -> None:
-    """Submit more jobs of one tenant than a scan takes at once, and one of another, which is due last."""
-    specs = [replace(_spec(_LATER), key=JobKey("acme", f"job-{n}")) for n in range(110)]
-    specs.append(replace(_spec(At(START + 9_000)), key=JobKey("other", "job")))
-    await process.run(submit, story.context(process), specs, process.now())
-
-
-def revises(timing: Timing, calls: int = 1_000) -> Verb:
-    """Change the schedule; the process ends before it makes one call more."""
-
-    async def verb(story: Story, process: Process) -> None:
-        process.calls_left, context = calls, story.context(process)
-        (job,) = await process.run(context.store.jobs.read, [KEY], with_work=True)
-        if job is not None and job.is_open:
-            await process.run(revise, context, [(job, replace(_spec(timing), tags={"by": process.name}))])
-
-    return verb
-
-
-def _changes(change: Callable[[Context, Sequence[Request]], list[Changed]]) -> Verb:
-    async def verb(story: Story, process: Process) -> None:
-        (answer,) = await process.run(change, story.context(process), [(KEY, None)])
-        story.done.append(Done(story.clock.now(), change.__name__, KEY, answer))
-
-    return verb
-
-
-async def scans(story: Story, process: Process) -> None:
-    owner = Owner(f"{next(story.names):06}", process.name)
-    await process.run(scan, story.context(process), 0, owner, Sweeps())
-
-
-def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
-    """Read the job, as a scan does, and write its plan much later: seconds after the start; others act meanwhile."""
-
-    async def verb(story: Story, process: Process) -> None:
-        await process.sleep_until(START + read_after * SECOND_MS)
-        read_at, context = process.now(), story.context(process)
-        jobs = await process.run(context.store.jobs.read, [KEY])
-        for seconds, other in meanwhile:
-            await story.clock.sleep_until(START + seconds * SECOND_MS)
-            await other(story, _process(story, other))
-        await process.sleep_until(START + written_after * SECOND_MS)
-        pending = [job for job in jobs if job is not None and job.status is JobStatus.PENDING and job.intent is None]
-        await process.run(dispatch, context, pending, read_at)
-
-    return verb
-
-
-async def fails(story: Story, _: Process) -> None:
-    """Let all calls fail from now on, and none of them be tried again."""
-    story.receiver.statuses = (REFUSED,)
-
-
-async def retries_all(story: Story, process: Process) -> None:
-    """Ask for an operation that tries again whatever is dead."""
-    now = process.now()
-    asked = Operation(OperationKey("acme", "op1"), OperationAction.RETRY, Match(), 100, 0, now, now, due_at=now)
-    await process.run(create_operation, story.context(process), asked)
-
-
-async def executes(story: Story, process: Process) -> None:
-    deliveries = story.queue.receive("normal", visibility_seconds=40)
-    inbox, caller = (
-        simulated(story.queue.inbox("normal"), process),
-        SimulatedCaller(story.receiver, process, story.context(process)),
-    )
-    await execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
-
-
-async def claims(story: Story, process: Process) -> None:
-    """Claim what there is, and die."""
-    runs = [delivery.run for delivery in story.queue.receive("normal", visibility_seconds=40)]
-    await process.run(claim, story.context(process), runs, process.name)
-
-
-async def cancels_its_run(story: Story, process: Process) -> None:
-    """Cancel the run of a job that has one."""
-    await process.run(cancel_runs, story.context(process), [run for run in story.store.runs if run.job == KEY])
-
-
-async def gives_up(story: Story, _: Process) -> None:
-    """Let the queue give up on what is with an executor."""
-    for run in dict.fromkeys(run for run, _ in story.queue.waiting("normal")):
-        story.queue.give_up(run)
-
-
-async def purges(story: Story, _: Process) -> None:
-    """Lose all messages."""
-    story.queue.purge()
-
-
-_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor", claims: "executor"}
-
-cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
-
 _OFTEN, _SELDOM, _ONCE, _LATER = Every(2, START), Every(60, START), At(START + 5_000), At(START + 8_000)
+
 _dispatched = ((0, submits(_OFTEN)), (2, scans))
+
 _paused = (*_dispatched, (4, pauses))
+
 _due_once = ((0, submits(_ONCE)), (1, scans))
 
 MEETINGS = {

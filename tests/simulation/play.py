@@ -3,18 +3,16 @@
 import asyncio
 from collections.abc import Callable
 
-from tests.simulation.events import receive_events, send_events
-from tests.simulation.flow import come_again
-from tests.simulation.graphs import weave
-from tests.simulation.operations import operate
-from tests.simulation.quotas import bind, relax
-from tests.simulation.reruns import run_again
-from tests.simulation.simulated_aws import LONGEST_LAG_MS
-from tests.simulation.story import Story
-from tests.simulation.targets import report_later
-from tests.simulation.tasks import keep_tasks
-from tests.simulation.users import act, give_up
-from tests.simulation.workers import (
+from tests.simulation.actors.events import receive_events, send_events
+from tests.simulation.actors.flow import come_again
+from tests.simulation.actors.graphs import weave
+from tests.simulation.actors.operations import operate
+from tests.simulation.actors.quotas import bind, relax
+from tests.simulation.actors.reruns import run_again
+from tests.simulation.actors.targets import report_later
+from tests.simulation.actors.tasks import keep_tasks
+from tests.simulation.actors.users import act, give_up
+from tests.simulation.actors.workers import (
     befall,
     execute_messages,
     judge_dead_letters,
@@ -22,6 +20,9 @@ from tests.simulation.workers import (
     scan_each_second,
     watch_over_runs,
 )
+from tests.simulation.story import Story
+from tests.simulation.unfinished import is_going_on, unfinished
+from tests.simulation.world.store import LONGEST_LAG_MS
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
@@ -73,9 +74,9 @@ async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
     awake_at = max(process.frozen_until for process in story.scanners)
     await clock.sleep_until(max(story.ends_at, awake_at + LONGEST_LAG_MS + SECOND_MS))
     until, latest = clock.now() + CALM_MS, clock.now() + _CALM_OF_TURNS_MS
-    while story.is_going_on and clock.now() < until:
+    while is_going_on(story) and clock.now() < until:
         await clock.sleep_until(clock.now() + SECOND_MS)
-        if any(run.reason in _TURNS for run in story.unfinished()):
+        if any(run.reason in _TURNS for run in unfinished(story)):
             until = min(max(until, clock.now() + MINUTE_MS), latest)
         for task in tasks:
             if task.done():

@@ -10,14 +10,13 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from tests.simulation.kept_bus import KeptBus
-from tests.simulation.process import Process, Weather, simulated
-from tests.simulation.reckoning import unjoined
-from tests.simulation.simulated_aws import HOSTS, LaggingStore, Receiver, UnrulyQueue
+from tests.simulation.world.bus import KeptBus
+from tests.simulation.world.process import Process, Weather, simulated
+from tests.simulation.world.queue import UnrulyQueue
+from tests.simulation.world.receiver import HOSTS, Receiver
+from tests.simulation.world.store import LaggingStore
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
+from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.ports.collections.rows import Swap
@@ -249,59 +248,6 @@ class Story:
     def ends_at(self) -> int:
         """Until when (true time, ms) fires are looked at: recurring jobs go on for ever."""
         return self.storm_ends_at + _CALM_MS
-
-    @property
-    def is_going_on(self) -> bool:
-        """Whether something is left to be done."""
-        return (
-            bool(self.unfinished() or self.unended() or self.unplanned() or self.unjoined())
-            or any(job.intent is not None or job.untold for job in self.store.jobs.values())
-            or any(backfill.due_at is not None for backfill in self.store.backfills.values())
-            or bool(self.bus.queue)
-            or any(operation.is_running for operation in self.store.operations.values())
-        )
-
-    def unfinished(self) -> list[Run]:
-        """Return the runs that should be over: all but those that wait for their paused job, or for another day."""
-        return [
-            run
-            for run in self.store.past.live.values()
-            if run.regular_at <= self.ends_at and not self._is_paused(run) and not (run.waits and run.fan is None)
-        ]
-
-    def unjoined(self) -> list[str]:
-        """Return what is wrong with jobs, and runs of cycles, that wait for others."""
-        due = [run for run in self.store.past.live.values() if run.id.fire_at <= self.ends_at]
-        return unjoined(self.store.jobs, self.store.runs, due)
-
-    def unended(self) -> list[tuple[Job, Run]]:
-        """Return the jobs whose final run is over, and that run, but for those that end later.
-
-        Those are the ones that are not yet planned to their end, and recurring ones that are paused.
-        """
-        found = []
-        for key, job in self.store.jobs.items():
-            if job.final_fire_at is None or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
-                continue
-            final = self.store.runs.get(RunId(key, job.final_fire_at, Origin.SCHEDULE))
-            waits = job.next_fire_at is not None or (
-                job.status is JobStatus.PAUSED and not job.spec.schedule.is_one_off
-            )
-            if final is not None and final.is_terminal and not waits:
-                found.append((job, final))
-        return found
-
-    def unplanned(self) -> list[Job]:
-        """Return the jobs whose ledger is not written as far as it should be."""
-        return [
-            job
-            for job in self.store.jobs.values()
-            if job.status is JobStatus.PENDING and not job.waits
-            if job.next_fire_at is not None and job.next_fire_at <= self.ends_at
-        ]
-
-    def _is_paused(self, run: Run) -> bool:
-        return run.is_unstarted and self.store.jobs[run.id.job].status is JobStatus.PAUSED
 
     def _traced(self, text: str) -> None:
         self.trace(f"{self.clock.now() - START:>8} {text}")

@@ -1,0 +1,148 @@
+"""Jobs that run on events: who sends them, again and again where an answer is lost, and who makes runs of them.
+
+What a job listens to is drawn apart from all else, so that stories without events stay as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.simulation.actors.client import Client
+from tests.simulation.story import Story
+from tests.simulation.world.process import CutOffError, simulated
+from timeball.domain.model.actor import NOBODY, Action, Actor
+from timeball.domain.model.event import Event
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.planning.events import subscription_of
+from timeball.domain.time.schedule import At, OnEvents, Schedule
+from timeball.engine.changes.change import Changed, Outcome
+from timeball.engine.context import Context
+from timeball.engine.events.publish import publish
+from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.subscribe import retire_unneeded, subscribe
+from timeball.ports.errors import UnavailableError
+from timeball.ports.event_bus import EventBus
+
+PATTERNS = (
+    '{"source":["shop"]}',
+    '{"detail-type":["a"],"source":["bank"]}',
+    '{"source":[{"anything-but":"shop"}]}',
+    '{"detail":{"n":[{"numeric":[">",0]}]}}',
+    '{"detail-type":[{"exists":true}]}',
+)
+TENANTS = ("user-1", "user-2", "user-3")
+"""Two have jobs, and one has none that could listen."""
+
+_LISTENS = 0.8
+_ALONE = 0.5
+_AGAIN = 0.4
+
+
+def listening(story: Story, spec: JobSpec) -> JobSpec:
+    """Return what a user asks for, in some stories a job that runs on events, mostly beside its schedule or without."""
+    draw = story.event_draw
+    if not story.has_events or draw.random() > _LISTENS:
+        return spec
+    spec = replace(spec, event=draw.choice(PATTERNS))
+    if isinstance(spec.schedule.timing, At) or draw.random() < _ALONE:
+        spec = replace(spec, schedule=Schedule(OnEvents()), jitter_seconds=0, calendar=None)
+    return spec
+
+
+def submitting(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how jobs are created: as the API does it, which lets the bus match their patterns first."""
+    if not client.story.has_events:
+        return verb
+    bus = bus_of(client)
+
+    def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> Any:
+        assert not subscribe(context, bus, specs, context.clock.now())
+        return verb(context, specs, now, by)
+
+    return submit
+
+
+def changing(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how a job is changed: its new pattern is matched first, and its old one goes."""
+    if not client.story.has_events:
+        return verb
+    bus = bus_of(client)
+
+    def revise(context: Context, pairs: Sequence[tuple[Job, JobSpec]], action: Action, by: Actor) -> Any:
+        ((job, spec),) = pairs
+        is_new = spec.event != job.spec.event
+        if is_new:
+            assert not subscribe(context, bus, [spec], context.clock.now())
+        (done,) = verb(context, pairs, action, by)
+        if done.outcome is Outcome.DONE and is_new:
+            _let_go(context, bus, job.spec)
+        return [done]
+
+    return revise
+
+
+def cancelling(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how a job is cancelled: its pattern goes too, if no other job has it."""
+    if not client.story.has_events:
+        return verb
+    bus = bus_of(client)
+
+    def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NOBODY) -> list[Changed]:
+        (done,) = verb(context, keys, by)
+        if done.job is not None and not done.job.is_open:
+            _let_go(context, bus, done.job.spec)
+        return [done]
+
+    return cancel
+
+
+def _let_go(context: Context, bus: EventBus, spec: JobSpec) -> None:
+    key = subscription_of(spec)
+    try:
+        retire_unneeded(context, bus, [] if key is None else [key])
+    except UnavailableError:
+        return
+
+
+def bus_of(client: Client) -> EventBus:
+    """Return the bus as a client's process sees it."""
+    return simulated(client.story.bus, client.process)
+
+
+async def send_events(story: Story) -> None:
+    """Send events while the storm lasts, and many of them again: at once, or much later, whatever the answer was."""
+    client, draw = Client(story, story.new_process("user-sender")), story.event_draw
+    sent: list[tuple[str, dict[str, Any], int]] = []
+    while story.clock.now() < story.storm_ends_at:
+        if not sent or draw.random() > _AGAIN:
+            number = next(story.names)
+            one = {"id": f"{number}", "source": draw.choice(("shop", "bank")), "type": draw.choice("ab")}
+            sent.append((draw.choice(TENANTS), {**one, "data": {"n": number}}, draw.randrange(5)))
+        tenant, event, depth = draw.choice((sent[-1], draw.choice(sent)))
+        await client.ask("publish", JobKey(tenant, "none"), _send, bus_of(client), tenant, [event], depth)
+        await client.process.sleep_until(client.process.now() + draw.randrange(100, 6_000))
+
+
+def _send(context: Context, bus: EventBus, tenant: str, events: Sequence[dict[str, Any]], depth: int) -> list[Event]:
+    return [event for event, _ in publish(context, bus, tenant, events, depth)]
+
+
+async def receive_events(story: Story, number: int) -> None:
+    """Make runs of what the bus has matched; what is not dealt with stays, and somebody else may have it as well."""
+    process, draw = story.new_process(f"events-{number}"), story.event_draw
+    context, bus = story.context(process), simulated(story.bus, process)
+    while True:
+        await process.sleep_until(process.now() + draw.randrange(50, 2_000))
+        messages = story.bus.receive()
+        if not messages:
+            continue
+        matched = [Matched(one.rule, one.event) for one in messages]
+        calls = draw.randrange(1, 15) if process.fails(process.weather.cut_off) else 10**6
+        try:
+            may_go = await process.run_cut_off(calls, receive, context, bus, matched)
+        except (UnavailableError, CutOffError):
+            continue
+        for message, gone in zip(messages, may_go, strict=True):
+            if gone:
+                story.bus.delete(message)

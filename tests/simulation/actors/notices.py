@@ -1,0 +1,41 @@
+"""Whom jobs' users want told: it is drawn from the job's name, so that no change of the job changes it."""
+
+from dataclasses import replace
+from random import Random
+
+from tests.simulation.story import Story
+from tests.simulation.world.receiver import HOSTS
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.notify import News, Notify
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.time.schedule import Every
+
+_WISHES = 0.7
+
+
+def telling(story: Story, spec: JobSpec) -> JobSpec:
+    """Return what a user asks for, in some stories with somebody who wants to be told."""
+    draw = Random(f"who is told of {spec.key.job_id} of {story.seed}")
+    if not story.has_notices or draw.random() > _WISHES:
+        return spec
+
+    def whom(news: News) -> HttpTarget | None:
+        return HttpTarget(f"https://{HOSTS[0]}/{news}") if draw.random() < _WISHES else None
+
+    notify = Notify(
+        whom(News.FAILURE),
+        whom(News.RECOVERY),
+        whom(News.LATE),
+        whom(News.SUCCESS),
+        draw.choice((1, 1, 2)),
+        draw.choice((2, 10)),
+        draw.choice((None, 5)),
+    )
+    if _is_frequent(spec):
+        notify = replace(notify, on_late=None)
+    return replace(spec, notify=notify, pause_after_failures=draw.choice((None, None, 2)))
+
+
+def _is_frequent(spec: JobSpec) -> bool:
+    """Say whether a job fires so often that nobody could be told of each fire."""
+    return isinstance(spec.schedule.timing, Every) and spec.schedule.timing.seconds < 10

@@ -1,0 +1,52 @@
+"""Who runs cycles of graphs again."""
+
+from random import Random
+
+from tests.simulation.actors.client import Client
+from tests.simulation.story import Story
+from tests.simulation.world.receiver import WEAVERS
+from timeball.domain.model.actor import Actor
+from timeball.domain.model.ids import OperationKey, RunId, shard_of
+from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
+from timeball.engine.context import Context
+from timeball.engine.dependencies.cycle import read_cycle
+from timeball.engine.operations.operation import create_operation
+from timeball.engine.operations.rerun import being_run, meant
+
+
+async def run_again(story: Story) -> None:
+    """Run cycles again, one after the other, while the storm lasts."""
+    draw, client = Random(f"the reruns of {story.seed}"), Client(story, story.new_process("user-rerunner"))
+    while story.clock.now() < story.storm_ends_at:
+        await client.process.sleep_until(client.process.now() + draw.randrange(5_000, 25_000))
+        runs = [run_id for run_id in sorted(story.store.runs) if run_id.job.tenant == WEAVERS]
+        if runs:
+            asked, mode = draw.choice(runs), draw.choice([*RerunMode])
+            name = f"rerun{next(story.names)}"
+            await client.request("rerun", asked.job, _rerun, asked, mode, name)
+
+
+def _rerun(context: Context, asked: RunId, mode: RerunMode, name: str) -> Operation | None:
+    """Do as the API does."""
+    (job,) = context.store.jobs.read([asked.job])
+    cycle = None if job is None else read_cycle(context, job, asked.fire_at)
+    nodes = [] if cycle is None else meant(cycle, mode)
+    if cycle is None or cycle.is_cut or (mode is not RerunMode.FAILED and being_run(nodes)):
+        return None
+    key, now = OperationKey(WEAVERS, name), context.clock.now()
+    operation = Operation(
+        key,
+        OperationAction.RERUN,
+        Match(),
+        per_second=100,
+        shard=shard_of(key, context.rules.shards),
+        created_at=now,
+        updated_at=now,
+        by=Actor(name),
+        due_at=now,
+        rerun=Rerun(asked.job.job_id, asked.fire_at, mode),
+        batch=tuple(node.job.key.job_id for node in nodes),
+        is_begun=True,
+        matched=len(nodes),
+    )
+    return create_operation(context, operation)

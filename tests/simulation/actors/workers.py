@@ -1,0 +1,159 @@
+"""What runs a deployment: scanners, executors, who reconciles dead letters; and what befalls them."""
+
+import asyncio
+from itertools import count
+
+from tests.simulation.story import Story
+from tests.simulation.world.process import Process, simulated
+from tests.simulation.world.receiver import HOSTS, SimulatedCaller
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.execution.execute import execute
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import look_again
+from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.scan import scan
+from timeball.ports.errors import UnavailableError
+from timeball.ports.registers.partitions import Owner
+
+VISIBILITY_SECONDS = 90
+"""How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
+
+Less than the 900 s of a deployment, so that a story ends soon in which nobody looks again.
+"""
+
+_POLL_MS = 150
+"""The longest time between the arrival of a message and its receipt."""
+
+_MISHAPS = ("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")
+
+
+async def scan_each_second(story: Story, number: int) -> None:
+    """Tick, in one execution after another: each has as many loops as there are partitions when it begins."""
+    scanners = [story.new_process(f"scanner-{number}.{partition}") for partition in range(story.rules.shards)]
+    sweeps = [Sweeps() for _ in scanners]
+    story.scanners += scanners
+    while True:
+        owner = Owner(f"{next(story.names):06}", f"ticker-{number}")
+        until, partitions = story.clock.now() + 20_000 + 20_000 * number, story.partitions
+        loops = [
+            _loop(story, scanners[partition], until, (partition, owner, sweeps[partition], partitions))
+            for partition in range(partitions)
+        ]
+        await asyncio.gather(*loops)
+
+
+async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
+    """Scan a partition at each second, until the time is up or a newer loop has it."""
+    context = story.context(process)
+    while story.clock.now() < until:
+        try:
+            found = await process.run(scan, context, *asked)
+        except UnavailableError:
+            found = None
+        if found is not None and found.superseded:
+            await story.clock.sleep_until(until)
+        elif found is None or not found.backlog:
+            await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + SECOND_MS)
+
+
+async def execute_messages(story: Story, number: int) -> None:
+    """Execute what arrives; an executor that is killed is followed by another."""
+    for life in count(1):
+        process = story.executors[number] = story.new_process(f"executor-{number}.{life}")
+        task = asyncio.create_task(_invocations(story, process))
+        try:
+            await asyncio.wait([task, process.death], return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                task.result()
+        finally:
+            task.cancel()
+        await story.clock.sleep_until(story.clock.now() + story.random.randrange(SECOND_MS))
+
+
+async def _invocations(story: Story, process: Process) -> None:
+    context, caller = story.context(process), SimulatedCaller(story.receiver, process, story.context(process))
+    for number in count(1):
+        priority = process.random.choice(await story.queue.arrivals())
+        await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))
+        deliveries = story.queue.receive(priority, visibility_seconds=900 if story.is_lossy else VISIBILITY_SECONDS)
+        if not deliveries:
+            continue
+        process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
+        inbox = simulated(story.queue.inbox(priority), process)
+        await execute(context, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
+
+
+async def judge_dead_letters(story: Story) -> None:
+    """Judge what the queue gave up on."""
+    process = story.new_process("reconciler")
+    context = story.context(process)
+    while True:
+        await process.sleep_until(process.now() + 5 * SECOND_MS)
+        dead = list(story.queue.dead)
+        if not dead:
+            continue
+        process.trace(f"{process.name} judges {', '.join(map(str, dead))}")
+        try:
+            may_go = await process.run(reconcile_messages, context, dead)
+        except UnavailableError:
+            may_go = [False] * len(dead)
+        for run, gone in zip(dead, may_go, strict=True):
+            if gone:
+                story.queue.dead.remove(run)
+
+
+async def repartition(story: Story) -> None:
+    """Change the number of partitions in the middle of some stories."""
+    if story.repartition_at is not None:
+        await story.clock.sleep_until(story.repartition_at)
+        story.repartition()
+
+
+async def watch_over_runs(story: Story) -> None:
+    """Look again at runs that were sent; a watch that could not be dealt with comes again."""
+    process = story.new_process("watcher")
+    context = story.context(process)
+    while True:
+        await process.sleep_until(process.now() + 3 * SECOND_MS)
+        watches = story.queue.due_watches()[:10]
+        if not watches:
+            continue
+        process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
+        for watch, gone in zip(watches, await process.run(look_again, context, watches), strict=True):
+            if gone:
+                story.queue.watches.remove(watch)
+
+
+async def befall(story: Story) -> None:
+    """Let a mishap follow the other while the storm lasts."""
+    random, clock = story.random, story.clock
+    while clock.now() < story.storm_ends_at:
+        await clock.sleep_until(clock.now() + story.slowness * random.randrange(5_000, 60_000))
+        if clock.now() < story.storm_ends_at:
+            _happen(story, random.choice((*_MISHAPS, "purge") if story.is_lossy else _MISHAPS))
+
+
+def _happen(story: Story, mishap: str) -> None:
+    """Freeze or kill processes, one alone or all of a kind; let a host be down; lose all messages."""
+    random, clock = story.random, story.clock
+    executors = list(story.executors.values())
+    match mishap:
+        case "kill":
+            random.choice(executors).kill()
+        case "purge":
+            story.trace("all queues of messages are purged")
+            story.queue.purge()
+        case "freeze":
+            longest = random.choice((10_000, 60_000, 90_000))
+            random.choice([*story.scanners, *executors]).freeze(random.randrange(1_000, longest))
+        case "freeze user":
+            random.choice(story.users).freeze(random.randrange(1_000, 30_000))
+        case "host down":
+            host, down_ms = random.choice(HOSTS), random.randrange(20_000, 90_000)
+            story.receiver.down_until[host] = max(story.receiver.down_until.get(host, 0), clock.now() + down_ms)
+        case "no scanners":
+            for process in story.scanners:
+                process.freeze(random.randrange(20_000, 120_000))
+        case _:
+            for process in executors:
+                process.freeze(random.randrange(20_000, 120_000))

@@ -1,0 +1,174 @@
+"""What users and targets were told must be so: an answer is a promise."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.story import MOST_SKEW_MS, Done, Story
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.runs.callback import Report
+from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
+from timeball.engine.runs.refusal import Answered
+from timeball.engine.runs.trigger import Triggered, Triggering
+from timeball.testing.kept_telemetry import KeptTelemetry
+
+
+def _answers(story: Story, verb: str) -> Iterator[Done]:
+    return (done for done in story.done if done.verb == verb)
+
+
+def _what_was_acknowledged_is_stored(story: Story) -> Iterator[str]:
+    for done in story.done:
+        if done.verb == "submit" and done.job not in story.store.jobs:
+            yield f"{done.job} is gone"
+
+
+def _triggers_ran(story: Story) -> Iterator[str]:
+    for done in _answers(story, "trigger"):
+        told: Triggered = done.answer
+        if told.outcome is not Triggering.STARTED or told.run is None:
+            continue
+        run, asked = story.store.runs.get(told.run.id), done.asked[0][0]
+        if run is None:
+            yield f"{told.run.id} is gone"
+        elif asked.has_payload and (run.work_digest is None or _payload(story, run) != asked.payload):
+            yield f"{run} has not the payload of {asked}"
+
+
+def _payload(story: Story, run: Run) -> str | None:
+    return story.store.works[run.id.job, run.work_digest or ""].payload
+
+
+def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
+    """The answer names the runs that were claimed already: their attempts of that moment may still call."""
+    cancelled_at: dict[JobKey, int] = {}
+    claimed: dict[JobKey, set[RunId]] = defaultdict(set)
+    for done in _answers(story, "cancel"):
+        if done.answer.job is not None and done.answer.job.status is JobStatus.CANCELLED:
+            cancelled_at.setdefault(done.job, done.at)
+            claimed[done.job] |= set(done.answer.claimed)
+    for arrival in story.receiver.arrivals:
+        at = cancelled_at.get(arrival.run.job)
+        if at is not None and arrival.at > at and arrival.run not in claimed[arrival.run.job]:
+            yield f"{arrival.run} attempt {arrival.attempt} was called {arrival.at - at} ms after its job's cancel"
+    for write, before in story.store.history.claims():
+        at = cancelled_at.get(before.id.job)
+        if at is not None and write.at > at:
+            yield f"{before.id} was claimed {write.at - at} ms after its job's cancel: {write}"
+
+
+def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
+    """When a user has the answer, each run that was live before is over, or is running and asked to stop.
+
+    One that is tried again at the same time is ended when it is claimed. A job that has failed stays so, until a run of
+    it is tried again, and cancelled.
+    """
+    history = story.store.history
+    for done in _answers(story, "cancel"):
+        until_then = [write for write in history.of_job(done.job) if write.at <= done.at]
+        writes = [write for write in until_then if write.after.status is JobStatus.CANCELLED]
+        for run in history.runs_of(done.job) if writes else ():
+            before, standing = history.run_at(run, writes[0].at - 1), history.run_at(run, done.at)
+            if before is None or before.is_terminal or standing is None or standing.is_terminal:
+                continue
+            if not (standing.state is RunState.RUNNING and standing.cancel_requested):
+                yield f"{standing} is left {done.at - writes[0].at} ms after the cancel of its job"
+
+
+def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
+    """When a user has the answer, whoever holds an older plan can insert or revive none of it."""
+    history = story.store.history
+    for done in _answers(story, "cancel"):
+        if done.answer.job is None or done.answer.job.status is not JobStatus.CANCELLED:
+            continue
+        for run in history.runs_of(done.job):
+            late = (write for write in history.of_run(run) if write.at > done.at and run.origin is Origin.SCHEDULE)
+            for write in late:
+                if write.before is None or (write.before.is_superseded and not write.after.is_terminal):
+                    yield f"{write} came {write.at - done.at} ms after the cancel of its job"
+
+
+def _answered(done: Done) -> Answered:
+    answered: Answered = done.answer
+    return answered
+
+
+def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
+    """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
+    calls = story.receiver.calls()
+    for done in _answers(story, "cancel run"):
+        refusal, told = _answered(done)
+        if refusal is not None or told is None:
+            continue
+        if told.state is not RunState.CANCELLED and not told.cancel_requested:
+            yield f"{told} is neither cancelled nor asked to stop"
+        for arrival in calls.get(told.id, ()):
+            if arrival.at > done.at and arrival.attempt > told.attempt:
+                yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told}"
+
+
+def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
+    """It waits or runs when the answer comes, and if it waits for a retry, no longer than until then."""
+    for done in _answers(story, "retry"):
+        refusal, told = _answered(done)
+        if refusal is not None or told is None:
+            continue
+        waits = told.state is RunState.RETRYING and told.not_before > done.at + MOST_SKEW_MS
+        if waits or told.state is RunState.FAILED or not _was_stored(story, told):
+            yield f"{told} was to be tried again"
+
+
+def _what_is_replayed_keeps_its_pace(story: Story) -> Iterator[str]:
+    for done in _answers(story, "replay"):
+        told: Dealt = done.answer
+        per_second: int = done.asked[1]
+        starts = sorted(run.not_before for run in told.done)
+        if any(after - before < SECOND_MS // per_second for before, after in pairwise(starts)):
+            yield f"{starts} are more than {per_second} a second"
+        yield from (f"{run} was not written" for run in told.done if not _was_stored(story, run))
+
+
+def _was_stored(story: Story, run: Run) -> bool:
+    return any(write.after == run for write in story.store.history.of_run(run.id))
+
+
+def _what_was_reported_counts(story: Story) -> Iterator[str]:
+    """Whoever was told that its report was taken finds that attempt ended as it said; and a success stays one."""
+    for done in _answers(story, "report"):
+        refusal, told = _answered(done)
+        asked: Report = done.asked[0][0]
+        if refusal is not None or told is None:
+            continue
+        ends = [one.after.last for one in story.store.history.of_run(asked.run) if one.at <= done.at]
+        if not any(end is not None and (end.number, end.outcome) == (asked.attempt, asked.outcome) for end in ends):
+            yield f"{asked} was taken, and {told} does not say so"
+        run = story.store.runs[asked.run]
+        if asked.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, asked.attempt):
+            yield f"{asked} was taken, and is forgotten: {run}"
+
+
+def _what_died_is_listed(story: Story) -> Iterator[str]:
+    context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
+    tenants = {key.tenant for key in story.store.jobs}
+    listed = {run.id for tenant in tenants for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
+    dead = {run.id for run in story.store.runs.values() if run.is_dead_letter}
+    if len(dead) < 1_000 and listed != dead:
+        yield f"{listed ^ dead}"
+
+
+PROMISES = (
+    _what_was_acknowledged_is_stored,
+    _triggers_ran,
+    _nothing_is_called_after_its_cancel,
+    _a_cancel_reaches_every_run,
+    _a_cancelled_job_has_no_new_fire,
+    _what_was_cancelled_alone_is_not_called_any_more,
+    _what_is_tried_again_by_hand_may_start,
+    _what_is_replayed_keeps_its_pace,
+    _what_was_reported_counts,
+    _what_died_is_listed,
+)

@@ -1,0 +1,115 @@
+"""What calendars and freezes must hold: what they keep away does not start, and its row says why."""
+
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy
+from timeball.domain.model.freeze import BEGINS_AFTER_MS, KNOWN_MS
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import DAY_MS
+from timeball.domain.time.schedule import fires
+
+
+def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
+    """No first attempt of the schedule or on an event, from the beginning that its user was told to its end.
+
+    Of a disabled tenant no attempt at all, but those by which a lost one is taken over.
+    """
+    history = story.store.history
+    for write, before in history.claims():
+        if before.state is RunState.RUNNING:
+            continue
+        is_held = before.id.origin in (Origin.SCHEDULE, Origin.EVENT) and before.is_unstarted
+        starts_at = max(write.after.claimed_at or 0, before.not_before)
+        for job in history.jobs_between(before.id.job, write.at, write.at):
+            for freeze in history.freezes_between(job, write.at, write.at):
+                if not freeze.stops_all and not is_held:
+                    continue
+                start, end = freeze.span
+                known_at = history.frozen_at[freeze.name] + BEGINS_AFTER_MS
+                if max(start, known_at) + MOST_SKEW_MS <= starts_at < end - MOST_SKEW_MS:
+                    yield f"{write} starts at {starts_at}, within {freeze}"
+
+
+def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
+    """As its job, and the calendar, were when that was decided."""
+    history = story.store.history
+    for write, before in history.claims():
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted:
+            continue
+        from_at = (write.after.claimed_at or 0) - MOST_SKEW_MS - KNOWN_MS
+        jobs = history.jobs_between(before.id.job, from_at, write.at)
+        if all(history.is_closed(job, before.regular_at, from_at, write.at) == {True} for job in jobs):
+            yield f"{write}, of {jobs[-1].spec.calendar}"
+
+
+def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
+    """And is due then. Any version of its job and of its calendar may have decided that.
+
+    What is moved by what it collects is not meant (flow_rules.py).
+    """
+    history = story.store.history
+    for write in history.runs:
+        row = write.after
+        if (
+            row.moved_to is None
+            or row.collected is not None
+            or (write.before is not None and write.before.moved_to == row.moved_to)
+        ):
+            continue
+        jobs = [one.after for one in history.of_job(row.id.job) if one.at <= write.at]
+        calendars = [row for at, row in history.calendars[CalendarKey(row.id.job.tenant, "closed")] if at <= write.at]
+        if not any(_moved_to(job, one, row.id.fire_at) == row.moved_to for job in jobs for one in calendars):
+            yield f"{write}, of {jobs[-1]}"
+    for row in story.store.runs.values():
+        is_moved = row.moved_to is not None and row.collected is None
+        waits = is_moved and row.is_unstarted and row.state is RunState.QUEUED
+        if waits and (row.due_at is None or row.due_at < row.not_before or row.not_before < row.regular_at):
+            yield f"{row} is not due on its day"
+
+
+def _moved_to(job: Job, calendar: Calendar, fire_at: int) -> int | None:
+    """Go through the days after a fire: where the Marquesas are, clocks never change."""
+    if job.spec.calendar is None or job.spec.calendar.policy is not CalendarPolicy.NEXT:
+        return None
+    days = (fire_at + number * DAY_MS for number in range(32))
+    open_at = next((at for at in days if calendar.spans.end_of(at) is None), None)
+    is_last = open_at is not None and next(fires(job.spec.schedule, fire_at + 1, open_at), None) is None
+    return open_at if is_last else None
+
+
+def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[str]:
+    """A skipped row of a calendar, or of a freeze, is of a fire that this kept away when it was decided."""
+    history = story.store.history
+    for write in history.runs:
+        row = write.after
+        if row.state is not RunState.SKIPPED or (write.before is not None and write.before.is_terminal):
+            continue
+        from_at = (row.finished_at or 0) - MOST_SKEW_MS - KNOWN_MS
+        jobs = history.jobs_between(row.id.job, from_at, write.at)
+        closed = [True in history.is_closed(job, row.id.fire_at, from_at, write.at) for job in jobs]
+        if row.reason is Reason.CALENDAR and not any(closed):
+            yield f"{write} was on no date of its calendar"
+        spans = [freeze.span for job in jobs for freeze in history.freezes_between(job, from_at, write.at)]
+        was_frozen = any(start <= at < end for start, end in spans for at in (row.id.fire_at, row.not_before))
+        if row.reason is Reason.FROZEN and not was_frozen:
+            yield f"{write} was due in no freeze"
+        if row.reason is Reason.MISFIRED and write.by.startswith("scanner") and _was_frozen(spans, row):
+            yield f"{write} was due in a freeze"
+
+
+def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
+    """Say whether a row is of a fire in a freeze that was over, as everybody knew, when the row was written."""
+    known_at = (row.finished_at or 0) - MOST_SKEW_MS - KNOWN_MS
+    return any(start <= row.id.fire_at < end < known_at for start, end in spans)
+
+
+PROMISES = (
+    _nothing_starts_in_a_freeze,
+    _nothing_starts_on_a_date_of_its_calendar,
+    _what_is_moved_starts_on_the_next_open_day,
+    _what_was_kept_away_says_so_and_nothing_else_does,
+)

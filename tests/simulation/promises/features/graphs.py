@@ -1,0 +1,207 @@
+"""What must hold of jobs that wait for others. How a graph stands at its end is reckoned anew (reckoning.py)."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.promises.features.reckoning import AS_JOBS
+from tests.simulation.story import Story
+from tests.simulation.unfinished import unjoined
+from tests.simulation.world.receiver import WEAVERS
+from timeball.domain.model.actor import Action
+from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import RunState
+
+_DONE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED)
+
+
+def _parents(job: Job) -> list[JobKey]:
+    return [JobKey(job.key.tenant, parent.job_id) for parent in job.spec.depends_on]
+
+
+def _nothing_waits_for_itself(story: Story) -> Iterator[str]:
+    """At no time, also not through others."""
+    above: dict[JobKey, list[JobKey]] = {}
+    for write in story.store.history.jobs:
+        key, parents = write.after.key, _parents(write.after)
+        if above.get(key) == parents:
+            continue
+        above[key] = parents
+        seen, left = set[JobKey](), [*parents]
+        while left:
+            one = left.pop()
+            left += above.get(one, []) if one not in seen else []
+            seen.add(one)
+        if key in seen:
+            yield str(write)
+
+
+def _a_job_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+    """Of its parents as they stood at some time since its row was written before."""
+    history = story.store.history
+    last_at: dict[JobKey, int] = {}
+    for write in history.jobs:
+        before, after = write.before, write.after
+        since_at, last_at[after.key] = last_at.get(after.key, write.at), write.at
+        if before is None or not before.waits or after.waits or after.version != before.version:
+            continue
+        if after.status is not JobStatus.PENDING or after.next_fire_at is None:
+            continue
+        states = [{one.status for one in history.jobs_between(key, since_at, write.at)} for key in _parents(before)]
+        if after.skips is None and not _may_hold(before.spec.trigger_rule, states):
+            yield f"{write}, its parents: {states}"
+        if after.skips is not None and after.skips.value != "dependency_timeout" and not _may_hold(_ANY_END, states):
+            yield f"{write} was skipped, its parents: {states}"
+
+
+_ANY_END = TriggerRule.ALL_DONE
+
+
+def _a_cycle_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+    """Of the rows of its parents' ledgers, and of its gates, as they stood at some time since it was written before."""
+    history = story.store.history
+    last_at: dict[RunId, int] = {}
+    for write in history.runs:
+        before, after = write.before, write.after
+        since_at, last_at[after.id] = last_at.get(after.id, write.at), write.at
+        if before is None or not before.waits or after.waits or after.state is not RunState.QUEUED:
+            continue
+        jobs = history.jobs_between(after.id.job, since_at, write.at)
+        if not any(
+            _may_hold(job.spec.trigger_rule, [_seen(story, one, after.id, since_at, write.at) for one in _parents(job)])
+            for job in jobs
+        ):
+            yield f"{write}, of {jobs[-1]}"
+
+
+def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
+    """Return how a parent stood in a cycle between two true times; what has no row there is skipped, or to come."""
+    history = story.store.history
+    jobs = history.jobs_between(key, since_at, at)
+    if any(job.spec.schedule.is_one_off for job in jobs):
+        return {job.status for job in jobs}
+    name = RunId(key, run_id.fire_at, run_id.origin)
+    standing = history.run_at(name, since_at)
+    rows = [standing, *(write.after for write in history.of_run(name) if since_at < write.at <= at)]
+    return {JobStatus.SKIPPED if row is None else AS_JOBS.get(row.state, JobStatus.PENDING) for row in rows}
+
+
+def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
+    match rule:
+        case TriggerRule.ALL_SUCCEEDED:
+            return all(JobStatus.COMPLETED in seen for seen in states)
+        case TriggerRule.ANY_SUCCEEDED:
+            return any(JobStatus.COMPLETED in seen for seen in states)
+        case TriggerRule.ANY_FAILED:
+            return any(JobStatus.FAILED in seen for seen in states)
+        case TriggerRule.ALL_DONE:
+            return all(seen & set(_DONE) for seen in states)
+
+
+def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
+    """Of each of them, as it stood at some time from the claim to the call."""
+    history = story.store.history
+    for arrival in story.receiver.arrivals:
+        if arrival.run.job.tenant != WEAVERS:
+            continue
+        claimed_at = max(write.at for write in history.of_run(arrival.run) if write.at <= arrival.at)
+        jobs = history.jobs_between(arrival.run.job, claimed_at - CLAIM_TAKES_MS, arrival.at)
+        document = json.loads(arrival.payload or "null")
+        told = document.get("parents") if isinstance(document, dict) else None
+        named = [[one.job_id for one in job.spec.depends_on] if job.spec.pass_parents else None for job in jobs]
+        if (None if told is None else list(told)) not in named:
+            yield f"{arrival} was handed {told}, its parents: {named}"
+        for one in (told or {}).values():
+            name = RunId.parse(WEAVERS, one["runId"] or "")
+            if name is None:
+                continue
+            since_at = claimed_at - CLAIM_TAKES_MS
+            states = {write.after.state for write in history.of_run(name) if since_at < write.at <= arrival.at}
+            standing = history.run_at(name, since_at)
+            if one["status"] not in states | {None if standing is None else standing.state}:
+                yield f"{arrival} was handed {one}, which was {states}"
+
+
+CLAIM_TAKES_MS = 60_000
+"""How long before its write a claim may have read, in a story of frozen processes."""
+
+
+def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.jobs:
+        before, after = write.before, write.after
+        if before is not None and _parents(before) == _parents(after):
+            continue
+        for key in _parents(after):
+            parent = history.job_at(key, write.at)
+            if parent is not None and not parent.has_children:
+                yield f"{write}, and not {parent}"
+
+
+def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
+    """Each that waits has been written since the job had something to tell."""
+    history = story.store.history
+    since: dict[JobKey, int] = {}
+    for write in history.jobs:
+        before, after = write.before, write.after
+        if after.untold and (before is None or not before.untold):
+            since[after.key] = write.at
+        if before is None or not before.untold or after.untold:
+            continue
+        for key in story.store.jobs:
+            child = history.job_at(key, since[after.key])
+            if child is None or not child.waits or child.status is not JobStatus.PENDING or child.intent is not None:
+                continue
+            if after.key in _parents(child) and not any(
+                since[after.key] <= one.at <= write.at for one in history.of_job(key)
+            ):
+                yield f"{write}, and {child}"
+
+
+def _who_waits_at_the_end_has_somebody_to_wait_for(story: Story) -> Iterator[str]:
+    yield from unjoined(story)
+
+
+def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
+    """Of those that nobody has changed."""
+    for key, job in story.store.jobs.items():
+        if not job.spec.depends_on or not job.spec.schedule.is_one_off or job.version != 1 + _pauses(story, key):
+            continue
+        rows = [run for run in story.store.runs.values() if run.id.job == key and run.id.origin is Origin.SCHEDULE]
+        # A pause may come between the row and the write that moves the job on behind it.
+        is_between = job.status is JobStatus.PAUSED and [run.id.fire_at for run in rows] == [job.next_fire_at]
+        is_as_planned = len(rows) == (job.next_fire_at is None)
+        if not (is_as_planned or is_between) and (rows or job.status is not JobStatus.CANCELLED):
+            yield f"{job}: {rows}"
+        for run in rows:
+            parents = [story.store.jobs[one] for one in _parents(job)]
+            latest_at = max(parent.final_fire_at or 0 for parent in parents)
+            is_plain = job.spec.inherits and job.spec.trigger_rule is TriggerRule.ALL_SUCCEEDED
+            has_timed_out = run.reason is not None and run.reason.value == "dependency_timeout"
+            is_changed = any(_changed(story, one) for one in _parents(job))
+            if is_plain and not has_timed_out and not is_changed and run.id.fire_at != latest_at:
+                yield f"{run} is not of {latest_at}"
+
+
+def _changed(story: Story, key: JobKey) -> bool:
+    return story.store.jobs[key].version != 1 + _pauses(story, key)
+
+
+def _pauses(story: Story, key: JobKey) -> int:
+    """Return how many versions of a job are of pauses and resumes, which move no fire."""
+    writes = story.store.history.of_job(key)
+    changes = [one.after.change.action for one in writes if one.before and one.after.version > one.before.version]
+    return sum(action in (Action.PAUSE, Action.RESUME, Action.CANCEL) for action in changes)
+
+
+PROMISES = (
+    _nothing_waits_for_itself,
+    _a_job_is_let_go_only_if_its_rule_holds,
+    _a_cycle_is_let_go_only_if_its_rule_holds,
+    _a_call_is_handed_what_came_of_its_parents,
+    _who_is_waited_for_knows_that_it_has_children,
+    _children_are_told_before_a_job_forgets_to,
+    _who_waits_at_the_end_has_somebody_to_wait_for,
+    _a_job_runs_once_for_its_parents,
+)

@@ -1,0 +1,126 @@
+"""What must hold of runs that have a run of their own for each item which another one has named."""
+
+from collections.abc import Iterator
+
+from tests.simulation.promises.calls import own_payload
+from tests.simulation.story import Story
+from tests.simulation.world.history import Write
+from timeball.domain.graphs.fan_out import Named, answered_items, is_answered, item_id, to_named
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.run import Run, RunState
+
+_READ_WITHIN_MS = 60_000
+"""Whoever writes has read what that goes by so shortly before."""
+
+
+def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, Named]]:
+    """Yield each write that fixed a list of items, of whom they are, and the list."""
+    for write in story.store.history.runs:
+        fan, before = write.after.fan, write.before
+        if fan is not None and fan.items is not None and (before is None or before.fan is None or not before.fan.items):
+            yield write, fan.of, to_named(story.store.works[write.after.id.job, fan.items].payload)
+
+
+def _items_are_what_was_named(story: Story) -> Iterator[str]:
+    """By the attempt with which the run ended, at work and in its answer; it was over by then."""
+    for write, of, named in _fixed(story):
+        runs = _as_read(story, write, of)
+        if named.items not in [_by_its_end(story, run) for run in runs if run.is_terminal]:
+            yield f"{write}: {named.items}, and {runs}"
+
+
+def _as_read(story: Story, write: Write[Run], run_id: RunId) -> list[Run]:
+    """Return a run as whoever wrote may have read it: it may be run again since."""
+    before = story.store.history.run_at(run_id, write.at - _READ_WITHIN_MS)
+    later = [one for one in story.store.history.of_run(run_id) if write.at - _READ_WITHIN_MS < one.at <= write.at]
+    return [*([] if before is None else [before]), *(one.after for one in later)]
+
+
+def _by_its_end(story: Story, run: Run) -> tuple[str, ...]:
+    posted = Named() if run.named is None else to_named(story.store.works[run.id.job, run.named].payload)
+    answered = answered_items(run.last.body if run.last else None) if is_answered(run) else []
+    return posted.with_more(answered or []).items
+
+
+def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
+    """What the attempt with which the run ended was told that it has named."""
+    for write, of, named in _fixed(story):
+        attempts = {run.attempt for run in _as_read(story, write, of)}
+        for by, attempt, items in story.receiver.named:
+            if by == of and attempts == {attempt} and not {*items} <= {*named.items}:
+                yield f"{write} lacks {items}"
+
+
+def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
+    """Until another attempt begins: lists only grow."""
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is None or before.named in (None, after.named) or after.attempt != before.attempt:
+            continue
+        old, new = (
+            () if name is None else to_named(story.store.works[after.id.job, name].payload).items
+            for name in (before.named, after.named)
+        )
+        if new[: len(old)] != old:
+            yield str(write)
+
+
+def _each_item_is_called_with_what_it_is(story: Story) -> Iterator[str]:
+    """If its cycle was run again, with what it was, or is."""
+    items: dict[RunId, list[str | None]] = {}
+    for write, _, named in _fixed(story):
+        for number, text in enumerate(named.items, 1):
+            items.setdefault(item_id(write.after.id, number), []).append(text)
+    for run in story.store.runs:
+        if run.origin is Origin.DEPENDENCY and run not in items:
+            yield f"{run} is the run of no item"
+    for arrival in story.receiver.arrivals:
+        is_item = arrival.run.origin is Origin.DEPENDENCY
+        if is_item and own_payload(arrival.payload) not in items.get(arrival.run, []):
+            yield f"{arrival} should have {items.get(arrival.run)}"
+
+
+def _a_run_with_items_ends_as_these_do(story: Story) -> Iterator[str]:
+    history = story.store.history
+    for write in history.runs:
+        before, after = write.before, write.after
+        if before is None or after.fan is None or not after.fan.count or before.state is after.state:
+            continue
+        items = [history.run_at(item_id(after.id, number), write.at) for number in range(1, after.fan.count + 1)]
+        states = [None if item is None else item.state for item in items]
+        if after.state is RunState.SUCCEEDED and after.pardon is None and {*states} != {RunState.SUCCEEDED}:
+            yield f"{write}, its items: {states}"
+        if after.state is RunState.FAILED and None in states:
+            yield f"{write}, its items: {states}"
+
+
+def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]:
+    """Each that it has then, before it succeeds."""
+    history = story.store.history
+    for write in history.runs:
+        fan = write.after.fan
+        if fan is None or fan.since is None or write.after.state is not RunState.SUCCEEDED or write.after.pardon:
+            continue
+        items = [history.run_at(item_id(write.after.id, number), write.at) for number in range(1, fan.count + 1)]
+        if any(item and (item.budget_at or item.created_at) < fan.since for item in items):
+            yield f"{write}, its items: {items}"
+
+
+def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        if run.fan is None or run.state is not RunState.FAILED or not run.fan.count:
+            continue
+        items = [story.store.runs.get(item_id(run.id, number)) for number in range(1, run.fan.count + 1)]
+        if all(item is not None and item.state is RunState.SUCCEEDED for item in items):
+            yield f"{run}, and all of its items have succeeded"
+
+
+PROMISES = (
+    _items_are_what_was_named,
+    _what_was_acknowledged_is_among_them,
+    _what_an_attempt_names_is_kept,
+    _each_item_is_called_with_what_it_is,
+    _a_run_with_items_ends_as_these_do,
+    _a_cycle_that_runs_again_runs_its_items_again,
+    _who_died_with_an_item_is_mended_with_it,
+)

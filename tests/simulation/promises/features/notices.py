@@ -1,0 +1,158 @@
+"""What must hold of notices: each piece of news has its own, and nothing else has one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.ends.notices import counts, notice_of_end, notices_ahead, streak_length
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.notify import Milestone, News, Notice
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.time.instants import LATEST
+
+
+def is_needless(job: Job) -> bool:
+    """Say whether a job is a notice of which nothing came."""
+    return job.spec.notice is not None and job.status is JobStatus.SKIPPED
+
+
+def is_ahead(job: Job) -> bool:
+    """Say whether a job is a notice that is looked at only when its instant has passed."""
+    return job.spec.notice is not None and job.spec.notice.milestone is not None
+
+
+def _notices_of(story: Story, news: News) -> Iterator[Job]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is not None and job.spec.notice.news is news:
+            yield job
+
+
+def _is_there(story: Story, notice: JobSpec | None) -> bool:
+    return notice is None or notice.key in story.store.jobs
+
+
+def _each_success_is_told(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        job = story.store.jobs[run.id.job]
+        is_over = run.state is RunState.SUCCEEDED and (run.finished_at or 0) <= story.ends_at  # and its effects too
+        if is_over and counts(run) and not _is_there(story, notice_of_end(job, News.SUCCESS, run)):
+            yield f"{run} of {job}"
+
+
+def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or after.failing is None or after.failing == before.failing:
+            continue
+        run = replace(story.store.runs[after.failing.run], attempt=after.failing.attempt)
+        if write.at > story.ends_at:  # its effects may be under way yet
+            continue
+        if not _is_there(story, notice_of_end(after, News.FAILURE, run)):
+            yield str(write)
+
+
+def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or before.failing is None or after.failing is not None:
+            continue
+        run = story.store.runs[before.failing.run]
+        if not _is_there(story, notice_of_end(after, News.RECOVERY, run, since=before.failing)):
+            yield str(write)
+
+
+def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
+    """Also where runs ended at the same time. One that is run again and cancelled is no end any more."""
+    for job in story.store.jobs.values():
+        notify = job.spec.notify
+        if notify is None or not notify.watches_streaks:
+            continue
+        ends = [run for run in story.store.runs.values() if run.id.job == job.key and counts(run)]
+        newest = sorted(ends, key=lambda run: (run.id.fire_at, run.id.origin), reverse=True)
+        began = None if job.failing is None else story.store.runs[job.failing.run]
+        is_over = began is not None and began.state is RunState.FAILED and streak_length(newest) == 0
+        is_unseen = began is None and streak_length(newest) >= notify.after_failures
+        if (is_over or is_unseen) and all((run.finished_at or 0) <= story.ends_at for run in ends):
+            yield f"{job} after {newest[: notify.after_failures]}"
+
+
+def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or not after.paused_by_failures or before.paused_by_failures:
+            continue
+        failed = [
+            one.after.id
+            for one in story.store.history.runs
+            if one.after.id.job == after.key and one.at <= write.at and one.after.state is RunState.FAILED
+        ]
+        if len(set(failed)) < (after.spec.pause_after_failures or 0):
+            yield f"{write} after {failed}"
+
+
+def _nobody_is_told_of_a_notice(story: Story) -> Iterator[str]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is None:
+            continue
+        of = JobKey(job.key.tenant, job.spec.notice.job_id)
+        if story.store.jobs[of].spec.notice is not None or job.spec.notify is not None:
+            yield str(job)
+
+
+def _each_run_that_may_be_late_has_its_notice_ahead(story: Story) -> Iterator[str]:
+    for run in story.store.runs.values():
+        job = story.store.jobs[run.id.job]
+        always = all(write.after.spec.notify == job.spec.notify for write in story.store.history.of_job(job.key))
+        was_sent = run.attempt > 0 and run.id.origin is Origin.SCHEDULE
+        was_free = not any(
+            freeze.from_at <= run.regular_at < (freeze.to_at or LATEST)
+            for freeze in story.store.history.freezes_between(job, 0, LATEST)
+        )
+        for notice in notices_ahead(job, run) if was_sent and always and was_free else ():
+            if not _is_there(story, notice):
+                yield f"{run} has no {notice.notice}"
+
+
+def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
+    """Of runs that succeeded in the end, and that nobody kept from that: their rows tell when they came how far."""
+    for job in _notices_of(story, News.LATE):
+        notice, by = job.spec.notice, job.final_fire_at or 0
+        run = story.store.runs.get(notice.run) if notice is not None and notice.run is not None else None
+        if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
+            continue
+        # Not before its row says so: a process that stalls writes late what it was about to.
+        written = (write.at for write in story.store.history.of_run(run.id) if _has_come(write.after, notice))
+        is_end = notice.milestone is Milestone.SUCCEEDED
+        came_at = max(min(written, default=LATEST), (run.finished_at if is_end else run.first_started_at) or 0)
+        stood = [
+            write.after for write in story.store.history.of_run(run.id) if write.at <= job.updated_at + MOST_SKEW_MS
+        ]
+        was_free = any(one.state is RunState.QUEUED and one.reason is None for one in stood[-1:])
+        if is_needless(job) and was_free:
+            yield f"came at {came_at} and by {by} it was needless at {job.updated_at}: {job}, {run}"
+        if job.status in (JobStatus.COMPLETED, JobStatus.FAILED) and came_at < by - MOST_SKEW_MS:
+            yield f"came at {came_at} and by {by} it was called: {job}, {run}"
+
+
+def _has_come(run: Run, notice: Notice) -> bool:
+    return run.state is RunState.SUCCEEDED if notice.milestone is Milestone.SUCCEEDED else run.attempt > 0
+
+
+def _a_notice_is_called_or_needless_in_the_end(story: Story) -> Iterator[str]:
+    for job in story.store.jobs.values():
+        if job.spec.notice is not None and job.is_open and job.due_at is not None and job.due_at < story.ends_at:
+            yield str(job)
+
+
+PROMISES = (
+    _each_success_is_told,
+    _a_job_that_begins_to_fail_is_told_of,
+    _a_job_that_recovers_is_told_of,
+    _a_job_is_failing_as_its_newest_ends_say,
+    _only_a_streak_of_failures_pauses_a_job,
+    _nobody_is_told_of_a_notice,
+    _each_run_that_may_be_late_has_its_notice_ahead,
+    _who_is_late_is_told_of_and_nobody_else,
+    _a_notice_is_called_or_needless_in_the_end,
+)

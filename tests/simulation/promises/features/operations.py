@@ -1,0 +1,168 @@
+"""What must hold of bulk operations: each job that matches is dealt with, once, and counted once, at the pace."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.world.history import Write
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.operations.operation import Operation, OperationAction, OperationStatus
+from timeball.domain.time.instants import SECOND_MS
+
+_OPERATING = ("scanner", "user-operator", "user-of-")
+"""Who deals with jobs for operations; the last one in meetings."""
+
+_RETRYING = (OperationAction.RETRY, OperationAction.RERUN)
+_PAUSE, _RESUME, _CANCEL = OperationAction.PAUSE, OperationAction.RESUME, OperationAction.CANCEL
+
+
+def _an_operation_deals_with_a_job_once(story: Story) -> Iterator[str]:
+    """It changes, triggers or retries it once at the most."""
+    changed = Counter(
+        (write.after.key, name)
+        for write in story.store.history.jobs
+        if (name := write.after.change.by.operation) is not None and _is_changed(write)
+    )
+    triggered = Counter(
+        (run.id.job, name)
+        for run in story.store.runs.values()
+        if (name := run.triggered_by.operation) is not None and run.id.origin is Origin.MANUAL
+    )
+    for (key, name), times in [*changed.items(), *triggered.items()]:
+        if times > 1:
+            yield f"{name} did so {times} times to {key.job_id}"
+    for key, times in _retried(story).items():
+        retries = [one for one in _of_tenant(story, key.tenant) if one.action in _RETRYING]
+        if times > len(retries):
+            yield f"a run of {key.job_id} was tried again {times} times by {len(retries)} operations"
+
+
+def _is_changed(write: Write[Job]) -> bool:
+    return write.before is None or write.before.version != write.after.version
+
+
+def _retried(story: Story) -> Counter[JobKey]:
+    """Count how often scans and who asks for operations have tried runs of each job again."""
+    return Counter(
+        write.after.id.job
+        for write in story.store.history.runs
+        if write.before is not None
+        and write.before.state is RunState.FAILED
+        and write.after.state is RunState.QUEUED
+        and write.after.id.origin is not Origin.DEPENDENCY  # an item, with its head
+        and write.by.startswith(_OPERATING)
+    )
+
+
+def is_retried_by_an_operation(story: Story, write: Write[Run]) -> bool:
+    """Say whether a dead letter was tried again by a scan that had an operation to do so."""
+    asked_at = write.after.budget_at or 0
+    return write.by.startswith("scanner") and any(
+        one.action in _RETRYING and one.created_at <= asked_at for one in _of_tenant(story, write.after.id.job.tenant)
+    )
+
+
+def _of_tenant(story: Story, tenant: str) -> list[Operation]:
+    return [one for one in story.store.operations.values() if one.key.tenant == tenant]
+
+
+def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iterator[str]:
+    """With those that were meant at every moment while it ran; but for such as it has told of that it failed for.
+
+    A job that is stored later is none of them, though a slow clock dates it back.
+    """
+    begun = {write.after.key: write.at for write in story.store.history.operations if write.before is None}
+    for operation, ended_at in through(story):
+        if operation.rerun is not None:
+            continue  # of those see reruns.py
+        told = {one.job_id for one in operation.failures}
+        for key in story.store.jobs:
+            jobs = story.store.history.jobs_between(key, operation.created_at - MOST_SKEW_MS, ended_at)
+            if key.tenant != operation.key.tenant or key.job_id in told or not jobs:
+                continue
+            if story.store.history.job_at(key, begun[operation.key]) is None:
+                continue
+            if jobs[0].created_at > operation.created_at or not all(_is_meant(operation, job) for job in jobs):
+                continue
+            if sum(one.status is not other.status for one, other in pairwise(jobs)) > 1:
+                continue  # it may have moved at both looks
+            if not _is_dealt_with(story, operation, key, ended_at):
+                yield f"{operation.key.name} ({operation.action}) left out {jobs[-1]}"
+
+
+def through(story: Story) -> Iterator[tuple[Operation, int]]:
+    """Yield the operations that went through, and when they ended (true time, ms)."""
+    for write in story.store.history.operations:
+        was_running = write.before is None or write.before.is_running
+        if was_running and write.after.status in (OperationStatus.SUCCEEDED, OperationStatus.FAILED):
+            yield write.after, write.at
+
+
+def _is_meant(operation: Operation, job: Job) -> bool:
+    """Say whether a job is meant; one whose shown status may be another than its row's is not asked about."""
+    status = operation.match.status
+    if status is not None and job.spec.schedule.is_one_off:
+        return False
+    return job.status in operation.statuses if status is None else job.status == status
+
+
+def _is_dealt_with(story: Story, operation: Operation, key: JobKey, ended_at: int) -> bool:
+    history, action = story.store.history, operation.action
+    jobs = history.jobs_between(key, operation.created_at - MOST_SKEW_MS, ended_at)
+    if action in (_PAUSE, _RESUME, _CANCEL):
+        wanted = {_PAUSE: JobStatus.PAUSED, _RESUME: JobStatus.PENDING, _CANCEL: JobStatus.CANCELLED}[action]
+        return any(job.status is wanted or not job.is_open for job in jobs)
+    if action is OperationAction.TRIGGER:
+        made = [story.store.runs[run] for run in history.runs_of(key)]
+        return any(run.triggered_by.operation == operation.key.name for run in made)
+    newest = _newest_run(story, key, ended_at)
+    return newest is None or not _stayed_dead(story, newest, operation, ended_at)
+
+
+def _newest_run(story: Story, key: JobKey, at: int) -> RunId | None:
+    runs = [run for run_id in story.store.history.runs_of(key) if (run := story.store.history.run_at(run_id, at))]
+    ran = [run.id for run in runs if run.state is not RunState.SKIPPED]
+    return max(ran, key=lambda run: (run.fire_at, run.origin.value, run.series), default=None)
+
+
+def _stayed_dead(story: Story, run_id: RunId, operation: Operation, ended_at: int) -> bool:
+    writes = story.store.history.of_run(run_id)
+    before = story.store.history.run_at(run_id, operation.created_at - MOST_SKEW_MS)
+    is_left = not any(operation.created_at - MOST_SKEW_MS < write.at <= ended_at for write in writes)
+    return is_left and before is not None and before.is_dead_letter
+
+
+def _an_operation_counts_each_job_once(story: Story) -> Iterator[str]:
+    """Whoever moves it on beside whom: when it is through, all that matched are done or have failed, and no more."""
+    for operation, _ in through(story):
+        if operation.matched != operation.done + operation.failed:
+            yield f"{operation}"
+    for operation in story.store.operations.values():
+        there = [key for key in story.store.jobs if key.tenant == operation.key.tenant]
+        if operation.done + operation.failed > min(operation.matched, len(there)):
+            yield f"of {len(there)} jobs: {operation}"
+
+
+def _an_operation_keeps_its_pace(story: Story) -> Iterator[str]:
+    """By the clocks of the processes that move it on, a second's jobs at once and no more."""
+    begun: dict[object, list[tuple[int, int]]] = defaultdict(list)
+    for write in story.store.history.operations:
+        operation = write.after
+        count = operation.done + operation.failed
+        for at, before in begun[operation.key]:
+            seconds = (write.at - at + 3 * MOST_SKEW_MS) / SECOND_MS
+            if count - before > operation.per_second * (seconds + 2):
+                yield f"{count - before} in {seconds} seconds: {operation}"
+                break
+        begun[operation.key].append((write.at, count))
+
+
+PROMISES = (
+    _an_operation_deals_with_a_job_once,
+    _an_operation_that_is_through_has_dealt_with_every_job,
+    _an_operation_counts_each_job_once,
+    _an_operation_keeps_its_pace,
+)

@@ -1,0 +1,103 @@
+"""What is to become of a job that depends on others, reckoned anew from how all of them stand at the end.
+
+Of a recurring one in each of its cycles.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from timeball.domain.model.dependency import TriggerRule
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.run import Run, RunState
+
+GOING, BLOCKED, OVER = "going", "blocked", "over"
+
+_DONE = {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED}
+
+
+def reckoned(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
+    """Say whether a job has to wait, because it is blocked or because somebody goes on, or whether that is over."""
+    parents = [jobs[JobKey(key.tenant, parent.job_id)] for parent in jobs[key].spec.depends_on]
+    stands = [parent.status if parent.status in _DONE else _stands(jobs, parent.key) for parent in parents]
+    return _with_items(jobs[key].spec, stands, _by_rule(jobs[key].spec.trigger_rule, stands))
+
+
+def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run) -> str:
+    """Say the same of a run that waits, by how its parents stand in its cycle."""
+    spec = jobs[run.id.job].spec
+    stands: list[str] = []
+    for parent in spec.depends_on:
+        job = jobs[JobKey(run.id.job.tenant, parent.job_id)]
+        if job.spec.schedule.is_one_off:
+            stands.append(job.status if job.status in _DONE else _stands(jobs, job.key))
+            continue
+        row = runs.get(RunId(job.key, run.id.fire_at, Origin.SCHEDULE))
+        if row is not None and row.is_terminal:
+            stands.append(AS_JOBS[row.state])
+        elif row is not None and row.waits and row.state is RunState.QUEUED:
+            stands.append(BLOCKED if reckoned_cycle(jobs, runs, row) == BLOCKED else GOING)
+        else:
+            is_over = row is None and (not job.is_open or job.next_fire_at is None or job.next_fire_at > run.id.fire_at)
+            stands.append(JobStatus.SKIPPED if is_over else GOING)
+    return _with_items(spec, stands, _by_rule(spec.trigger_rule, stands))
+
+
+def _with_items(spec: JobSpec, stands: Sequence[str], state: str) -> str:
+    """Return the state of one whose rule says so much: who names its items is to be over, too."""
+    naming = {stand for one, stand in zip(spec.depends_on, stands, strict=True) if one.job_id == spec.for_each}
+    return next(iter(naming & {GOING, BLOCKED}), state) if state == OVER else state
+
+
+AS_JOBS = {
+    RunState.SUCCEEDED: JobStatus.COMPLETED,
+    RunState.FAILED: JobStatus.FAILED,
+    RunState.SKIPPED: JobStatus.SKIPPED,
+    RunState.CANCELLED: JobStatus.CANCELLED,
+}
+
+
+def _by_rule(rule: TriggerRule, stands: Sequence[str]) -> str:
+    dead, blocks = JobStatus.FAILED in stands, False
+    match rule:
+        case TriggerRule.ALL_SUCCEEDED:
+            blocks = dead or BLOCKED in stands
+        case TriggerRule.ANY_SUCCEEDED:
+            if JobStatus.COMPLETED in stands:
+                return OVER
+            blocks = (dead or BLOCKED in stands) and GOING not in stands
+        case TriggerRule.ALL_DONE:
+            blocks = BLOCKED in stands
+        case TriggerRule.ANY_FAILED:
+            if dead:
+                return OVER
+            blocks = BLOCKED in stands
+    return BLOCKED if blocks else GOING if GOING in stands else OVER
+
+
+def _stands(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
+    """Say whether an open parent is blocked; a paused one goes on once it is resumed."""
+    is_waiting = jobs[key].waits and jobs[key].status is JobStatus.PENDING
+    return BLOCKED if is_waiting and reckoned(jobs, key) == BLOCKED else GOING
+
+
+def waiting_for_nothing(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], live: Sequence[Run]) -> list[str]:
+    """Return what is wrong with those that wait: one has nothing to wait for, or is not blocked as it should be."""
+    found = []
+    for run in live:
+        job = jobs[run.id.job]
+        parents = [jobs[JobKey(job.key.tenant, parent.job_id)] for parent in job.spec.depends_on]
+        if any(parent.status is JobStatus.PAUSED and not parent.spec.schedule.is_one_off for parent in parents):
+            continue  # nobody is told that a cycle was taken back: the next look sees it
+        if run.waits and run.state is RunState.QUEUED and job.status is JobStatus.PENDING:
+            state = reckoned_cycle(jobs, runs, run)
+            if state == OVER or (state == BLOCKED) != (run.blocked is not None):
+                found.append(f"{run} should be {state}")
+    for key, job in jobs.items():
+        if not job.waits or job.status is not JobStatus.PENDING:
+            continue
+        state = reckoned(jobs, key)
+        if state == OVER or (state == BLOCKED) != (job.blocked is not None):
+            found.append(f"{key.job_id} should be {state}: {job}")
+        elif job.blocked is not None and jobs[job.blocked.by.job].status is not JobStatus.FAILED:
+            found.append(f"{key.job_id} is blocked by a job that is not dead: {job}")
+    return found

@@ -1,0 +1,88 @@
+"""What must hold of cycles that are run again: each run of one is cleared once, and nothing else is."""
+
+from collections.abc import Iterator
+
+from tests.simulation.promises.features.operations import through
+from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.world.history import Write
+from tests.simulation.world.receiver import WEAVERS
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.operations.operation import RerunMode
+
+
+def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:
+    """Say whether a run that was over was written as one that is run again: cleared, tried again, or planned anew."""
+    before, after = write.before, write.after
+    if (
+        before is None
+        or not before.is_terminal
+        or after.id.job.tenant != WEAVERS
+        or after.state not in (RunState.QUEUED, RunState.SKIPPED)
+    ):
+        return False
+    if not write.by.startswith(("user", "scanner")):
+        return False
+    named = [one.after for one in story.store.history.operations if one.after.rerun is not None]
+    return any(after.id.job.job_id in one.batch and one.created_at <= write.at + MOST_SKEW_MS for one in named)
+
+
+def _a_rerun_clears_a_run_once(story: Story) -> Iterator[str]:
+    """Each operation clears a job, or its run, once at the most."""
+    cleared: dict[JobKey, list[object]] = {}
+    for write in story.store.history.jobs:
+        if _is_reopened(write):
+            cleared.setdefault(write.after.key, []).append(write.after.rerun_at)
+    for key, instants in cleared.items():
+        if len(set(instants)) < len(instants):
+            yield f"{key.job_id} was cleared at {instants}"
+
+
+def _is_reopened(write: Write[Job]) -> bool:
+    return write.before is not None and not write.before.is_open and write.after.is_open
+
+
+def _a_job_is_opened_again_by_a_rerun_alone(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        if _is_reopened(write) and (write.before is None or write.after.rerun_at == write.before.rerun_at):
+            yield str(write)
+
+
+def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iterator[str]:
+    """But for such as it has told of, and those that were to come, were skipped otherwise, or are gone."""
+    for operation, ended_at in through(story):
+        rerun = operation.rerun
+        if rerun is None or rerun.mode is RerunMode.FAILED:
+            continue
+        since_at = operation.created_at
+        told = {one.job_id for one in operation.failures}
+        begun = next(one.after for one in story.store.history.operations if one.after.key == operation.key)
+        for name in set(begun.batch) - told:
+            jobs = story.store.history.jobs_between(JobKey(WEAVERS, name), since_at - MOST_SKEW_MS, ended_at)
+            if not jobs or any((job.rerun_at or 0) >= since_at for job in jobs):
+                continue
+            spec = jobs[0].spec
+            if spec.for_each is not None and not any(one.job_id in begun.batch for one in spec.depends_on):
+                continue  # it has those of its items tried again that died
+            if spec.schedule.is_one_off:
+                if all(job.status in (JobStatus.COMPLETED, JobStatus.FAILED) for job in jobs):
+                    yield f"{name} was not cleared: {operation}"
+                continue
+            rows = _rows(story, RunId(jobs[0].key, rerun.fire_at, Origin.SCHEDULE), since_at, ended_at)
+            if rows and all(run.state in (RunState.SUCCEEDED, RunState.FAILED) for run in rows):
+                yield f"{rows[-1]} was not cleared: {operation}"
+
+
+def _rows(story: Story, run_id: RunId, since_at: int, ended_at: int) -> list[Run]:
+    history = story.store.history
+    standing = history.run_at(run_id, since_at - MOST_SKEW_MS)
+    later = [one.after for one in history.of_run(run_id) if since_at - MOST_SKEW_MS < one.at <= ended_at]
+    return [*([] if standing is None else [standing]), *later]
+
+
+PROMISES = (
+    _a_rerun_clears_a_run_once,
+    _a_job_is_opened_again_by_a_rerun_alone,
+    _a_rerun_that_is_through_has_cleared_all_that_it_named,
+)

@@ -1,0 +1,83 @@
+"""When a run may start: not before its instant, and late only as its policy allows."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.job import Job
+from timeball.domain.model.policies import PACE_MS, OverlapPolicy
+from timeball.domain.model.reason import WAITS_IN_LINE, Reason
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.domain.time.schedule import fires
+from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS
+
+
+def _nothing_is_early(story: Story) -> Iterator[str]:
+    for run_id, arrivals in story.receiver.calls().items():
+        if run_id.origin is Origin.SCHEDULE and arrivals[0].at < run_id.fire_at - MOST_SKEW_MS:
+            yield f"{run_id} was called {run_id.fire_at - arrivals[0].at} ms early"
+
+
+def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
+    """No first call and no retry: the row says before the claim from when the call may leave."""
+    claims = {(write.after.id, write.after.attempt): before for write, before in story.store.history.claims()}
+    for arrival in story.receiver.arrivals:
+        claimed = claims.get((arrival.run, arrival.attempt))
+        if claimed is None:
+            yield f"{arrival} was never claimed"
+        elif arrival.at + MOST_SKEW_MS < claimed.not_before:
+            yield f"{arrival} came {claimed.not_before - arrival.at} ms early: {claimed}"
+
+
+def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
+    """Asked of first attempts whose instant was never moved: older messages hint at the one before."""
+    for write, before in story.store.history.claims():
+        moved = any(one.after.not_before != before.not_before for one in story.store.history.of_run(before.id))
+        earliest_at = before.not_before - CLAIM_AHEAD_MS - TOGETHER_MS
+        if before.is_unstarted and not moved and (write.after.claimed_at or LATEST) < earliest_at:
+            yield str(write)
+
+
+_WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, *WAITS_IN_LINE})
+
+
+def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
+    """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
+
+    Asked of jobs without a guard and a calendar, and of runs that waited for no host, quota or parents. Any version
+    of the job may have decided.
+    """
+    history = story.store.history
+    for write, before in history.claims():
+        waited = any(one.after.reason in _WAITS for one in history.of_run(before.id))
+        if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted or waited or before.joined:
+            continue
+        jobs = [one.after for one in history.of_job(before.id.job) if one.at <= write.at]
+        if any(job.spec.overlap is not OverlapPolicy.ALLOW or job.spec.schedule.is_one_off for job in jobs):
+            continue
+        if any(job.spec.calendar is not None for job in jobs):
+            continue
+        if not any(_may_be_late(story, job, before, write.after.claimed_at or write.at) for job in jobs):
+            yield f"{write} is too late for {jobs[-1]}"
+
+
+def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
+    regular_at = run.id.fire_at + job.spec.jitter_seconds * SECOND_MS
+    was_put_off = run.not_before > regular_at
+    if not was_put_off and claimed_at <= regular_at + story.rules.misfire_ms:
+        return True
+    allowed = job.spec.catch_up.limit
+    decided_at = run.not_before - max(allowed - 1, 0) * PACE_MS if was_put_off else claimed_at
+    missed_before = decided_at - story.rules.misfire_ms - job.spec.jitter_seconds * SECOND_MS
+    missed = islice(fires(job.spec.schedule, run.id.fire_at, missed_before - 1), allowed + 1)
+    return sum(1 for _ in missed) <= allowed
+
+
+PROMISES = (
+    _nothing_is_early,
+    _nothing_is_called_before_its_instant,
+    _nobody_claims_long_before_the_instant,
+    _late_starts_are_as_few_as_catching_up_allows,
+)

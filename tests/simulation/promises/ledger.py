@@ -1,0 +1,124 @@
+"""What must hold of a job's ledger: one row for each fire that its schedules had, and none for any other instant."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.story import Story
+from tests.simulation.world.history import Write
+from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import DAY_MS, LATEST
+from timeball.domain.time.schedule import OnEvents, Schedule, fires, is_occurrence
+
+_FURTHEST_AHEAD_MS = 10 * 7 * DAY_MS
+"""How far ahead skips may write: to the next fire, again and again, of a job that has one each week."""
+
+
+def _each_due_instant_has_one_row(story: Story) -> Iterator[str]:
+    for key, job in story.store.jobs.items():
+        ledger = _ledger(story, key)
+        reigns = list(story.store.history.reigns(key, story.ends_at))
+        if any(write.after.waits for write in story.store.history.of_job(key)):
+            continue  # its schedule is what is known of its parents' by then: see graphs.py
+        for reign in reigns:
+            if reign.schedule.max_runs is not None:
+                continue
+            for at in fires(reign.schedule, reign.first_at, min(reign.ended_at - 1, _is_written_to(job))):
+                if len(ledger[at]) != 1:
+                    yield f"{key.job_id} {at - reign.first_at} ms after its first fire {reign.first_at}: {ledger[at]}"
+        for at, rows in ledger.items():
+            if len(rows) > 1:
+                yield f"{key.job_id} at {at} has several rows: {rows}"
+            if not any(reign.has(at, _FURTHEST_AHEAD_MS) for reign in reigns):
+                yield f"{key.job_id} at {at} is no fire of any of its schedules: {rows}"
+
+
+def _is_written_to(job: Job) -> int:
+    """Return up to where a job's ledger must be written: a paused job waits."""
+    return job.next_fire_at - 1 if job.status is JobStatus.PAUSED and job.next_fire_at is not None else 10**15
+
+
+def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
+    """Return the rows of a job's schedule by each fire time that they stand for."""
+    schedules = [reign.schedule for reign in story.store.history.reigns(key, story.ends_at)]
+    covered: dict[int, list[Run]] = defaultdict(list)
+    for run in story.store.runs.values():
+        if run.id.job != key or run.id.origin is not Origin.SCHEDULE:
+            continue
+        if run.last_fire_at is None:
+            covered[run.id.fire_at].append(run)
+            continue
+        for at in _fires_of_range(schedules, run):
+            covered[at].append(run)
+    return covered
+
+
+def _fires_of_range(schedules: Sequence[Schedule], run: Run) -> list[int]:
+    """Return the fires of a skipped range: of that schedule which has exactly as many there as the row says."""
+    for schedule in schedules:
+        found = list(fires(schedule, run.id.fire_at, run.last_fire_at or run.id.fire_at))
+        if len(found) == run.count and found[:1] == [run.id.fire_at] and found[-1:] == [run.last_fire_at]:
+            return found
+    return [run.id.fire_at]
+
+
+def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> Iterator[str]:
+    for write in story.store.history.runs:
+        if write.before is not None and write.before.is_superseded and write.after.stamp < write.before.stamp:
+            yield str(write)
+
+
+def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
+    """A job that is changed and changed back loses no fire: whoever had it, some later schedule has it not."""
+    history = story.store.history
+    for run in story.store.runs.values():
+        if not run.is_superseded or run.id.origin is not Origin.SCHEDULE:
+            continue
+        if any(write.after.waits for write in history.of_job(run.id.job)):
+            continue  # its parents say when it fires
+        at = run.id.fire_at
+        written_to = _written_to(history.of_job(run.id.job))
+        lacking = False
+        timeless_at = [write.after.updated_at for write in history.of_job(run.id.job) if _is_timeless(write.after)]
+        for reign in reversed(list(history.reigns(run.id.job, story.ends_at))):
+            lacking = lacking or any(reign.ended_at <= at for at in timeless_at)
+            lacking = lacking or not is_occurrence(reign.schedule, at) or reign.schedule.max_runs is not None
+            if not lacking and reign.has(at, -1) and at < written_to:
+                yield f"{run} is a fire of {reign}"
+
+
+def _written_to(writes: Sequence[Write[Job]]) -> int:
+    """Return up to where a job's fires were to be planned: one that is paused waits, and a cancel ends its plan."""
+    last = next(
+        (one.before for one in writes if one.before is not None and one.after.status is JobStatus.CANCELLED), None
+    )
+    job = last or writes[-1].after
+    return (job.next_fire_at or LATEST) if last is not None or job.status is JobStatus.PAUSED else LATEST
+
+
+def _is_timeless(job: Job) -> bool:
+    """Say whether a job runs on events alone."""
+    return isinstance(job.spec.schedule.timing, OnEvents)
+
+
+def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
+    """Whoever has no answer asks again, under the same name. What is skipped was never claimed."""
+    skipped: Counter[JobKey] = Counter()
+    for run in story.store.runs.values():
+        if run.reason is Reason.SKIPPED_BY_HAND:
+            skipped[run.id.job] += 1
+            if run.attempt > 0:
+                yield f"{run} had begun"
+    for key, count in skipped.items():
+        if count > story.skips[key]:
+            yield f"{count} fires of {key} are skipped, {story.skips[key]} were to be"
+
+
+PROMISES = (
+    _each_due_instant_has_one_row,
+    _what_is_superseded_is_decided_about_by_no_older_version,
+    _what_stays_superseded_is_no_fire_any_more,
+    _a_request_skips_one_fire,
+)

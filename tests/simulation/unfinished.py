@@ -1,0 +1,63 @@
+"""What is left to be done in a story: until nothing is, it goes on."""
+
+from tests.simulation.promises.features.reckoning import waiting_for_nothing
+from tests.simulation.story import Story
+from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.run import Run
+
+
+def is_going_on(story: Story) -> bool:
+    """Whether something is left to be done."""
+    return (
+        bool(unfinished(story) or unended(story) or unplanned(story) or unjoined(story))
+        or any(job.intent is not None or job.untold for job in story.store.jobs.values())
+        or any(backfill.due_at is not None for backfill in story.store.backfills.values())
+        or bool(story.bus.queue)
+        or any(operation.is_running for operation in story.store.operations.values())
+    )
+
+
+def unfinished(story: Story) -> list[Run]:
+    """Return the runs that should be over: all but those that wait for their paused job, or for another day."""
+    return [
+        run
+        for run in story.store.past.live.values()
+        if run.regular_at <= story.ends_at and not _is_paused(story, run) and not (run.waits and run.fan is None)
+    ]
+
+
+def unjoined(story: Story) -> list[str]:
+    """Return what is wrong with jobs, and runs of cycles, that wait for others."""
+    due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
+    return waiting_for_nothing(story.store.jobs, story.store.runs, due)
+
+
+def unended(story: Story) -> list[tuple[Job, Run]]:
+    """Return the jobs whose final run is over, and that run, but for those that end later.
+
+    Those are the ones that are not yet planned to their end, and recurring ones that are paused.
+    """
+    found = []
+    for key, job in story.store.jobs.items():
+        if job.final_fire_at is None or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
+            continue
+        final = story.store.runs.get(RunId(key, job.final_fire_at, Origin.SCHEDULE))
+        waits = job.next_fire_at is not None or (job.status is JobStatus.PAUSED and not job.spec.schedule.is_one_off)
+        if final is not None and final.is_terminal and not waits:
+            found.append((job, final))
+    return found
+
+
+def unplanned(story: Story) -> list[Job]:
+    """Return the jobs whose ledger is not written as far as it should be."""
+    return [
+        job
+        for job in story.store.jobs.values()
+        if job.status is JobStatus.PENDING and not job.waits
+        if job.next_fire_at is not None and job.next_fire_at <= story.ends_at
+    ]
+
+
+def _is_paused(story: Story, run: Run) -> bool:
+    return run.is_unstarted and story.store.jobs[run.id.job].status is JobStatus.PAUSED

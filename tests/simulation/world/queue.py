@@ -1,0 +1,104 @@
+"""A queue that delivers messages twice, late and out of order, and gives up on some; it notes who deleted which."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.simulation.world.process import acting_name
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.run import Run
+from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.ports.queue import Delivery
+from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
+from timeball.testing.virtual_clock import VirtualClock
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A message of a run was deleted at a true time (ms), by the process of that name; `others` were left."""
+
+    at: int
+    by: str
+    run: RunId
+    others: int
+
+
+class UnrulyQueue(MemoryQueue):
+    """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
+
+    `uncarried` is the share of runs whose messages it gives up each time.
+    """
+
+    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int, runs_per_message: int) -> None:
+        super().__init__(clock.now, lead_ms, runs_per_message)
+        self.unruly = True
+        self.uncarried = 0.0
+        self._uncarried: set[RunId] = set()
+        self._purged: set[RunId] = set()
+        self._clock, self._random = clock, random
+        self.deletions: list[Deletion] = []
+        self._watches: list[tuple[int, asyncio.Future[None]]] = []
+
+    def send(self, runs: Sequence[Run], now: int) -> list[bool]:
+        """Send each, some twice."""
+        if self.unruly and self.uncarried:
+            self._uncarried |= {one.id for one in runs if self._random.random() < self.uncarried}
+        doubled = [one for one in runs if self.unruly and self._random.random() < 0.1]
+        super().send(doubled, now)
+        sent = super().send(runs, now)
+        if sent:
+            self._wake(self._clock.now())
+        return sent
+
+    def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
+        """Deliver some of what is visible, in any order."""
+        if self.unruly:
+            messages = self._messages.get(priority, [])
+            self._random.shuffle(messages)
+            limit = self._random.randrange(1, limit + 1)
+            for message in messages:
+                given_up = not self._uncarried.isdisjoint(message.runs) or self._random.random() < 0.02
+                if given_up and message.visible_at <= self._clock.now():
+                    message.receives = MAX_RECEIVES
+        return super().receive(priority, limit, visibility_seconds)
+
+    def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
+        """Set from when a received message is seen again."""
+        super().hide_one(priority, receipt, seconds)
+        self._wake(self._clock.now() + seconds * SECOND_MS)
+
+    def delete_one(self, priority: str, receipt: str) -> None:
+        """Remove a received message, and note what is left of its run."""
+        message = self.newest(receipt)
+        super().delete_one(priority, receipt)
+        if message is not None:
+            for run in message.runs:
+                others = sum(run in one.runs for one in self._messages.get(priority, ())) + self.dead.count(run)
+                if run not in self._purged:  # otherwise the one that it relied on may be gone
+                    self.deletions.append(Deletion(self._clock.now(), acting_name(), run, others))
+
+    def purge(self) -> None:
+        """Lose all messages to executors."""
+        self._purged |= {run for messages in self._messages.values() for message in messages for run in message.runs}
+        super().purge()
+
+    async def arrivals(self) -> list[str]:
+        """Return the priorities of which a message may be received, as soon as there is one."""
+        while True:
+            now = self._clock.now()
+            first = {name: min(one.visible_at for one in queue) for name, queue in self._messages.items() if queue}
+            arrived = [name for name, visible_at in first.items() if visible_at <= now]
+            if arrived:
+                return arrived
+            visible_at = min(first.values(), default=LATEST)
+            watch = self._clock.alarm(visible_at)
+            self._watches.append((visible_at, watch))
+            await watch
+
+    def _wake(self, at: int) -> None:
+        """Let those look again who wait for a later instant."""
+        for watched_at, watch in self._watches:
+            if watched_at > at and not watch.done():
+                watch.set_result(None)
+        self._watches = [one for one in self._watches if not one[1].done()]

@@ -1,0 +1,124 @@
+"""All targets, which note what arrives; and the caller by which a process reaches them."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from random import Random
+from zlib import crc32
+
+from tests.simulation.world.process import Process
+from tests.urls import url_of
+from timeball.domain.model.ids import RunId
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.runs.naming import Naming, name_items
+from timeball.ports.errors import UnavailableError
+from timeball.ports.target import Answer, Call
+from timeball.targets.answers import unanswered
+from timeball.targets.http.verdict import ACCEPTED, answered
+from timeball.testing.virtual_clock import VirtualClock
+
+HOSTS = ("one.example", "two.example", "three.example")
+"""Hosts of targets that answer at once; each of them may be down for a while."""
+
+REFUSED = 404
+"""How a target answers that wants no other try."""
+
+REPORTS_LATER = "https://later.example/hook"
+"""A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
+
+WEAVERS = "weaver"
+"""Whose jobs depend on each other."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A call as the target saw it (true time, ms)."""
+
+    at: int
+    run: RunId
+    attempt: int
+    payload: str | None
+    url: str
+
+
+@dataclass
+class Receiver:
+    """All targets: what arrived, in order. What is slow is slow at each attempt."""
+
+    clock: VirtualClock
+    random: Random
+    arrivals: list[Arrival] = field(default_factory=list)
+    statuses: tuple[int, ...] = (200, 200, 200, 200, 500, REFUSED)
+    takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
+    accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
+    down_until: dict[str, int] = field(default_factory=dict)
+    named: list[tuple[RunId, int, tuple[str, ...]]] = field(default_factory=list)
+    _taken_ms: dict[RunId, int] = field(default_factory=dict)
+
+    def answer_of(self, call: Call) -> tuple[int, int]:
+        """Note a call; return its status and how long the answer takes."""
+        url = url_of(call.work.target)
+        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
+        if self.down_until and self.down_until.get(url.split("/")[2], 0) > self.clock.now():
+            return 503, 10
+        takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
+        if url.startswith(REPORTS_LATER) and self.random.random() < 0.8:
+            self.accepted.put_nowait((call.run, call.attempt))
+            return ACCEPTED, min(takes_ms, 3_000)
+        return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
+
+    def calls(self) -> dict[RunId, list[Arrival]]:
+        """Return what arrived of each run."""
+        calls: dict[RunId, list[Arrival]] = {}
+        for arrival in self.arrivals:
+            calls.setdefault(arrival.run, []).append(arrival)
+        return calls
+
+
+@dataclass(frozen=True)
+class SimulatedCaller:
+    """The caller of one process: the call leaves at once, the answer reaches the process when it is not frozen."""
+
+    receiver: Receiver
+    process: Process
+    context: Context
+    """What the targets see that name items."""
+
+    async def call(self, call: Call) -> Answer:
+        """Call the target once."""
+        process = self.process
+        await process.thaw()
+        called_at = process.now()
+        status, takes_ms = self.receiver.answer_of(call)
+        process.trace(f"{process.name} calls {call.run} attempt {call.attempt}: {status} in {takes_ms} ms")
+        if call.run.job.tenant == WEAVERS:
+            await self._name_items(call)
+        limit_ms = int(call.timeout_seconds * SECOND_MS)
+        await process.sleep_until(called_at + min(takes_ms, limit_ms))
+        if takes_ms > limit_ms:
+            return unanswered(call, called_at, process.now(), "It took too long.", timed_out=True)
+        return answered(call, called_at, process.now(), status, _named_in_answer(call))
+
+    async def _name_items(self, call: Call) -> None:
+        """Name items before the answer, as some targets do; some say it twice, or several times something else."""
+        draw = Random(f"the items of {call.run} {call.attempt}")
+        counts = {"a": draw.choice((1, 1, 2, 2, 2, 3, 3, 3, 5, 120)), "b": 3}
+        for request in draw.choice(([], [], ["a"], ["a", "a"], ["a", "b", "a"])):
+            count = counts[request]
+            items = tuple(f'"{request} {call.attempt} {number}"' for number in range(count))
+            asked = Naming(call.run, call.attempt, items, request, request)
+            try:
+                answers = await self.process.run(name_items, self.context, [asked])
+            except UnavailableError:
+                continue
+            if answers[0][0] is None:
+                self.receiver.named.append((call.run, call.attempt, items))
+
+
+def _named_in_answer(call: Call) -> str:
+    """Return an answer that names up to three items, if the job belongs to those who weave graphs."""
+    if call.run.job.tenant != WEAVERS:
+        return ""
+    count = crc32(f"{call.run} {call.attempt}".encode()) % 4
+    return json.dumps({"fanOut": [f"answered {call.attempt} {number}" for number in range(count)]})
