@@ -230,7 +230,7 @@ def test_it_starts_without_what_only_the_service_needs() -> None:
     assert status == 0
     assert "timeball.domain.time.preview" in modules
     packages = {module.partition(".")[0] for module in modules}
-    assert not packages & {"boto3", "botocore", "aws_lambda_powertools", "pydantic", "pydantic_core", "aiohttp"}
+    assert not packages & {"boto3", "botocore", "aws_lambda_powertools", "pydantic", "pydantic_core", "pycurl"}
     assert "importlib.metadata" not in modules
     assert not [module for module in modules if module.startswith(("timeball.aws", "timeball.engine"))]
 

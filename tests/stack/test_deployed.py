@@ -150,7 +150,7 @@ def test_a_cold_start_loads_and_connects_all_that_the_first_event_needs(
         table.shutdown()
     assert not done.returncode, done.stderr
     cpu_ms, imported = json.loads(done.stdout)
-    assert {"timeball.aws.wire.clients", *(["aiohttp"] if module == "functions.execute" else [])} <= imported.keys()
+    assert {"timeball.aws.wire.clients", *(["pycurl"] if module == "functions.execute" else [])} <= imported.keys()
     assert {"boto3", "botocore"}.isdisjoint(imported)
     assert _Table.asked == ["DynamoDB_20120810.BatchGetItem"]
     record_property(f"CPU of a cold start of {module}, ms", cpu_ms)

@@ -22,7 +22,8 @@ from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.domain.model.work import Work
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, parse_rules
-from timeball.targets.http.caller import Lookup, http_caller
+from timeball.targets.http.caller import http_caller
+from timeball.targets.http.names import Lookup
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123
@@ -64,7 +65,7 @@ async def receive(target: Target, reader: asyncio.StreamReader) -> Request:
     """Read one request and note it."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     line, *fields = head.strip().split("\r\n")
-    headers = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
+    headers = {name.lower(): value.removeprefix(" ") for name, _, value in (field.partition(":") for field in fields)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     request = Request(line, headers, body)
     target.requests.append(request)
@@ -134,11 +135,9 @@ def speaking_tls(folder: Path) -> ssl.SSLContext:
     return context
 
 
-def trusting(folder: Path) -> ssl.SSLContext:
-    """Return how a caller speaks TLS who trusts the certificate there."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(folder / "target.pem")
-    return context
+def trusting(folder: Path) -> Path:
+    """Return what a caller verifies by who trusts the certificate there."""
+    return folder / "target.pem"
 
 
 @asynccontextmanager

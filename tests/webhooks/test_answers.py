@@ -23,7 +23,8 @@ from tests.webhooks.targets import (
 )
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.ports.target import Answer
-from timeball.targets.http.caller import BODY_BYTES, http_caller
+from timeball.targets.http.caller import http_caller
+from timeball.targets.http.exchange import BODY_BYTES
 from timeball.testing.virtual_clock import VirtualClock
 
 

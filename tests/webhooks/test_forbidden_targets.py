@@ -147,3 +147,42 @@ def test_the_target_sees_its_name_although_an_address_is_called() -> None:
         return target.requests[0].headers["host"].partition(":")[0]
 
     assert asyncio.run(main()) == "hooks.example"
+
+
+@pytest.mark.parametrize(
+    "host", ["HOOKS.Example", "hooks.example.", "hooks_x.example", "b\u00fccher.example", "localhost"]
+)
+def test_a_name_is_resolved_by_us_alone_however_it_is_written(host: str) -> None:
+    """Nobody but the test knows most of these names; and what it says of `localhost` is not what others say."""
+    lookups: list[str] = []
+
+    def look_up(name: str, _: int) -> list[str]:
+        lookups.append(name)
+        return ["127.0.0.3"]
+
+    async def main() -> tuple[int | None, str]:
+        async with (
+            listening(answering(OK), host="127.0.0.3") as target,
+            http_caller(VirtualClock(NOW), LOCAL, look_up) as caller,
+        ):
+            answer = await caller.call(a_call(f"http://{host}:{target.port}/"))
+            return answer.status, target.requests[0].headers["host"].partition(":")[0]
+
+    status, told = asyncio.run(main())
+    assert status == 200
+    assert lookups == [told]
+
+
+def test_of_several_addresses_that_one_is_called_that_takes_the_connection() -> None:
+    async def main() -> tuple[int | None, int]:
+        async with (
+            listening(answering(OK)) as target,
+            http_caller(VirtualClock(NOW), parse_rules("127.0.0.0/8,::1/128"), several) as caller,
+        ):
+            answer = await caller.call(a_call(f"http://hooks.example:{target.port}/"))
+            return answer.status, target.connections
+
+    def several(_: str, __: int) -> list[str]:
+        return ["::1", "127.0.0.9", "127.0.0.1"]
+
+    assert asyncio.run(main()) == (200, 1)

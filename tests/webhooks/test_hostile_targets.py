@@ -25,12 +25,14 @@ from tests.webhooks.targets import (
     receive,
     self_signed,
     success,
+    trusting,
 )
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
 from timeball.domain.sharing.places import PLACES
 from timeball.ports.target import Answer
-from timeball.targets.http.caller import BODY_BYTES, http_caller
+from timeball.targets.http.caller import http_caller
+from timeball.targets.http.exchange import BODY_BYTES
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = {"Authorization": "Bearer s3cret"}
@@ -44,14 +46,17 @@ BROKEN = [
     (b"HTTP/1.1 200 OK\r\nContent-Le", EARLY),
     (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", MIDDLE),
     (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", MIDDLE),
-    (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n", GARBAGE),
+    (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n", MIDDLE),
     (b"\x00\xff\xfe garbage\r\n\r\n", GARBAGE),
     (b"SSH-2.0-OpenSSH_9.6\r\n", GARBAGE),
     (b"HTTP/1.1 abc OK\r\n\r\n", GARBAGE),
     (b"HTTP/9.9 200 OK\r\n\r\n", GARBAGE),
     (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", GARBAGE),
     (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", GARBAGE),
+    (b"HTTP/3.0 200 OK\r\nContent-Length: 0\r\n\r\n", GARBAGE),
+    (b"HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\n\r\n", EARLY),
     (b"HTTP/1.1 200 OK\r\n: nameless\r\n\r\n", GARBAGE),
+    (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", GARBAGE),
     (b"HTTP/1.1 200 OK\r\n" + b"X-Flood: 1\r\n" * 5_000 + b"\r\n", GARBAGE),
     (b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 1_000_000 + b"\r\n\r\n", GARBAGE),
     (b"HTTP/1.1 200 " + b"O" * 1_000_000 + b"\r\n\r\n", GARBAGE),
@@ -211,6 +216,31 @@ def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tm
     error = "The TLS certificate of 127.0.0.1 could not be verified."
     assert answer == no_answer(error, None)
     assert target.requests == []
+
+
+def test_a_certificate_of_another_host_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
+    async def main() -> tuple[Answer, Target]:
+        async with (
+            listening(answering(OK), tls=self_signed(tmp_path)) as target,
+            http_caller(VirtualClock(NOW), LOCAL, lambda *_: ["127.0.0.1"], trust=trusting(tmp_path)) as caller,
+        ):
+            return await caller.call(a_call(f"https://hooks.example:{target.port}/")), target
+
+    answer, target = asyncio.run(main())
+    assert answer == no_answer("The TLS certificate of hooks.example could not be verified.", None)
+    assert target.requests == []
+
+
+def test_a_target_that_never_greets_in_tls_is_given_up_when_the_time_is_over() -> None:
+    async def main() -> Answer:
+        async with (
+            listening(lambda *_: asyncio.sleep(60)) as target,
+            http_caller(VirtualClock(NOW), LOCAL) as caller,
+        ):
+            return await caller.call(a_call(f"https://127.0.0.1:{target.port}/", timeout=0.2))
+
+    error = "No connection to 127.0.0.1 came about within 0.2 s."
+    assert asyncio.run(main()) == no_answer(error, None, timed_out=True)
 
 
 def test_tls_with_a_target_that_speaks_none_ends_the_call_before_it_leaves() -> None:

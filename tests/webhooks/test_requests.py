@@ -193,3 +193,26 @@ def test_fifty_calls_are_under_way_at_once() -> None:
         return [answer.status for answer in answers], target.connections
 
     assert asyncio.run(main()) == ([200] * everyone, everyone)
+
+
+def test_each_call_has_a_connection_of_its_own() -> None:
+    async def main() -> int:
+        async with listening(answering_for_ever) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
+            for _ in range(3):
+                assert (await caller.call(a_call(target.url))).status == 200
+        return target.connections
+
+    async def answering_for_ever(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await receive(target, reader)
+            writer.write(OK)
+
+    assert asyncio.run(main()) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("X-Empty", ""), ("Accept", "text/plain"), ("x-A", "a;b"), ("X-B", "a: b")]
+)
+def test_a_header_arrives_as_it_stands(name: str, value: str) -> None:
+    _, target = call_target(answering(OK), headers={name: value})
+    assert target.requests[0].headers[name.lower()] == value

@@ -93,6 +93,16 @@ class Request:
     headers: CIMultiDict[str]
     body: bytes | None
 
+    @property
+    def host(self) -> str:
+        """The host, as name servers know it."""
+        return self.url.raw_host or ""
+
+    @property
+    def port(self) -> int:
+        """The port, of the scheme if the url names none."""
+        return self.url.port or 0
+
 
 def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[bytes] = ()) -> Request:
     """Return the request of a call at `now` (ms).

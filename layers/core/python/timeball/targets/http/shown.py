@@ -1,9 +1,12 @@
 """A webhook's call as a trial shows it: what was sent, without the values of the user's headers, and what took time."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from timeball.targets.http.intake import Intake
+import pycurl
+
+from timeball.domain.time.instants import SECOND_MS
+from timeball.targets.http.exchange import Exchange
 from timeball.targets.http.request import Request
 from timeball.targets.witness import Witness
 
@@ -17,7 +20,6 @@ class Showing:
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
         self._sent_at: int | None = None
-        self._headed_at: int | None = None
 
     def sends(self, request: Request, own: Collection[str], signatures: int, now: int) -> None:
         """Tell what is sent; a header of the user's `own` has no value, for that may be secret."""
@@ -28,32 +30,36 @@ class Showing:
         self._witness.signatures = signatures
         self._sent_at = now
 
-    def hears(self, headers: Mapping[str, str], now: int) -> None:
-        """Tell that an answer's head has come."""
-        self._witness.headers = _shown_headers(headers)
-        self._headed_at = now
-
-    def ends(self, intake: Intake, now: int) -> None:
-        """Tell how long each part took, as far as the call came; TLS only where it is spoken."""
-        connected_at = intake.greeted_at if intake.is_greeted_first else intake.called_at
-        moments = {
-            "name": (self._sent_at, intake.opened_at),
-            "connect": (intake.opened_at, connected_at),
-            "tls": (intake.greeted_at if intake.is_greeted_first else None, intake.called_at),
-            "wait": (intake.called_at, self._headed_at),
-            "body": (self._headed_at, now),
+    def hears(self, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
+        """Tell what came by now, and how long each part took, as far as the call came; TLS only where it is spoken."""
+        if exchange.headed_at is not None:
+            self._witness.headers = _shown_headers(exchange.headers())
+        connecting, greeting = curl.getinfo(pycurl.CONNECT_TIME), curl.getinfo(pycurl.APPCONNECT_TIME)
+        parts = {
+            "name": _between(self._sent_at, exchange.opened_at),
+            "connect": _in_ms(connecting),
+            "tls": _in_ms(greeting and greeting - connecting),
+            "wait": _between(exchange.called_at, exchange.headed_at),
+            "body": _between(exchange.headed_at, now),
         }
-        self._witness.took_ms = {
-            part: end - begin for part, (begin, end) in moments.items() if begin is not None and end is not None
-        }
+        self._witness.took_ms = {part: took for part, took in parts.items() if took is not None}
 
 
-def _shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
+def _between(begin: int | None, end: int | None) -> int | None:
+    return None if begin is None or end is None else end - begin
+
+
+def _in_ms(seconds: float) -> int | None:
+    """Return what libcurl measured; it says 0 of what it did not come to."""
+    return round(seconds * SECOND_MS) if seconds else None
+
+
+def _shown_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return an answer's headers, as many as are no flood."""
     shown: dict[str, str] = {}
     left = _LONGEST_HEADERS
-    for name, value in headers.items():
+    for name, value in headers:
         left -= len(name) + len(value)
         if left >= 0:
-            shown[name] = value.encode("utf-8", "replace").decode()
+            shown[name] = value
     return shown

@@ -1,0 +1,69 @@
+"""What a person reads of a call without an answer: a sentence with no header, no payload, no address behind a name.
+
+Each has a place for what the host is called.
+"""
+
+import errno
+
+import pycurl
+
+from timeball.targets.http.addresses import ForbiddenAddressError
+from timeball.targets.http.exchange import Exchange
+from timeball.targets.http.request import UncallableError
+
+_FORBIDDEN = "{host} leads to an address that webhooks may not call: private, local or reserved."
+_UNKNOWN = "The name {host} could not be resolved."
+_MALFORMED = "The target's url is malformed."
+
+_FLOOD = "{host} sent more than 256 KB around its answer, or more than 32 KB before it."
+_REFUSED = "{host} refused the connection."
+_UNCERTIFIED = "The TLS certificate of {host} could not be verified."
+_NO_TLS = "No TLS connection to {host} could be agreed on."
+_NO_CONNECTION = "No connection to {host} could be made."
+_EARLY = "{host} closed the connection before it answered."
+_MIDDLE = "{host} closed the connection in the middle of its answer, or broke the rules of HTTP there."
+_GARBAGE = "What {host} answered is not HTTP, or its headers are too large."
+
+_UNCONNECTED = {
+    pycurl.E_URL_MALFORMAT: _MALFORMED,
+    pycurl.E_COULDNT_RESOLVE_HOST: _UNKNOWN,
+    pycurl.E_PEER_FAILED_VERIFICATION: _UNCERTIFIED,
+    pycurl.E_SSL_CONNECT_ERROR: _NO_TLS,
+}
+_BROKEN_OFF = {pycurl.E_OK, pycurl.E_GOT_NOTHING, pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR, pycurl.E_PARTIAL_FILE}
+
+
+def late(exchange: Exchange, timeout_seconds: float) -> str:
+    """Say of an exchange that is given up how far it came."""
+    if exchange.is_cut:
+        return _FLOOD
+    if exchange.called_at is None:
+        return f"No connection to {{host}} came about within {timeout_seconds:g} s."
+    return f"{{host}} did not answer in full within {timeout_seconds:g} s."
+
+
+def unsent_because(error: Exception) -> str:
+    """Say why a call did not come to an exchange."""
+    if isinstance(error, UncallableError):
+        return str(error)
+    for kind, sentence in ((ForbiddenAddressError, _FORBIDDEN), (UnicodeError, _MALFORMED), (OSError, _UNKNOWN)):
+        if isinstance(error, kind):
+            return sentence
+    return f"The call of {{host}} failed ({type(error).__name__})."
+
+
+def sentence_of(code: int, system_error: int, exchange: Exchange) -> str | None:
+    """Say why an exchange that ended with these codes of libcurl and of the system has no answer; None: it has one."""
+    if exchange.is_cut:
+        return _FLOOD
+    if exchange.is_whole or (code == pycurl.E_OK and exchange.headed_at is not None):
+        return None
+    if exchange.called_at is None:
+        if exchange.is_forbidden:
+            return _FORBIDDEN
+        if code == pycurl.E_COULDNT_CONNECT and system_error == errno.ECONNREFUSED:
+            return _REFUSED
+        return _UNCONNECTED.get(code, _NO_CONNECTION)
+    if exchange.headed_at is not None:
+        return _MIDDLE
+    return _EARLY if code in _BROKEN_OFF and not exchange.is_garbage else _GARBAGE
