@@ -31,8 +31,9 @@ class Executors(Construct):
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
             network=Egress(self, "Egress", maker.settings).network if maker.settings.egress == FIXED else None,
-            why="A run may take 840 s. It is handed ten messages, takes more while a call lasts, and starts another "
-            "when it is too old; the bound keeps slow webhooks from taking the places of the scan and the API",
+            why="A run may take 840 s. It is handed ten messages, takes more while a call lasts or where executors "
+            "are too few, and starts another when it is too old; the bound keeps slow webhooks from taking the places "
+            "of the scan and the API",
         )
         self.by_priority: dict[str, lambda_.Function] = {}
         for priority, feed in queues.by_priority.items():

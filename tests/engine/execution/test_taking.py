@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
 from tests.engine.play import NOW, inline
-from timeball.domain.sharing.places import PLACES, placed
+from timeball.domain.sharing.places import PLACES, placed, room_for_alike
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import LOOK_EVERY_MS, execute
 from timeball.ports.errors import UnavailableError
@@ -20,10 +20,39 @@ def test_while_a_call_hangs_its_executor_works_on_what_waits() -> None:
 
 
 def test_an_executor_whose_calls_are_answered_soon_asks_its_queue_for_nothing() -> None:
-    play = played(quick=(10, 5))
+    play = played(quick=(9, 5))
     play.clock.advance(2 * SECOND_MS)
     assert executed(play).asked == []
-    assert called(play, "quick") == [5 * SECOND_MS] * 10
+    assert called(play, "quick") == [5 * SECOND_MS] * 9
+
+
+def test_an_executor_that_is_handed_a_full_batch_takes_what_nobody_else_takes_while_its_runs_wait() -> None:
+    play = played(quick=(15, 5), step1=(25, 5))
+    play.clock.advance(2 * SECOND_MS)
+    assert executed(play).asked == [10] * 5  # the fourth time nothing comes; the fifth is just before the claim
+    assert called(play, "quick") + called(play, "step1") == [5 * SECOND_MS] * 40
+
+
+def test_an_executor_that_found_nothing_more_looks_again_just_before_it_claims() -> None:
+    play, looked_at = played(quick=(12, 5)), list[int]()
+    play.clock.advance(2 * SECOND_MS)
+
+    class EmptyAtFirst(MemoryInbox):
+        def receive(self, limit: int, seconds: int) -> list[Delivery]:
+            looked_at.append(play.clock.now() - NOW)
+            return super().receive(limit, seconds) if len(looked_at) > 1 else []
+
+    deliveries, inbox = play.queue.receive("normal"), EmptyAtFirst(play.queue, "normal")
+    assert play.clock.run(execute(play.context(), inbox, play.caller, deliveries, "one", inline)) == []
+    assert {*looked_at} == {2_500, 4_000}
+    assert called(play, "quick") == [5 * SECOND_MS] * 12
+
+
+def test_an_executor_of_which_one_tenant_has_half_takes_nothing_ahead() -> None:
+    play = played(quick=(PLACES // 2 + 20, 5))
+    play.clock.advance(2 * SECOND_MS)
+    assert executed(play).asked == [10] * 4
+    assert called(play, "quick") == [5 * SECOND_MS] * (PLACES // 2)
 
 
 def test_a_tenant_whose_calls_hang_fills_half_of_an_executor_and_another_is_called_on_its_instant() -> None:
@@ -75,6 +104,14 @@ def test_an_executor_that_cannot_ask_its_queue_goes_on_with_what_it_has() -> Non
     work = execute(play.context(), Mute(play.queue, "normal"), play.caller, deliveries, "one", inline)
     assert play.clock.run(work) == []
     assert len(called(play, "slow")) == 10
+
+
+def test_who_asks_ahead_finds_places_for_all_that_comes_if_tenants_share_in_it_as_before() -> None:
+    for held in ({"a": 50}, {"a": 10}, {"a": 30, "b": 20}, {"a": 25, "b": 25}, {f"t{n}": 2 for n in range(25)}):
+        room, total = room_for_alike(held), sum(held.values())
+        asking = [tenant for tenant, count in held.items() for _ in range(count * room // total)]
+        assert all(placed(held, asking))
+    assert [room_for_alike({"a": 50}), room_for_alike({"a": 10}), room_for_alike({})] == [0, 40, PLACES]
 
 
 def test_n_tenants_leave_the_n_and_first_part_of_the_places_free() -> None:

@@ -23,6 +23,12 @@ def room_for_others(held: Mapping[str, int], places: int = PLACES) -> int:
     return max(0, places - sum(held.values()) - most + 1) // 2
 
 
+def room_for_alike(held: Mapping[str, int], places: int = PLACES) -> int:
+    """Return how many more runs get a place if tenants share in them as they do in what is held."""
+    total, most = sum(held.values()), max(held.values(), default=0)
+    return max(0, (places - total - most) * total // (total + most)) if total else places
+
+
 def placed(held: Mapping[str, int], asking: Sequence[str], places: int = PLACES) -> list[bool]:
     """Say of the tenants that ask, one for each run, whether each gets a place, in their order."""
     holding, answers = Counter(held), []

@@ -23,7 +23,7 @@ from timeball.engine.execution.in_flight import InFlight, call_of
 from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.waves import Wave, waves_of
+from timeball.engine.execution.waves import CLAIM_AHEAD_MS, Wave, waves_of
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
 
@@ -73,6 +73,10 @@ class Batch:
         """Return whose runs are held here, one for each: those that are live, and those that wait."""
         live = [flight.run.id for flight in self.live if not flight.is_over]
         return [run.job.tenant for run in (*live, *(delivery.run for delivery in self.waiting))]
+
+    def claims_by(self, at: int) -> bool:
+        """Say whether runs wait here that are to be claimed by an instant (ms)."""
+        return any((one.not_before or 0) - CLAIM_AHEAD_MS <= at for one in self.waiting)
 
     def has_called_by(self, at: int) -> bool:
         """Say whether a call lasts that began at an instant (ms) or before it."""

@@ -2,7 +2,8 @@
 
 Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would hold
 a whole executor, and as many as there are executors all of them. Instead an executor has a hundred places, and takes
-more from its queue itself while a call lasts, by turns that leave room for who holds less (`sharing/places.py`).
+more from its queue itself while a call lasts, by turns that leave room for who holds less (`sharing/places.py`). It
+does so, too, while its runs wait for their instants, if executors seem too few for what is due then.
 When it is too old for that, its successor does (`sharing/succession.py`).
 
 Invariant: each batch has an owner of its own, as if it had an invocation of its own: no claim is taken for another's.
@@ -11,10 +12,10 @@ Invariant: each batch has an owner of its own, as if it had an invocation of its
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.sharing.places import PLACES, placed, room_for_others
+from timeball.domain.sharing.places import PLACES, placed, room_for_alike, room_for_others
 from timeball.domain.sharing.succession import Part, needs_successor, part_of
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
@@ -22,7 +23,7 @@ from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.hands import Hands
 from timeball.engine.execution.invocation import UNENDING, Term
 from timeball.engine.execution.offload import Offload
-from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.successor import Successor
 from timeball.ports.target import Caller
 
@@ -32,6 +33,8 @@ LOOK_EVERY_MS = 500
 """How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
 
 _AT_ONCE = 10
+_WORTHWHILE = 3
+"""Messages for which an executor has room, if it asks ahead: what comes is hidden, read and claimed by itself."""
 
 
 async def execute(
@@ -48,7 +51,9 @@ async def execute(
     `owner` names this invocation and no other, which has its `term`. Never raises for a message, a target or an
     unavailable store.
     """
-    taking, clock, hands = _Taking(context, inbox, offload, term, term.successor), context.clock, Hands()
+    is_full = len(by_message(deliveries)) >= _AT_ONCE
+    taking = _Taking(context, inbox, offload, term, term.successor, began_full=is_full, came_full=is_full)
+    clock, hands = context.clock, Hands()
     first = Batch(context, inbox, caller, offload, deliveries, owner, hands, term.deadline_at)
     given = asyncio.create_task(first.work())
     at_work, look_at = {given: first}, clock.now() + (0 if term.stays_until else LOOK_EVERY_MS)
@@ -78,7 +83,8 @@ async def execute(
 class _Taking:
     """What an executor takes itself. `times` counts how often; `asked` is how many it asked for the last time.
 
-    `successor` is the one that is not started yet.
+    `successor` is the one that is not started yet. `began_full`: the batch that it was handed was as large as one can
+    be; `came_full`: what came last was as much as could come.
     """
 
     context: Context
@@ -86,6 +92,8 @@ class _Taking:
     offload: Offload
     term: Term
     successor: Successor | None
+    began_full: bool
+    came_full: bool
     times: int = 0
     asked: int = 0
     _at_once: int = _AT_ONCE
@@ -96,18 +104,14 @@ class _Taking:
         return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
 
     async def take(self, batches: Iterable[Batch]) -> list[Delivery]:
-        """Take what waits into places that are free, if a call lasts; send back what is not to have one here.
+        """Take what waits into places that are free, if that is needed; send back what is not to have one here.
 
         What goes back comes after all that waits by then, and may be late for it: so no more is asked for than will
         find a place, and one message at the least. A message stays if one of its runs has a place.
         """
-        part, held = self._part(), Counter(tenant for batch in batches for tenant in batch.tenants())
-        of_a_message = self.context.rules.runs_per_message
-        has_room = PLACES - held.total() >= of_a_message
-        self.asked = min(self._at_once, max(1, room_for_others(held) // of_a_message)) if has_room else 0
-        lasts_since = self.context.clock.now() - LOOK_EVERY_MS
-        is_needed = self.stays() or any(batch.has_called_by(lasts_since) for batch in batches)
-        if part is Part.RESTS or not self.asked or not is_needed:
+        held = Counter(tenant for batch in batches for tenant in batch.tenants())
+        self.asked = self._wanted(batches, held)
+        if not self.asked:
             return []
         try:
             hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
@@ -115,10 +119,11 @@ class _Taking:
         except Exception:
             log.exception("nothing was taken")
             return []
+        self.came_full = len(by_message(found)) == self.asked
         if found and self.successor is not None and needs_successor(self._left_ms()):
             self._starting = asyncio.create_task(self._start(self.successor))
             self.successor = None
-        places = PLACES if part is Part.TAKES else 0
+        places = PLACES if self._part() is Part.TAKES else 0
         has_place = placed(held, [delivery.run.job.tenant for delivery in found], places)
         staying = {delivery.receipt for delivery, has in zip(found, has_place, strict=True) if has}
         await self._send_back([delivery for delivery in found if delivery.receipt not in staying])
@@ -130,6 +135,27 @@ class _Taking:
         for batch in batches:
             if batch.messages.has_sent_back():
                 self._at_once = 1
+
+    def _wanted(self, batches: Iterable[Batch], held: Mapping[str, int]) -> int:
+        """Return for how many messages to ask: while a call lasts; or ahead, if that is worth a request."""
+        of_a_message, lasts_since = self.context.rules.runs_per_message, self.context.clock.now() - LOOK_EVERY_MS
+        if self._part() is Part.RESTS or PLACES - sum(held.values()) < of_a_message:
+            return 0
+        if self.stays() or any(batch.has_called_by(lasts_since) for batch in batches):
+            return min(self._at_once, max(1, room_for_others(held) // of_a_message))
+        ahead = min(self._at_once, room_for_alike(held) // of_a_message)
+        return ahead if ahead >= _WORTHWHILE and self._are_too_few(batches) else 0
+
+    def _are_too_few(self, batches: Iterable[Batch]) -> bool:
+        """Say whether executors may be too few for what is due, while runs wait here for their instants.
+
+        They may be while as much comes as was asked for. And who was handed a full batch looks once more just before
+        it claims: what is still in the queue then, nobody else has taken.
+        """
+        soon = self.context.clock.now() + LOOK_EVERY_MS
+        return any(
+            (self.came_full and batch.waiting) or (self.began_full and batch.claims_by(soon)) for batch in batches
+        )
 
     async def _send_back(self, deliveries: Sequence[Delivery]) -> None:
         self._at_once = 1 if deliveries else _AT_ONCE
