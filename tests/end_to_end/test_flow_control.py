@@ -1,18 +1,23 @@
 """Jobs that share a key, on the real template: no more at once than it allows, the others wait in its line."""
 
 import json
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Receiver
+from local.receiver import Arrival, Receiver
+from local.stage import Stage
+from tests.end_to_end.emulated import kill, start_processes
 from tests.end_to_end.steps import are_completed, ask, calls_of, until
 from timeball.domain.time.instants import SECOND_MS
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 _TAKES_SECONDS = 3
+_PLACES, _RUNS, _LASTS_MS = 3, 200, 200
+_ALL_END_SECONDS = 300
 
 
 def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, receiver: Receiver) -> None:
@@ -27,6 +32,32 @@ def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, rece
     assert min(apart) >= _TAKES_SECONDS * SECOND_MS, apart
     shown = client.get("/v1/keys/printer")
     assert (shown["limit"], shown["holders"], shown["waiters"]) == (1, [], [])
+
+
+def most_at_once(arrivals: Sequence[Arrival], lasts_ms: int) -> int:
+    """Return how many calls were under way at once, each of which took so long, whatever became of its executor."""
+    changes = sorted(change for one in arrivals for change in ((one.at, 1), (one.at + lasts_ms, -1)))
+    return max(accumulate(change for _, change in changes))
+
+
+@pytest.mark.more
+def test_a_key_of_three_is_kept_by_200_jobs_while_executors_are_killed_and_all_of_them_end(
+    stage: Stage, client: ApiClient, receiver: Receiver
+) -> None:
+    key = {"key": "licence", "limit": _PLACES}
+    asked = {"handler": f"{receiver.url}/slow/{_LASTS_MS / SECOND_MS}", "concurrencyKey": key}
+    hundred = {"jobs": [asked] * 100}
+    jobs = [item["job"] for _ in range(2) for item in ask(client, "POST", "/v1/jobs:batch", hundred)["items"]]
+    assert len(jobs) == _RUNS
+    for called in (20, 40, 60):
+        until(lambda called=called: len(receiver.arrivals()) >= called)  # type: ignore[misc]
+        kill(stage, "execute-normal")
+        start_processes(stage, "execute-normal", _PLACES)
+    until(lambda: len({arrival.run_id for arrival in receiver.arrivals()}) == _RUNS, _ALL_END_SECONDS)
+    until(lambda: are_completed(client, *jobs), _ALL_END_SECONDS)
+    calls = receiver.arrivals()
+    assert {call.attempt for call in calls} >= {1, 2}, "no executor was killed while it had called"
+    assert most_at_once(calls, _LASTS_MS) == _PLACES
 
 
 def test_a_key_that_is_stopped_lets_nobody_pass_until_somebody_raises_its_limit(
