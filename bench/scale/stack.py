@@ -111,6 +111,9 @@ class _Caller:
     machine: Machine
     calls: Calls
 
+    async def prepare(self, call: Call) -> None:
+        """Fetch nothing."""
+
     async def call(self, call: Call) -> Answer:
         """Call once."""
         await self.machine.sleep_until(self.machine.worked(1))

@@ -79,6 +79,12 @@ class NotingCaller:
     calls: list[tuple[int, Call]] = field(default_factory=list)
     start: Callable[[Call], str] | None = None
     """What starts that which a followed target's run follows, and returns its name."""
+    prepared: list[tuple[int, Call]] = field(default_factory=list)
+    takes_to_prepare_ms: int = 0
+
+    async def prepare(self, call: Call) -> None:
+        self.prepared.append((self.clock.now(), call))
+        await self.clock.sleep_until(self.clock.now() + self.takes_to_prepare_ms)
 
     async def call(self, call: Call) -> Answer:
         called_at = self.clock.now()
@@ -102,6 +108,9 @@ class StoppableCaller:
 
     caller: Caller
     points: Points
+
+    async def prepare(self, call: Call) -> None:
+        await self.caller.prepare(call)
 
     async def call(self, call: Call) -> Answer:
         self.points.reach()

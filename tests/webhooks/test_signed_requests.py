@@ -8,6 +8,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from tests.webhooks.targets import LOCAL, OK, RUN, Target, a_call, answering, listening
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.domain.model.work import Work
@@ -61,6 +62,45 @@ def test_a_secret_that_cannot_be_read_is_an_answer_that_blames_no_target_and_is_
     answer, target = call_signed(MemorySecrets(), HttpTarget("", secret_id=NAME), "{}")
     assert target.connections == 0
     assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=True), None, None)
+    assert answer.error == f"The secret {NAME} could not be read: there is no such secret, or it has no value yet."
+
+
+def test_what_was_prepared_waits_for_nobody_who_keeps_a_secret() -> None:
+    secrets, clock, tokens = MemorySecrets(), VirtualClock(int(time.time() * 1000)), list[int]()
+    secrets.put(NAME, NEW)
+
+    def sign(_: RunId, attempt: int) -> str:
+        tokens.append(attempt)
+        return "tba_x"
+
+    async def main() -> tuple[Answer, Target]:
+        ring = KeyRing(secrets, "timeball/", clock)
+        async with listening(answering(OK)) as listener, http_caller(clock, LOCAL, sign=sign, ring=ring) as caller:
+            work = Work(HttpTarget(listener.url, secret_id=NAME), "{}")
+            call = replace(a_call(listener.url, work=work), takes_report=True)
+            await caller.prepare(call)
+            assert (secrets.asked, tokens, listener.connections) == (1, [1], 0)
+            secrets.is_away = True
+            return await caller.call(call), listener
+
+    answer, target = asyncio.run(main())
+    assert answer.verdict == Succeeded()
+    (request,) = target.requests
+    Webhook(NEW).verify(request.body, dict(request.headers), json_parse=False)
+    assert secrets.asked == 1
+
+
+def test_what_cannot_be_prepared_is_told_by_the_call_which_asks_nobody_again() -> None:
+    secrets, clock = MemorySecrets(), VirtualClock(int(time.time() * 1000))
+
+    async def main() -> Answer:
+        async with http_caller(clock, LOCAL, ring=KeyRing(secrets, "timeball/", clock)) as caller:
+            call = a_call("http://127.0.0.1:9/", work=Work(HttpTarget("http://127.0.0.1:9/", secret_id=NAME), "{}"))
+            await caller.prepare(call)
+            return await caller.call(call)
+
+    answer = asyncio.run(main())
+    assert (answer.called_at, secrets.asked) == (None, 1)
     assert answer.error == f"The secret {NAME} could not be read: there is no such secret, or it has no value yet."
 
 

@@ -200,3 +200,21 @@ def test_runs_are_claimed_in_waves_by_their_instants(case: str) -> None:
     found = [(wave.claim_at - NOW, [(each.not_before or 0) - NOW for each in wave.deliveries]) for wave in waves]
     assert found == expected
     assert len(too_early) == len(ahead) - sum(len(claimed) for _, claimed in expected)
+
+
+@pytest.mark.parametrize(
+    ("takes_ms", "late_ms"),
+    [
+        (0, 0),
+        (CLAIM_AHEAD_MS, 0),
+        (CLAIM_AHEAD_MS + 200, 200),  # a call cannot do without what it needs
+    ],
+)
+def test_what_a_call_needs_of_others_is_fetched_before_its_instant(takes_ms: int, late_ms: int) -> None:
+    play, _ = _sent(DUE_AT)
+    play.caller.takes_to_prepare_ms = takes_ms
+    assert Executor(play).work(play.queue.receive("normal")) == []
+    ((prepared_at, prepared),) = play.caller.prepared
+    ((called_at, called),) = play.caller.calls
+    assert (prepared_at, called_at) == (DUE_AT - CLAIM_AHEAD_MS, DUE_AT + late_ms)
+    assert prepared == called

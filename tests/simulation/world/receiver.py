@@ -85,6 +85,9 @@ class SimulatedCaller:
     context: Context
     """What the targets see that name items."""
 
+    async def prepare(self, call: Call) -> None:
+        """Fetch nothing."""
+
     async def call(self, call: Call) -> Answer:
         """Call the target once."""
         process = self.process

@@ -50,5 +50,11 @@ class Answer:
 class Caller(Protocol):
     """What calls a target. Never raises for what a target or a user's url does."""
 
+    async def prepare(self, call: Call) -> None:
+        """Fetch before a call's instant what the call needs of others, such as secrets; the target is sent nothing.
+
+        Never raises: what cannot be had is left to the call.
+        """
+
     async def call(self, call: Call) -> Answer:
         """Call the target once."""

@@ -11,7 +11,13 @@ class TargetCaller:
         self._http = http
         self._aws = aws
 
+    async def prepare(self, call: Call) -> None:
+        """Fetch what the call needs."""
+        await self._adapter(call).prepare(call)
+
     async def call(self, call: Call) -> Answer:
         """Call the target once."""
-        is_webhook = isinstance(call.work.target, HttpTarget)
-        return await (self._http if is_webhook else self._aws).call(call)
+        return await self._adapter(call).call(call)
+
+    def _adapter(self, call: Call) -> Caller:
+        return self._http if isinstance(call.work.target, HttpTarget) else self._aws

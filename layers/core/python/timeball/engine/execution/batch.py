@@ -167,14 +167,19 @@ class Batch:
             flight.is_over = True
 
     async def _hold_and_call(self, flight: InFlight) -> Answer | None:
-        """Hold the run until its instant, then call it; one that may not be called any more is not called."""
+        """Hold the run until its instant, then call it; one that may not be called any more is not called.
+
+        What the call needs of others is fetched first, so that nothing is waited for at the instant.
+        """
+        call = call_of(flight.run, flight.job)
+        await self.caller.prepare(call)
         await self.context.clock.sleep_until(flight.run.not_before)
         now = self.context.clock.now()
         if now >= self._stop_at(flight):
             return self._instead(flight)
         if flight.run.cancel_requested:
             return flight.given_up(now, "It was asked to stop before the call.")
-        call, flight.called_at = call_of(flight.run, flight.job), now
+        flight.called_at = now
         return await self.caller.call(call)
 
     async def _cut_in_time(self, flight: InFlight) -> None:

@@ -7,11 +7,11 @@ timeout, and its thread is left behind until the client gives up.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar, TypeVarTuple
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget, is_followed
+from timeball.domain.model.target import AwsTarget, HttpTarget, is_followed
 from timeball.domain.model.verdict import Failed
 from timeball.domain.sharing.places import PLACES
 from timeball.ports.clock import Clock
@@ -23,6 +23,9 @@ from timeball.targets.aws.sizes import too_large
 from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, reply_of
 from timeball.targets.envelope import facts_of
 from timeball.targets.witness import Witness
+
+_T = TypeVar("_T")
+_Given = TypeVarTuple("_Given")
 
 Sign = Callable[[RunId, int], str]
 """Returns the token of an attempt. It may block."""
@@ -63,6 +66,15 @@ class AwsCaller:
         self._connect = connect
         self._sign = sign
 
+    async def prepare(self, call: Call) -> None:
+        """Make the client of a call before its instant, and read the secret of its token: the first takes a while."""
+        target = call.work.target
+        if isinstance(target, HttpTarget):
+            return
+        with suppress(Exception):  # the call meets the same, and says so
+            request = await self._request(call, target)
+            await self._in_thread(self._connect, request.service, request.region, _wait_for(call.timeout_seconds))
+
     async def call(self, call: Call) -> Answer:
         """Send one request and return what came of it, at the latest when the call's timeout is over."""
         target, sent = call.work.target, _Sent()
@@ -72,14 +84,10 @@ class AwsCaller:
             return self._uncallable(f"The payload cannot be sent. {sentence}")
         try:
             async with asyncio.timeout(call.timeout_seconds):
-                loop = asyncio.get_running_loop()
-                token, may_report = None, call.takes_report or is_followed(target)
-                if may_report and self._sign is not None:  # the first of a process reads the secret
-                    token = await loop.run_in_executor(self._threads, self._sign, call.run, call.attempt)
-                request = request_of(target, call, facts_of(call, token))
+                request = await self._request(call, target)
                 if self._witness is not None:
                     self._witness.request = shown(request)
-                reply = await loop.run_in_executor(self._threads, self._ask, call, request, sent)
+                reply = await self._in_thread(self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True
             error = f"AWS did not answer within {call.timeout_seconds:g} s ({target.type})."
@@ -87,6 +95,16 @@ class AwsCaller:
         except _UnreachedError as unreached:
             return unanswered(call, sent.at, self._clock.now(), str(unreached))
         return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
+
+    async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:
+        """Return what is asked of AWS."""
+        token, may_report = None, call.takes_report or is_followed(target)
+        if may_report and self._sign is not None:  # the first of a process reads the secret
+            token = await self._in_thread(self._sign, call.run, call.attempt)
+        return request_of(target, call, facts_of(call, token))
+
+    async def _in_thread(self, work: Callable[[*_Given], _T], *given: *_Given) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
 
     def _uncallable(self, sentence: str) -> Answer:
         return Answer(Failed(may_retry=False), None, self._clock.now(), error=sentence)

@@ -5,7 +5,7 @@ Invariants: only addresses are called of which the rules pass all that a name le
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import pycurl
@@ -75,6 +75,11 @@ class HttpCaller:
         self._signing = signing
         self._showing = showing
 
+    async def prepare(self, call: Call) -> None:
+        """Read what is secret of a call before its instant: the first of a process waits for those who keep it."""
+        with suppress(Exception):  # the call meets the same, and says so
+            await self._secrets(call, webhook_of(call.work))
+
     async def call(self, call: Call) -> Answer:
         """Send one request and return what came of it, at the latest when the call's timeout is over."""
         exchange = Exchange(self._clock, self._names.rules)
@@ -99,7 +104,15 @@ class HttpCaller:
         return answered(call, exchange.called_at, now, exchange.status, _text(exchange), retry_after)
 
     async def _request(self, call: Call, target: HttpTarget) -> Request:
-        """Return what is sent; what of it is secret is read now."""
+        """Return what is sent."""
+        token, keys = await self._secrets(call, target)
+        request = request_of(call, self._clock.now(), token, keys)
+        if self._showing is not None:
+            self._showing.sends(request, target.headers, len(keys), self._clock.now())
+        return request
+
+    async def _secrets(self, call: Call, target: HttpTarget) -> tuple[str | None, Keys]:
+        """Return the token of a call, and the keys that it is signed with; each is read unless it is known."""
         token: str | None = None
         keys: Keys = ()
         if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
@@ -108,10 +121,7 @@ class HttpCaller:
             if self._signing is None:
                 raise NoKeyError("No secret is read here.")
             keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
-        request = request_of(call, self._clock.now(), token, keys)
-        if self._showing is not None:
-            self._showing.sends(request, target.headers, len(keys), self._clock.now())
-        return request
+        return token, keys
 
     async def _exchange(self, request: Request, timeout_seconds: float, exchange: Exchange) -> str | None:
         """Send a request, and return why there is no answer; None: there is one."""
