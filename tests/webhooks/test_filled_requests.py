@@ -38,7 +38,7 @@ def test_url_headers_and_body_are_filled_in() -> None:
     answer, listener = call_filled(target, payload)
     (request,) = listener.requests
     assert answer.status == 200
-    assert request.line == "POST /orders/a%2Fb%20c?try=2&at=2026-11-21T09:30:00.023Z HTTP/1.1"
+    assert request.line == "POST /orders/a%2Fb%20c?try=2&at=2026-11-21T09%3A30%3A00.023Z HTTP/1.1"
     assert request.headers["authorization"] == "Bearer t0ken"
     assert request.headers["x-run"] == str(RUN)
     assert request.headers["content-type"] == "application/json"

@@ -149,9 +149,7 @@ def test_the_target_sees_its_name_although_an_address_is_called() -> None:
     assert asyncio.run(main()) == "hooks.example"
 
 
-@pytest.mark.parametrize(
-    "host", ["HOOKS.Example", "hooks.example.", "hooks_x.example", "b\u00fccher.example", "localhost"]
-)
+@pytest.mark.parametrize("host", ["HOOKS.Example", "hooks.example.", "hooks_x.example", "localhost"])
 def test_a_name_is_resolved_by_us_alone_however_it_is_written(host: str) -> None:
     """Nobody but the test knows most of these names; and what it says of `localhost` is not what others say."""
     lookups: list[str] = []

@@ -216,3 +216,23 @@ def test_each_call_has_a_connection_of_its_own() -> None:
 def test_a_header_arrives_as_it_stands(name: str, value: str) -> None:
     _, target = call_target(answering(OK), headers={name: value})
     assert target.requests[0].headers[name.lower()] == value
+
+
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        ("/a/../b/./c//d", "/a/../b/./c//d"),
+        ("/%2e%2E/caf%C3%A9/%7Eid;v=1@x:y", "/%2e%2E/caf%C3%A9/%7Eid;v=1@x:y"),
+        ("/hook?x=/../y&z=%2F+1&&=", "/hook?x=/../y&z=%2F+1&&="),
+        ("?x=1", "/?x=1"),
+        ("", "/"),
+        ('/{id}|"<>\\^`', "/%7Bid%7D%7C%22%3C%3E%5C%5E%60"),  # what no url may hold
+    ],
+)
+def test_what_follows_the_host_arrives_as_it_stands(url: str, line: str) -> None:
+    async def main() -> str:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
+            await caller.call(a_call(target.url.removesuffix("/hook") + url))
+            return target.requests[0].line
+
+    assert asyncio.run(main()) == f"POST {line} HTTP/1.1"

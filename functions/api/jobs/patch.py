@@ -26,7 +26,7 @@ from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.task_use import Override
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
-from timeball.targets.http.request import parse_url
+from timeball.targets.http.url import parse_url
 
 _TARGETS: Final = ("target", *(f"notify.{name}" for name in WHOM))
 """Where a job says what is called."""
@@ -211,7 +211,7 @@ def _part(document: Mapping[str, Any], field: str) -> object:
 def _origin(url: object) -> str | None:
     """Return what of a url says who is called; nothing of what is no url, of which others tell."""
     try:
-        return str(parse_url(str(url)).origin())
+        return parse_url(str(url)).origin
     except ValueError:
         return None
 

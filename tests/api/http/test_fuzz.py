@@ -19,7 +19,7 @@ from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import DOCUMENT, NOW, Api
 from tests.api.http.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from tests.api.runs.rows import dead, waiting
-from timeball.targets.http.request import parse_url
+from timeball.targets.http.url import parse_url
 
 STATUSES = {201, 400}
 SCHEDULES = set(aliases(PreviewRequest))

@@ -32,6 +32,7 @@ from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
 from timeball.domain.model.target import HttpTarget
 from timeball.targets.http import request
+from timeball.targets.http.url import parse_url
 
 BODIES = [
     JobRequest,
@@ -236,5 +237,5 @@ class TestWhatIsAcceptedCanBeSent:
     def test_a_url_that_is_accepted_is_one_that_the_caller_can_read(self, api: Api, url: str) -> None:
         answer = api.call("POST", "/v1/jobs", {"handler": url})
         assert answer.status == 201, answer.text
-        assert request.parse_url(url).host
+        assert parse_url(url).host
         request.check_headers(HttpTarget(url, headers={"X-A": "b c\td"}))

@@ -22,7 +22,7 @@ from timeball.domain.templates.filling import (
     format_of,
 )
 from timeball.domain.templates.template import TemplateError, Values, parse
-from timeball.targets.http.request import parse_url
+from timeball.targets.http.url import parse_url
 
 
 def values(payload: Any = None) -> Values:

@@ -21,10 +21,11 @@ from timeball.targets.http.exchange import BODY_BYTES, Exchange
 from timeball.targets.http.handle import handle_of
 from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
 from timeball.targets.http.names import Lookup, Names, open_names
-from timeball.targets.http.request import Request, parse_url, request_of, webhook_of
+from timeball.targets.http.request import Request, request_of, webhook_of
 from timeball.targets.http.sentences import late, sentence_of, unsent_because
 from timeball.targets.http.shown import Showing
 from timeball.targets.http.transfers import Transfers, open_transfers
+from timeball.targets.http.url import parse_url
 from timeball.targets.http.verdict import answered, unsent
 from timeball.targets.witness import Witness
 
@@ -88,7 +89,7 @@ class HttpCaller:
         try:
             async with deadline:
                 target = webhook_of(call.work)
-                host = (parse_url(target.url).host or host)[:253]
+                host = parse_url(target.url).host
                 sentence = await self._exchange(await self._request(call, target), call.timeout_seconds, exchange)
         except TemplateError as why:  # the same payload would lack it again
             return unsent(self._clock.now(), str(why), may_retry=False)
@@ -126,7 +127,7 @@ class HttpCaller:
     async def _exchange(self, request: Request, timeout_seconds: float, exchange: Exchange) -> str | None:
         """Send a request, and return why there is no answer; None: there is one."""
         exchange.has_body = request.method != "HEAD"
-        addresses = await self._names.addresses(request.host, request.port)
+        addresses = await self._names.addresses(request.url.host, request.url.port)
         with closing(handle_of(exchange, request, addresses, timeout_seconds, self._trust)) as curl:
             try:
                 code = await self._transfers.perform(curl)

@@ -14,6 +14,7 @@ import pycurl
 
 from timeball.targets.http.exchange import Exchange
 from timeball.targets.http.request import Request
+from timeball.targets.http.url import Url
 
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that are sent without a length if they have no body."""
@@ -21,7 +22,6 @@ _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _ALWAYS: Final = (
     (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
     (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
-    (pycurl.PATH_AS_IS, 1),
     (pycurl.PROXY, ""),
     (pycurl.NOSIGNAL, 1),
     (pycurl.NOPROGRESS, 0),  # what counts the bytes that come
@@ -45,12 +45,13 @@ def handle_of(
     curl = pycurl.Curl()
     for option, value in _ALWAYS:
         curl.setopt(option, value)
-    curl.setopt(pycurl.URL, str(request.url))
+    curl.setopt(pycurl.URL, request.url.origin)
+    curl.setopt(pycurl.REQUEST_TARGET, request.url.request_target)  # as a part of its url libcurl would write it anew
     curl.setopt(pycurl.CUSTOMREQUEST, request.method)
     if request.body is not None or request.method not in _BODILESS:
         curl.setopt(pycurl.POSTFIELDS, request.body or b"")
     curl.setopt(pycurl.HTTPHEADER, _lines(request))
-    curl.setopt(pycurl.RESOLVE, [_known(request.host, request.port, addresses)])
+    curl.setopt(pycurl.RESOLVE, [_known(request.url, addresses)])
     curl.setopt(pycurl.RESOLVER_START_FUNCTION, _ask_nobody)
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(timeout_seconds * 1000) + 1000)  # by then the call is over
     for option, callback in (
@@ -70,15 +71,15 @@ def handle_of(
 def _lines(request: Request) -> list[bytes]:
     """Return the lines of the headers; an empty one has to be written with a semicolon, or libcurl leaves it out."""
     lines = [f"{name}: {value}" if value.strip() else f"{name};" for name, value in request.headers.items()]
-    if "Content-Type" not in request.headers:
-        lines.append("Content-Type:")  # libcurl would say that it is a form
     lines.append("Expect:")
+    if "content-type" not in map(str.lower, request.headers):
+        lines.append("Content-Type:")  # libcurl would say that it is a form
     return [line.encode() for line in lines]
 
 
-def _known(host: str, port: int, addresses: Sequence[str]) -> str:
+def _known(url: Url, addresses: Sequence[str]) -> str:
     """Say which addresses a host has. The plus: for a minute, and not for as long as there is a process."""
-    return f"+{host}:{port}:{','.join(f'[{one}]' if ':' in one else one for one in addresses)}"
+    return f"+{url.host}:{url.port}:{','.join(f'[{one}]' if ':' in one else one for one in addresses)}"
 
 
 def _ask_nobody(*_: object) -> int:

@@ -4,11 +4,8 @@ Imports no HTTP client, so that a target can be validated when a job is created,
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from multidict import CIMultiDict
-from yarl import URL
 
 from timeball import __version__
 from timeball.domain.model.target import HttpTarget
@@ -19,6 +16,7 @@ from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
 from timeball.targets.envelope import as_headers, facts_of
 from timeball.targets.http.signature import signature_of
+from timeball.targets.http.url import UncallableError, Url, parse_url
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -41,28 +39,11 @@ _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
-class UncallableError(ValueError):
-    """The target is such that nothing can be sent; the message is a sentence."""
-
-
 def webhook_of(work: Work) -> HttpTarget:
     """Return the webhook that work calls; raises UncallableError for what is none."""
     if not isinstance(work.target, HttpTarget):
         raise UncallableError("This target is no webhook.")
     return work.target
-
-
-def parse_url(text: str) -> URL:
-    """Return the url of a target; raises UncallableError unless it is http or https and names a host."""
-    try:
-        url = URL(text)
-    except ValueError:
-        raise UncallableError("The target's url is malformed.") from None
-    if url.scheme not in {"http", "https"}:
-        raise UncallableError("The target's url must begin with https:// or http://.")
-    if not url.host:
-        raise UncallableError("The target's url names no host.")
-    return url
 
 
 def parse_method(text: str) -> str:
@@ -89,19 +70,9 @@ class Request:
     """One request, ready to be sent."""
 
     method: str
-    url: URL
-    headers: CIMultiDict[str]
+    url: Url
+    headers: Mapping[str, str]
     body: bytes | None
-
-    @property
-    def host(self) -> str:
-        """The host, as name servers know it."""
-        return self.url.raw_host or ""
-
-    @property
-    def port(self) -> int:
-        """The port, of the scheme if the url names none."""
-        return self.url.port or 0
 
 
 def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[bytes] = ()) -> Request:
@@ -115,19 +86,27 @@ def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[by
     values = Values(run.job.job_id, str(run), fire_time, call.attempt, payload, call.has_parents)
     check_headers(target)
     url = parse_url(fill_url(target.url, values))
-    headers: CIMultiDict[str] = CIMultiDict(
-        {name: fill_header(name, value, values) for name, value in target.headers.items()}
-    )
+    theirs = {name: fill_header(name, value, values) for name, value in target.headers.items()}
     if target.body is not None:
-        payload = fill_body(target.body, format_of(headers.get("Content-Type", JSON)), values)
+        payload = fill_body(target.body, format_of(_content_type(theirs)), values)
     body = None if payload is None else payload.encode()
-    if body is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
-        headers.setdefault("Content-Type", JSON)
-    headers.setdefault("User-Agent", f"Timeball/{__version__}")
-    headers.update(_own_headers(call, now, token))
+    ours = _own_headers(call, now, token)
     if keys:
-        headers["webhook-signature"] = signature_of(str(call.run), now // SECOND_MS, body or b"", keys)
-    return Request(parse_method(target.method), url, headers, body)
+        ours["webhook-signature"] = signature_of(str(call.run), now // SECOND_MS, body or b"", keys)
+    usual = {"User-Agent": f"Timeball/{__version__}"}
+    if body is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
+        usual["Content-Type"] = JSON
+    return Request(parse_method(target.method), url, _together(usual, theirs, ours), body)
+
+
+def _together(*many: Mapping[str, str]) -> Mapping[str, str]:
+    """Return headers of which later ones win, whatever the case of their names."""
+    named = {name.lower(): (name, value) for headers in many for name, value in headers.items()}
+    return dict(named.values())
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "content-type"), JSON)
 
 
 def _own_headers(call: Call, now: int, token: str | None) -> dict[str, str]:

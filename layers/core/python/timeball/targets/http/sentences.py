@@ -9,7 +9,7 @@ import pycurl
 
 from timeball.targets.http.addresses import ForbiddenAddressError
 from timeball.targets.http.exchange import Exchange
-from timeball.targets.http.request import UncallableError
+from timeball.targets.http.url import UncallableError
 
 _FORBIDDEN = "{host} leads to an address that webhooks may not call: private, local or reserved."
 _UNKNOWN = "The name {host} could not be resolved."
