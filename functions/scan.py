@@ -7,14 +7,15 @@ from typing import Any
 
 from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.pollers import Outlook, look_ahead
 from timeball.engine.scanning.scan import scan
 from timeball.ports.registers.partitions import Owner
-from timeball.runtime.wiring import flush, scan_context, start
+from timeball.runtime.wiring import flush, pollers, scan_context, start
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
-_SWEEPS = Sweeps()
+_SWEEPS, _OUTLOOK = Sweeps(), Outlook()
 
 start(scan_context)
 
@@ -25,6 +26,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     engine = scan_context()
     done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
+    provisioned = pollers() if event["partition"] == 0 and not done.backlog else None
+    if provisioned is not None:
+        look_ahead(engine, _OUTLOOK, provisioned, provisioned.bounds)
     flush(engine)
     if done.candidates or done.superseded:  # a line a second about nothing would cost more than the scan's reads
         log.info("scanned", extra={"partition": event["partition"], **asdict(done)})

@@ -36,6 +36,7 @@ class Executors(Construct):
             "of the scan and the API",
         )
         self.by_priority: dict[str, lambda_.Function] = {}
+        self.provisioned: dict[str, lambda_.EventSourceMapping] = {}
         for priority, feed in queues.by_priority.items():
             name = f"execute-{priority}"
             about = f"Carries out runs of {priority} priority"
@@ -49,7 +50,9 @@ class Executors(Construct):
             self._let_sign(function, maker.settings.functions.webhook_secrets)
             allow_targets(function, maker.settings.functions.targets)
             pollers = maker.settings.pollers_of.get(priority)
-            feed.into(function, most_at_once=maker.settings.executors[priority], pollers=pollers)
+            mapping = feed.into(function, most_at_once=maker.settings.executors[priority], pollers=pollers)
+            if pollers:
+                self.provisioned[priority] = mapping
             _let_succeed(function, f"{maker.settings.name}-{name}", maker.settings.successor_percent[priority])
             self.by_priority[priority] = function
 

@@ -57,7 +57,7 @@ class Feed:
         most_at_once: int,
         pollers: tuple[int, int] | None = None,
         gathering: Duration | None = None,
-    ) -> None:
+    ) -> lambda_.EventSourceMapping:
         """Let a function consume the queue, in batches of which it may return single messages as failed.
 
         They may be gathered for a while, so that fewer calls are made for them. Without a bound one queue would
@@ -68,7 +68,7 @@ class Feed:
         if held is None or self.visibility.to_seconds() < held.to_seconds():
             raise ValueError(f"{self.queue.node.path}: visibility is shorter than its function may hold a message")
         allow(function, _CONSUME, [self.queue.queue_arn])
-        lambda_.EventSourceMapping(
+        return lambda_.EventSourceMapping(
             function,
             f"{self.queue.node.id}-feed",
             target=function,

@@ -1,15 +1,19 @@
 """The scan function: it turns what is due into runs and sends them to their queues."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import Queues
+from infra.settings import Settings
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_following
 from timeball.aws.dynamodb.table import schema
+from timeball.runtime.settings import PollersEnvironment
 
 
 class Scan(Construct):
@@ -41,3 +45,16 @@ class Scan(Construct):
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         allow_following(self.function, maker.settings.functions.targets)
+
+    def let_raise(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
+        """Let it change the mappings of the executors' queues, and no others."""
+        told = PollersEnvironment.of(
+            {
+                priority: (mappings[priority].event_source_mapping_id, *settings.pollers_of[priority], raised)
+                for priority, raised in settings.raised_of.items()
+            }
+        )
+        for variable, value in told.written().items():
+            self.function.add_environment(variable, value)
+        arns = [mapping.event_source_mapping_arn for mapping in mappings.values()]
+        allow(self.function, ["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], arns)

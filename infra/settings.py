@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from infra.stages import STAGES
 from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
 
@@ -19,44 +20,6 @@ if TYPE_CHECKING:
 
 PREFIX = "timeball:"
 """Begins every context key that is ours, so that a misspelt one is an error and not a silent default."""
-
-_OF_DEMOS = (
-    ("lambda", "function:"),
-    ("sqs", ""),
-    ("sns", ""),
-    ("states", "stateMachine:"),
-    ("events", "event-bus/"),
-    ("ecs", "cluster/"),
-    ("ecs", "task-definition/"),
-)
-"""What whoever tries the local stage may call: all resources of these kinds whose names begin with `timeball-demo-`."""
-
-STAGES: Mapping[str, Mapping[str, object]] = {
-    "local": {
-        "private_targets": "127.0.0.0/8",
-        "targets": ",".join(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
-        "execute_memory_mb": 512,
-        "execute_concurrency": 15,
-        "runs_per_message": 1,
-        "api_requests_per_second": 10_000,
-        "api_burst": 5_000,
-        "log_retention_days": 1,
-    },
-    "small": {},
-    "large": {
-        "shards": 64,
-        "list_shards": 32,
-        "partitions": 16,
-        "pollers": 20,
-        "execute_memory_mb": 1769,
-        "execute_concurrency": 750,
-        "warm_runs_per_second": 10_000,
-        "api_requests_per_second": 2_000,
-        "api_burst": 4_000,
-        "log_retention_days": 90,
-    },
-}
-"""What is otherwise than declared; `small` is the default."""
 
 LOOP_SECONDS = 285
 """How long a loop of the ticker begins new ticks; its own limit is 290 seconds, that of Express is 300."""
@@ -130,6 +93,13 @@ class Settings:
         "Provisioned pollers that stand ready for the executors' queues, ten batches each, for some $7 a month each; "
         "shared out as executors are, two at the least. 0: AWS begins with five batches and adds five a second",
     )
+    raised_pollers: int = whole(
+        0,
+        0,
+        600,
+        "Up to how many the scan lets stand ready ahead of a spike: it looks five minutes ahead once a minute, and "
+        "lowers them ten minutes after it; shared out as `pollers` are, which it needs. 0: they stay as they are",
+    )
     reserved_concurrency: int = whole(
         0, 0, 1000, "Concurrency that is kept for the scan, the authorizer and the API, for each; 0 keeps none"
     )
@@ -185,6 +155,12 @@ class Settings:
         return {priority: (min(least, most[priority]), most[priority]) for priority, least in shares.items()}
 
     @property
+    def raised_of(self) -> dict[str, int]:
+        """Return up to how many pollers of each priority the scan lets stand ready. Empty: it changes none."""
+        shares = _shares(self.raised_pollers) if self.raised_pollers else {}
+        return {priority: min(share, self.pollers_of[priority][1]) for priority, share in shares.items()}
+
+    @property
     def successors(self) -> int:
         """Return about how many executors of a priority have successors: they get half of what executors leave."""
         spare = self.account_concurrency - self.execute_concurrency
@@ -230,6 +206,8 @@ class Settings:
         if rules.lookahead_seconds >= rules.misfire_seconds:
             problems.append("lookahead_seconds must be less than misfire_seconds")
         problems += self._overcommitments()
+        if self.raised_pollers and not 0 < self.pollers <= self.raised_pollers:
+            problems.append("raised_pollers must be 0 or at least pollers, which must not be 0: only such are raised")
         if self.jobs_table and self.jobs_table == self.tenants_table:
             problems.append("jobs_table and tenants_table must be two tables: whoever may write jobs may make no keys")
         if rules.lead_seconds >= rules.lookahead_seconds:

@@ -42,6 +42,8 @@ class TimeballStack(Stack):
         scan = Scan(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
         api.let_try(executors.by_priority["low"])
+        if settings.raised_of:
+            scan.let_raise(executors.provisioned, settings)
         Watch(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)

@@ -66,6 +66,15 @@ def test_a_page_goes_on_behind_an_entry_that_is_gone(store: Store) -> None:
     assert second.candidates == tuple(JobKey("acme", f"job-{step}") for step in (3, 2, 1, 0))
 
 
+def test_it_is_told_at_which_instants_of_a_stretch_something_is_due_also_behind_midnight(store: Store) -> None:
+    midnight = TODAY + DAY_MS
+    times = [midnight - MINUTE_MS, midnight - 1, midnight, midnight + 5, midnight + MINUTE_MS]
+    store.jobs.insert([job(f"job-{at}", due_at=at) for at in times] + [job("other", due_at=midnight, shard=1)], NOW)
+    assert store.due.ahead(0, midnight - 1, midnight + 5, 10) == [midnight - 1, midnight, midnight + 5]
+    assert store.due.ahead(0, midnight - 1, midnight + 5, 2) == [midnight - 1, midnight]
+    assert store.due.ahead(0, NOW, NOW + 5, 10) == []
+
+
 def test_who_is_left_out_is_examined_and_not_told(store: Store) -> None:
     crowd = [with_spec(job(f"job-{step}", due_at=NOW - step), key=JobKey("crowd", f"job-{step}")) for step in range(5)]
     store.jobs.insert([*crowd, job("one", due_at=NOW - 2)], NOW - MINUTE_MS)

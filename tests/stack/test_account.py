@@ -12,11 +12,12 @@ import pytest
 
 from infra.settings import PREFIX, Settings
 from infra.ticker import DEFINITION
-from tests.stack.conftest import Synthesized
+from tests.stack.conftest import Synthesized, synthesized
 from timeball.aws.dynamodb.table import schema
 
 ASKED = {
     "due.query": "due",
+    "due.ahead": "due",
     "jobs.of_task": "by_task",
     **dict.fromkeys(
         (
@@ -136,6 +137,26 @@ def test_large_keeps_pollers_ready_for_each_priority(large_stack: Synthesized) -
     assert pollers == {"execute-high": 11, "execute-normal": 7, "execute-low": 2}
 
 
+def _who_changes_mappings(stack: Synthesized) -> dict[str, Any]:
+    """Return which functions may change what feeds one, and which of these."""
+    found = {name: _resources(stack, name, "lambda:UpdateEventSourceMapping") for name in stack.functions()}
+    return {name: resources for name, resources in found.items() if resources}
+
+
+def test_where_pollers_are_raised_the_scan_alone_may_change_the_mappings_of_executors_alone(
+    large_stack: Synthesized, tmp_path: Path
+) -> None:
+    assert _who_changes_mappings(large_stack) == {}
+    stack = synthesized(tmp_path, "large", raised_pollers=40)
+    ((function, resources),) = _who_changes_mappings(stack).items()
+    assert function == "scan"
+    mappings = re.findall(r'"Ref": "(\w*feed\w*)"|"Fn::GetAtt": \["(\w*feed\w*)"', json.dumps(resources))
+    fed = [stack.resolve(stack.resolve({"Ref": "".join(one)})["FunctionName"])["FunctionName"] for one in mappings]
+    assert sorted(fed) == [f"Timeball-execute-{priority}" for priority in ("high", "low", "normal")]
+    told = stack.functions()["scan"]["Environment"]["Variables"]["TIMEBALL_PROVISIONED"]["Fn::Join"][1]
+    assert [one for one in told if isinstance(one, str)] == ["high:", ":11:45:24,normal:", ":7:26:14,low:", ":2:3:2"]
+
+
 def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_asked_for(
     stack: Synthesized, large_stack: Synthesized
 ) -> None:
@@ -244,8 +265,8 @@ def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attach
 def test_no_arn_is_written_for_one_partition_alone(
     stack: Synthesized, large_stack: Synthesized, attached_stack: Synthesized
 ) -> None:
-    for synthesized in (stack, large_stack, attached_stack):
-        assert "arn:aws:" not in synthesized.path.read_text()
+    for one in (stack, large_stack, attached_stack):
+        assert "arn:aws:" not in one.path.read_text()
     assert "arn:aws" not in DEFINITION.read_text()
 
 

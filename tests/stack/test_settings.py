@@ -2,7 +2,8 @@
 
 import pytest
 
-from infra.settings import PREFIX, STAGES, Settings, as_markdown, declared
+from infra.settings import PREFIX, Settings, as_markdown, declared
+from infra.stages import STAGES
 from timeball.runtime.settings import Environment
 from timeball.setting import SettingsError
 
@@ -62,6 +63,12 @@ def test_a_priority_has_its_share_of_the_pollers_and_no_more_than_its_executors_
     assert _read(stage="small", pollers=1).pollers_of == {"high": (2, 9), "normal": (2, 5), "low": (2, 2)}
 
 
+def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
+    assert _read(stage="large").raised_of == {}
+    assert _read(stage="large", raised_pollers=40).raised_of == {"high": 24, "normal": 14, "low": 2}
+    assert _read(stage="large", raised_pollers=600).raised_of == {"high": 45, "normal": 26, "low": 3}
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -86,6 +93,8 @@ def test_a_priority_has_its_share_of_the_pollers_and_no_more_than_its_executors_
         ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
         ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
         ({"pollers": 16}, "pollers must be at most a tenth of execute_concurrency"),
+        ({"raised_pollers": 40}, "raised_pollers must be 0 or at least pollers, which must not be 0"),
+        ({"stage": "large", "raised_pollers": 19}, "raised_pollers must be 0 or at least pollers"),
         ({"execute_concurrency": 40}, "runs_per_message must be 1 where a priority has less than three executors"),
         ({"writes": "transaction"}, "must be one of batch, single"),
     ],

@@ -7,6 +7,7 @@ from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.domain.model.iam_caller import parse_callers
 from timeball.domain.model.secret import LONGEST_PREFIX, SECRET_PREFIX
 from timeball.domain.model.tenant import TENANT_NAME
+from timeball.domain.sharing.pollers import Bounds, Provisioned
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, whole, written
@@ -142,6 +143,38 @@ class ExecutorEnvironment:
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "ExecutorEnvironment":
+        """Return what variables say. Raises SettingsError."""
+        return read(cls, variables, _variable)
+
+    def written(self) -> dict[str, str]:
+        """Return the variables that say this."""
+        return written(self, _variable)
+
+
+@dataclass(frozen=True)
+class PollersEnvironment:
+    """What the scan is told beside, if it is to raise pollers: the mappings that it may change."""
+
+    provisioned: str = setting(
+        "", "Mappings by priority, each with the least and the most pollers, and up to how many may stand ready", str
+    )
+
+    @classmethod
+    def of(cls, mappings: Mapping[str, tuple[str, int, int, int]]) -> "PollersEnvironment":
+        """Return what tells of mappings: their ids, and those numbers."""
+        return cls(",".join(":".join(map(str, (priority, *one))) for priority, one in mappings.items()))
+
+    @property
+    def mappings(self) -> dict[str, Provisioned]:
+        """Return the mappings by priority."""
+        parts = (part.split(":") for part in self.provisioned.split(",") if part)
+        return {
+            priority: Provisioned(mapping, int(most), Bounds(int(least), int(raised)))
+            for priority, mapping, least, most, raised in parts
+        }
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str]) -> "PollersEnvironment":
         """Return what variables say. Raises SettingsError."""
         return read(cls, variables, _variable)
 

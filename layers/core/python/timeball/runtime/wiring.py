@@ -18,6 +18,7 @@ from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
+from timeball.aws.pollers import MappingPollers
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue, UnreadableQueue
 from timeball.aws.successor import LambdaSuccessor
@@ -29,7 +30,7 @@ from timeball.engine.stats.tally import Tally
 from timeball.ports.collections.tenants import Tenants
 from timeball.ports.successor import Successor
 from timeball.runtime.clock import SystemClock
-from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment
+from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment, PollersEnvironment
 from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
 
@@ -94,6 +95,13 @@ def scan_context() -> Context:
     reader = Reader(_client("dynamodb", PATIENTLY.patience), os.environ["TIMEBALL_TENANTS_TABLE"], PATIENTLY)
     executions = AwsExecutions(_executions_client, _queue_threads())
     return replace(context, weights_of=DynamoWeights(reader, context.clock), executions=executions)
+
+
+@cache
+def pollers() -> MappingPollers | None:
+    """Return the pollers that the scan may raise; None: it is told of none."""
+    mappings = PollersEnvironment.read(os.environ).mappings
+    return MappingPollers(lambda: _client("lambda", BRISKLY.patience), mappings) if mappings else None
 
 
 def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them

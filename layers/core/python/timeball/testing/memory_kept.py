@@ -255,6 +255,13 @@ class MemoryDueIndex:
         with self._memory.lock:
             return [self._memory.buckets.page(query) for query in queries]
 
+    def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
+        """Return the instants of what is due from one on to another."""
+        with self._memory.lock:
+            entries = self._memory.buckets.entries.values()
+            due = sorted(at for of, _, at in entries if of == shard and first_at <= at <= last_at)
+        return due[:most]
+
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
         """Return the oldest days that are known."""
         with self._memory.lock:

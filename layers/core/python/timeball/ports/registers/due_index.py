@@ -60,6 +60,12 @@ class DueIndex(Protocol):
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Answer each query. The index may lag: what it says only nominates."""
 
+    def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
+        """Return at which instants (ms), of a stretch that is to come, a shard has entries due: earliest first.
+
+        Of some more than `most`, the later ones may be left out.
+        """
+
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
         """Return the oldest day (ms of its start) that may still hold due entries, of each shard of which one is known.
 

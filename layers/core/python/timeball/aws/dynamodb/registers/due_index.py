@@ -1,12 +1,14 @@
 """The due index over DynamoDB, and the rows that say how far back it has to be asked."""
 
 from collections.abc import Sequence
+from itertools import chain, islice
 
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.greatest import raise_to
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
 from timeball.aws.dynamodb.table.schema import DUE
 from timeball.aws.side_by_side import side_by_side
+from timeball.domain.time.instants import DAY_MS
 from timeball.ports.registers.due_index import DuePage, DueQuery, Place
 
 
@@ -19,6 +21,13 @@ class DynamoDueIndex:
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Ask for each at the same time."""
         return side_by_side(self._table.threads, self._page, queries)
+
+    def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
+        """Ask the days of the stretch, one after the other, a megabyte with each request."""
+        days = range(first_at - first_at % DAY_MS, last_at + 1, DAY_MS)
+        buckets = (due_bucket(shard, day_at) for day_at in days)
+        rows = (self._reader.listed(DUE, bucket, first_at, last_at, most, forward=True) for bucket in buckets)
+        return [row[DUE.sort.name] for row in islice(chain.from_iterable(rows), most)]
 
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
         """Return the oldest days as the nearest copy of their rows has them."""

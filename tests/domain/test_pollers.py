@@ -1,0 +1,49 @@
+"""Pollers are raised at once for what a second wants, and lowered only when nothing has wanted as many for a while."""
+
+import pytest
+
+from timeball.domain.sharing.pollers import KEPT_MS, Bounds, Ready, decide, wanted
+from timeball.domain.time.instants import SECOND_MS
+
+NOW = 1_000_000_000
+BOUNDS = Bounds(7, 105)
+
+
+@pytest.mark.parametrize(
+    ("instants", "shards", "pollers"),
+    [
+        ([], 64, 0),
+        ([NOW], 64, 10),  # tens are enough: they change seldom
+        ([NOW] * 100, 10, 10),  # a poller for a hundred runs of one second
+        ([NOW] * 101, 10, 20),
+        ([NOW + second * SECOND_MS for second in range(300)] * 10, 10, 10),  # many, but few in each second
+        ([NOW] * 782 + [NOW + SECOND_MS] * 10, 128, 1010),
+    ],
+)
+def test_the_fullest_second_of_one_shard_says_how_many_are_wanted(
+    instants: list[int], shards: int, pollers: int
+) -> None:
+    assert wanted(instants, shards) == pollers
+
+
+@pytest.mark.parametrize(
+    ("ready", "kept_for_ms", "wants", "after"),
+    [
+        (7, 0, 0, 7),  # nothing is due
+        (7, KEPT_MS, 60, 60),  # more are ready at once
+        (7, KEPT_MS, 1010, 105),  # but no more than may be
+        (60, 1, 50, 60),  # fewer are not, as long as those are kept
+        (60, 1, 0, 60),
+        (60, 0, 50, 50),
+        (60, 0, 0, 7),  # and never fewer than stand ready anyway
+        (200, 0, 0, 7),  # as another deployment left it
+    ],
+)
+def test_what_stands_ready_is_raised_at_once_and_lowered_late(
+    ready: int, kept_for_ms: int, wants: int, after: int
+) -> None:
+    assert decide(Ready(ready, NOW + kept_for_ms), wants, BOUNDS, NOW).pollers == after
+
+
+def test_what_is_wanted_again_is_kept_for_as_long_again() -> None:
+    assert decide(Ready(60, NOW + 1), 60, BOUNDS, NOW) == Ready(60, NOW + KEPT_MS)
