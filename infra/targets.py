@@ -25,11 +25,13 @@ class _Right:
 
 
 _CLUSTER: Final = ":cluster/"
+_MACHINE: Final = ":stateMachine:"
+_DEFINITION: Final = ":task-definition/"
 _RIGHTS: Final = (
     _Right("lambda:InvokeFunction", ":lambda:"),
     _Right("sqs:SendMessage", ":sqs:"),
     _Right("sns:Publish", ":sns:"),
-    _Right("states:StartExecution", ":states:"),
+    _Right("states:StartExecution", _MACHINE),
     _Right("events:PutEvents", ":events:"),
     _Right("iam:PassRole", ":iam:", {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}),
 )
@@ -37,7 +39,7 @@ _RIGHTS: Final = (
 
 def allow_targets(function: lambda_.Function, targets: str) -> None:
     """Let a function call what a list of ARNs, with commas between, allows."""
-    arns = [*filter(None, map(str.strip, targets.split(",")))]
+    arns = _read(targets)
     for right in _rights(arns):
         named = [arn for arn in arns if right.part in arn]
         if named:
@@ -53,8 +55,8 @@ def allow_targets(function: lambda_.Function, targets: str) -> None:
 
 def allow_following(function: lambda_.Function, targets: str) -> None:
     """Let a function see how executions stand that a list of ARNs allows, and stop them."""
-    arns = [*filter(None, map(str.strip, targets.split(",")))]
-    machines = [f"{arn.replace(':stateMachine:', ':execution:')}:*" for arn in arns if ":stateMachine:" in arn]
+    arns = _read(targets)
+    machines = [f"{arn.replace(_MACHINE, ':execution:')}:*" for arn in arns if _MACHINE in arn]
     tasks = [f"{arn.replace(_CLUSTER, ':task/')}/*" for arn in arns if _CLUSTER in arn]
     for actions, named in (
         (["states:DescribeExecution", "states:StopExecution"], machines),
@@ -69,9 +71,8 @@ def allow_following(function: lambda_.Function, targets: str) -> None:
 
 def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
     """Have a queue told when executions end of what a list of ARNs allows; of others it may be told too."""
-    arns = [*filter(None, map(str.strip, targets.split(",")))]
-    # A version or an alias has its state machine's events.
-    machines = [":".join(arn.split(":")[:7]) for arn in arns if ":stateMachine:" in arn]
+    arns = _read(targets)
+    machines = [arn for arn in arns if _MACHINE in arn]
     clusters = [arn for arn in arns if _CLUSTER in arn]
     over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"], "stateMachineArn": _begin(machines)}
     stopped = {"lastStatus": ["STOPPED"], "clusterArn": _begin(clusters), "startedBy": [{"prefix": "timeball/"}]}
@@ -84,6 +85,24 @@ def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
             events.Rule(scope, name, event_pattern=pattern, targets=[event_targets.SqsQueue(queue)])
 
 
+def _read(targets: str) -> list[str]:
+    """Return the ARNs that a list allows, each once and as IAM knows it."""
+    return [*dict.fromkeys(_known_to_iam(arn) for arn in map(str.strip, targets.split(",")) if arn)]
+
+
+def _known_to_iam(arn: str) -> str:
+    """Return the ARN by which AWS judges a call of what an entry of the list names.
+
+    A version or an alias of a state machine is judged by the machine, which names executions and events, too; a task
+    definition without a revision by its newest one.
+    """
+    if _MACHINE in arn:
+        return ":".join(arn.split(":")[:7])
+    if _DEFINITION in arn and not arn.endswith("*") and ":" not in arn.partition(_DEFINITION)[2]:
+        return f"{arn}:*"
+    return arn
+
+
 def _begin(arns: Sequence[str]) -> list[dict[str, str]]:
     """Return the patterns of ARNs: up to what stands for several."""
     return [{"prefix": re.split(r"[*?]", arn)[0]} for arn in arns]
@@ -93,4 +112,4 @@ def _rights(arns: Sequence[str]) -> Iterator[_Right]:
     yield from _RIGHTS
     clusters = [arn for arn in arns if _CLUSTER in arn]
     if clusters:  # a task may run in a cluster that is listed, and nowhere else
-        yield _Right("ecs:RunTask", ":task-definition/", {"ArnLike": {"ecs:cluster": clusters}})
+        yield _Right("ecs:RunTask", _DEFINITION, {"ArnLike": {"ecs:cluster": clusters}})

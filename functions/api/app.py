@@ -67,6 +67,7 @@ def _api() -> Handler:
         environment,
         event_bus,
         signing_secret,
+        stack_name,
         tenants,
         trials,
     )
@@ -92,7 +93,7 @@ def _api() -> Handler:
             parse_prices(settings.prices),
             settings.execute_memory_mb / 1024,
             bus=event_bus(),
-            allowed=parse_arns(settings.targets),
+            allowed=parse_arns(settings.targets, stack_name()),
             webhook_secrets=settings.webhook_secrets,
             trials=trials(),
         )

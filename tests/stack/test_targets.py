@@ -64,6 +64,29 @@ def test_the_queue_of_events_is_told_when_executions_end_of_what_is_listed(tmp_p
         assert "QueuesEvents" in json.dumps(rule["Targets"])
 
 
+def _granted(stack: Synthesized, function: str, action: str) -> list[str]:
+    (granted,) = [one["Resource"] for one in _of_targets(stack, function) if action in one["Action"]]
+    return granted if isinstance(granted, list) else [granted]
+
+
+def test_a_version_or_an_alias_of_a_state_machine_is_started_and_followed_by_the_right_to_the_machine(
+    tmp_path: Path,
+) -> None:
+    # IAM knows no other: AWS judges versions and aliases by the machine's ARN, and names executions by it.
+    machine = f"arn:aws:states:{OF}:stateMachine:nightly"
+    stack = synthesized(tmp_path, "small", targets=f"{machine}:live,{machine}:7")
+    assert _granted(stack, "execute-low", "states:StartExecution") == [machine]
+    assert _granted(stack, "scan", "states:DescribeExecution") == [f"arn:aws:states:{OF}:execution:nightly:*"]
+
+
+def test_a_task_definition_without_a_revision_is_run_by_the_right_to_each(tmp_path: Path) -> None:
+    # AWS takes the newest revision, and asks IAM for that.
+    family = f"arn:aws:ecs:{OF}:task-definition/invoices"
+    stack = synthesized(tmp_path, "small", targets=f"{CLUSTER},{family},{family}-b:3,{family}-c*")
+    granted = _granted(stack, "execute-low", "ecs:RunTask")
+    assert sorted(granted) == sorted([f"{family}:*", f"{family}-b:3", f"{family}-c*"])
+
+
 def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
     calls = ("sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
     for name, policy in stack.resources("AWS::IAM::Policy").items():

@@ -103,6 +103,9 @@ def bad_notify(request: NotifyRequest | None) -> Iterator[FieldError]:
         yield FieldError("notify", f"Say whom to call: give {', '.join(WHOM[:-1])} or {WHOM[-1]}.")
     for error in misplaced(said, _NEEDS):
         yield FieldError(f"notify.{error.field}", error.message)
+    for name, whom in targets_of(notify_of(request)):
+        if model.is_followed(whom):
+            yield FieldError(f"notify.{name}.follow", "Leave this out: a notice is handed over, and not followed.")
 
 
 def notify_of(request: NotifyRequest | None) -> Notify | None:

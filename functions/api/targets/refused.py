@@ -13,7 +13,7 @@ from timeball.domain.model.target import HttpTarget, Target, arns_of
 
 _UNLISTED = (
     "This deployment may not use it; whoever runs it lists what may be called in the setting timeball:targets, and "
-    "deploys again."
+    "deploys again. What is Timeball's own is never called."
 )
 
 

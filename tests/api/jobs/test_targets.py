@@ -39,11 +39,22 @@ TARGETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {},
     ),
 }
-ANY = ",".join(f"arn:aws:{service}:*" for service in ("lambda", "sqs", "sns", "states", "ecs", "events"))
+ANY = ",".join(
+    f"arn:aws:{of}*"
+    for of in (
+        "lambda:*:*:function:",
+        "sqs:*:*:",
+        "sns:*:*:",
+        "states:*:*:stateMachine:",
+        "events:*:*:event-bus/",
+        "ecs:*:*:cluster/",
+        "ecs:*:*:task-definition/",
+    )
+)
 
 
 def allow(api: Api, arns: str = ANY) -> None:
-    api.handle = build_api(replace(api.edge, allowed=parse_arns(arns)))
+    api.handle = build_api(replace(api.edge, allowed=parse_arns(arns, "Timeball")))
 
 
 def create(api: Api, **fields: object) -> Any:
@@ -86,6 +97,66 @@ def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_
         assert (answer.status, answer.bad_fields()) == (400, [f"{field}.{name}" for name in fields])
         assert "the setting timeball:targets" in answer.body["errors"][0]["message"]
     assert api.call("GET", url).body["version"] == job["version"]
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ({"type": "lambda", "functionArn": f"arn:aws:lambda:{OF}:function:Timeball-api"}, "functionArn"),
+        (
+            {"type": "lambda", "functionArn": f"arn:aws:lambda:{OF}:function:Timeball-scan:$LATEST"},
+            "functionArn",
+        ),
+        ({"type": "sqs", "queueArn": f"arn:aws:sqs:{OF}:Timeball-watch"}, "queueArn"),
+        ({"type": "sqs", "queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/Timeball-watch"}, "queueArn"),
+        (
+            {"type": "stepFunctions", "stateMachineArn": f"arn:aws:states:{OF}:stateMachine:Timeball"},
+            "stateMachineArn",
+        ),
+        (
+            {
+                "type": "eventBridge",
+                "busArn": f"arn:aws:events:{OF}:event-bus/Timeball",
+                "source": "acme",
+                "detailType": "Due",
+            },
+            "busArn",
+        ),
+    ],
+)
+def test_what_is_timeballs_own_is_no_target_however_much_is_listed(
+    api: Api, target: dict[str, Any], field: str
+) -> None:
+    # Whoever may hand its functions or queues anything is whom he likes: any tenant, any admin.
+    allow(api)
+    for method, path in (("POST", "/v1/jobs"), ("POST", "/v1/tasks"), ("POST", "/v1/targets:test")):
+        answer = api.call(method, path, {"target": target, **({"everySeconds": 60} if path == "/v1/jobs" else {})})
+        assert (answer.status, answer.bad_fields()) == (400, [f"target.{field}"]), answer.text
+        assert "Timeball's own" in answer.body["errors"][0]["message"]
+
+
+def test_what_only_begins_like_timeballs_own_is_a_target(api: Api) -> None:
+    allow(api)
+    for name in ("Timeballs", "timeball-api", "my-Timeball"):
+        create(api, target={"type": "lambda", "functionArn": f"arn:aws:lambda:{OF}:function:{name}"})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "arn:aws:lambda:*",
+        "arn:aws:sqs:eu-west-1:*",
+        f"arn:aws:ecs:{OF}:*",  # neither a cluster nor a task definition: no right would come of it
+        f"arn:aws:states:{OF}:*",
+        f"arn:aws:states:{OF}:execution:*",
+        f"arn:aws:events:{OF}:rule/*",
+        f"arn:aws:lambda:{OF}:layer:*",
+        "arn:aws:s3:::bucket",
+    ],
+)
+def test_an_entry_that_does_not_say_what_it_is_of_is_none(entry: str) -> None:
+    with pytest.raises(ValueError, match="write one such as"):
+        parse_arns(entry)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +211,21 @@ def test_a_mistake_about_whom_to_tell_is_told_by_the_name_of_its_field_too(api: 
 
 
 def test_the_url_of_a_queue_names_it_too(api: Api) -> None:
-    allow(api, "arn:aws-cn:sqs:*")
+    allow(api, "arn:aws-cn:sqs:*:*:*")
     url = "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/jobs.fifo"
     job = create(api, target={"type": "sqs", "queueUrl": url})
     arn = "arn:aws-cn:sqs:cn-north-1:123456789012:jobs.fifo"
     assert job["target"] == {"type": "sqs", "queueArn": arn, "messageGroupId": None}
     assert api.work_of(job["jobId"]).target == SqsTarget(arn)
+
+
+def test_whom_to_tell_is_handed_the_notice_and_not_followed(api: Api) -> None:
+    # A notice has half a minute: what is followed would be stopped then, and started again.
+    allow(api)
+    told = {**TARGETS["stepFunctions"][0], "follow": True}
+    body = {"handler": "https://example.com/hook", "everySeconds": 60, "notify": {"onFailure": told}}
+    answer = api.call("POST", "/v1/jobs", body)
+    assert (answer.status, answer.bad_fields()) == (400, ["notify.onFailure.follow"])
 
 
 @pytest.mark.parametrize(("follow", "status"), [(True, 201), (False, 400)])

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 _THREADS = 16
 
 _LOOK_SECONDS = 3
+_LOOK_THREADS = 2 * _THREADS
 
 _START_SECONDS = 8
 """Lambda gives a function 10 s to be loaded, or begins anew."""
@@ -50,6 +51,11 @@ _NOBODYS = JobKey("!", "!")
 def environment() -> Environment:
     """Return what this process is told."""
     return Environment.read(os.environ)
+
+
+def stack_name() -> str:
+    """Return the name of the stack, with which the names of all that is its own begin; in the API's function alone."""
+    return os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "").removesuffix("-api")
 
 
 @cache
@@ -93,7 +99,9 @@ def scan_context() -> Context:
     """Return the engine's context as scans have it, who alone serve several tenants at once: by their weights."""
     context = engine_context()
     reader = Reader(_client("dynamodb", PATIENTLY.patience), os.environ["TIMEBALL_TENANTS_TABLE"], PATIENTLY)
-    executions = AwsExecutions(_executions_client, _queue_threads())
+    # Threads of their own: what hangs keeps none from the queues.
+    threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
+    executions = AwsExecutions(_executions_client, threads)
     return replace(context, weights_of=DynamoWeights(reader, context.clock), executions=executions)
 
 
