@@ -54,7 +54,8 @@ def hear(context: Context, ended: Sequence[Ended | None], secret: Callable[[], s
         run = None if one is None or claimed is None else RunId.parse(claimed.tenant, one.run)
         if one is None or claimed is None or run is None or not claimed.is_of(run, secret()):
             continue
-        ((refusal, _),) = report(context, [Report(run, claimed.attempt, one.standing.error, one.standing.body)])
+        told = Report(run, claimed.attempt, one.standing.error, one.standing.body, execution=one.execution)
+        ((refusal, _),) = report(context, [told])
         log.info("execution over", extra={"run_id": str(run), "refused": refusal})
     return [True] * len(ended)
 

@@ -1,6 +1,8 @@
 """Executions: what the fake says of them, AWS's own answers say too."""
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -8,10 +10,11 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from timeball.aws.executions import AwsExecutions, of_execution, of_task
-from timeball.ports.executions import UNDER_WAY, Executions, Standing, Unknown
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, Executions, Standing, Unknown
 from timeball.testing.memory_executions import MemoryExecutions
 
 REGION = "eu-west-1"
@@ -73,11 +76,20 @@ def test_an_execution_is_under_way_until_it_is_stopped_and_a_repeat_stops_it_no_
     assert (executions.look([]), executions.stop([])) == ([], [])
 
 
-def test_what_is_known_no_more_is_over(subject: Subject) -> None:
-    (standing,) = subject.executions.look([NOBODYS])
-    assert standing is not None
-    assert (standing.is_over, bool(standing.error)) == (True, True)
-    assert subject.executions.stop([NOBODYS]) == [True]
+def test_what_nobody_knows_is_told_so_and_not_stopped(subject: Subject) -> None:
+    assert subject.executions.look([NOBODYS]) == [UNKNOWN]
+    assert subject.executions.stop([NOBODYS]) == [False]
+
+
+def test_a_task_that_ecs_misses_is_one_that_nobody_knows() -> None:
+    make: Any = boto3.client
+    client = make("ecs", region_name=REGION, aws_access_key_id="k", aws_secret_access_key="s")
+    task = f"arn:aws:ecs:{REGION}:123456789012:task/c/t"
+    with Stubber(client) as stub, ThreadPoolExecutor(1) as threads:
+        stub.add_response("describe_tasks", {"tasks": [], "failures": [{"arn": task, "reason": "MISSING"}]})
+        stub.add_client_error("stop_task", "InvalidParameterException", "The referenced task was not found.", 400)
+        executions = AwsExecutions(lambda *_: client, threads)
+        assert (executions.look([task]), executions.stop([task])) == ([UNKNOWN], [False])
 
 
 def test_of_what_aws_does_not_answer_nobody_knows() -> None:
@@ -90,11 +102,40 @@ def test_of_what_aws_does_not_answer_nobody_knows() -> None:
             assert executions.stop([NOBODYS]) == [False]
 
 
+def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_known() -> None:
+    # The scan looks: while it waits, nobody's jobs are planned.
+    go_on = threading.Event()
+
+    class Client:
+        def __init__(self, region: str) -> None:
+            self.region = region
+
+        def describe_execution(self, **_: str) -> dict[str, str]:
+            if self.region == "hangs":
+                go_on.wait(10)
+            return {"status": "SUCCEEDED"}
+
+        stop_execution = describe_execution
+
+    answers = f"arn:aws:states:{REGION}:123456789012:execution:m:a"
+    hanging = [f"arn:aws:states:hangs:123456789012:execution:m:{number}" for number in range(100)]
+    with ThreadPoolExecutor(8) as threads:
+        executions = AwsExecutions(lambda _, region: Client(region), threads, seconds=0.1)
+        began = time.monotonic()
+        try:
+            assert executions.look([answers, *hanging]) == [Standing(is_over=True), *[None] * 100]
+            assert executions.stop(hanging) == [False] * 100
+            assert time.monotonic() - began < 5
+        finally:
+            go_on.set()
+
+
 @pytest.mark.parametrize(
     ("answer", "standing"),
     [
         ({"status": "RUNNING"}, UNDER_WAY),
         ({"status": "PENDING_REDRIVE"}, UNDER_WAY),
+        ({"status": "RESTING"}, UNDER_WAY),  # what AWS will say some day
         ({"status": "SUCCEEDED", "output": '{"rows": 7}'}, Standing(is_over=True, body='{"rows": 7}')),
         ({"status": "SUCCEEDED"}, Standing(is_over=True)),
         (
@@ -107,6 +148,17 @@ def test_of_what_aws_does_not_answer_nobody_knows() -> None:
 )
 def test_a_state_machines_execution_stands_as_its_status_says(answer: dict[str, Any], standing: Standing) -> None:
     assert of_execution(answer) == standing
+
+
+def test_a_task_has_succeeded_when_the_container_has_that_is_told_of_the_run() -> None:
+    # What stands beside it, such as a router of logs, is killed when it ends, and seldom ends with 0.
+    told = {"name": "c0", "environment": [{"name": "TIMEBALL_RUN_ID", "value": "r"}]}
+    beside = {"name": "c1", "environment": [{"name": "LEVEL", "value": "3"}]}
+    overrides = {"containerOverrides": [beside, {"name": "c2"}, told]}
+    done = {**_task(0, 137, None, stopCode="EssentialContainerExited"), "overrides": overrides}
+    assert of_task(done) == Standing(is_over=True, body='{"exitCodes":{"c0":0,"c1":137,"c2":null}}')
+    failed = {**_task(3, 0, stopCode="EssentialContainerExited"), "overrides": overrides}
+    assert of_task(failed) == Standing(is_over=True, error="The task stopped; exit codes: c0 3.")
 
 
 def _task(*codes: int | None, status: str = "STOPPED", why: str = "", **beside: str) -> dict[str, Any]:

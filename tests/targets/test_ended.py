@@ -13,6 +13,7 @@ from timeball.targets.aws.requests import request_of
 from timeball.targets.envelope import facts_of
 
 TOKEN = "tba_acme_2_0"
+EXECUTION, TASK = "arn:aws:states:eu-west-1:123456789012:execution:m:x", "arn:aws:ecs:eu-west-1:123456789012:task/c/x"
 
 
 def _event(source: str, **detail: Any) -> str:
@@ -24,7 +25,7 @@ def _of_machine(status: str = "SUCCEEDED", token: str | None = TOKEN, **detail: 
     assert isinstance(target, StepFunctionsTarget)
     call = a_call(target)
     asked = request_of(target, call, facts_of(call, token)).arguments
-    return _event("aws.states", **{"status": status, "input": asked["input"], **detail})
+    return _event("aws.states", **{"status": status, "input": asked["input"], "executionArn": EXECUTION, **detail})
 
 
 def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
@@ -33,6 +34,7 @@ def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
     call = a_call(target)
     asked = request_of(target, call, facts_of(call, token)).arguments
     stopped = {
+        "taskArn": TASK,
         "lastStatus": "STOPPED",
         "containers": [{"name": "main", "exitCode": 0}],
         "overrides": asked["overrides"],
@@ -53,7 +55,7 @@ def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
 )
 def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str, standing: Standing) -> None:
     assert is_of_executions(body)
-    assert parse_ended(body) == Ended(str(RUN), TOKEN, standing)
+    assert parse_ended(body) == Ended(str(RUN), TOKEN, TASK if "aws.ecs" in body else EXECUTION, standing)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,12 @@ def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str
         _of_task(token=None),
         _of_task(overrides={}),
         _of_task(overrides=None),
+        _of_task(overrides={"containerOverrides": [{"environment": [{"name": "TIMEBALL_RUN_ID"}, {}]}]}),
+        _of_task(overrides={"containerOverrides": [1]}),
+        _of_machine("RESTING"),
+        _of_machine(executionArn=None),
+        json.dumps({"source": "aws.states", "detail": 7}),
+        json.dumps({"source": "aws.states"}),
     ],
 )
 def test_of_what_is_not_over_or_nobodys_an_event_says_nothing(body: str) -> None:

@@ -50,8 +50,8 @@ def _run(play: Play, run_id: RunId) -> Run:
     return run
 
 
-def _say(play: Play, run_id: RunId, attempt: int = 1, error: str | None = None, **more: bool) -> str:
-    told = Report(run_id, attempt, error, "done" if error is None else None, **more)
+def _say(play: Play, run_id: RunId, attempt: int = 1, error: str | None = None, *, may_retry: bool = True) -> str:
+    told = Report(run_id, attempt, error, "done" if error is None else None, may_retry)
     return outcome(report(play.context(), [told])[0])
 
 

@@ -1,7 +1,8 @@
 """What EventBridge tells of the end of an execution, or of a task of ECS, that a run has started.
 
 The event carries what the execution was started with, and that the token of its attempt: so it says which run it is of,
-and nobody else can say so.
+and nobody else can say so. An execution may hand its input on, to another one: so an event counts only of the one that
+the run follows.
 """
 
 import json
@@ -17,10 +18,11 @@ _SOURCES = ("aws.states", "aws.ecs")
 
 @dataclass(frozen=True)
 class Ended:
-    """What has ended: the run and the token, as texts that nobody has checked, and how it stands."""
+    """What has ended: the run and the token, as texts that nobody has checked, the execution, and how it stands."""
 
     run: str
     token: str
+    execution: str
     standing: Standing
 
 
@@ -32,12 +34,17 @@ def is_of_executions(body: str) -> bool:
 def parse_ended(body: str) -> Ended | None:
     """Return what an event tells of an execution that Timeball has started and that is over; None for any other."""
     event = _event(body)
-    detail: Mapping[str, Any] = event.get("detail") or {}
-    is_task = event.get("source") == "aws.ecs"
+    try:
+        return _ended(event["detail"], is_task=event.get("source") == "aws.ecs")
+    except (AttributeError, KeyError, TypeError):  # whoever starts tasks chooses much of what stands there
+        return None
+
+
+def _ended(detail: Mapping[str, Any], *, is_task: bool) -> Ended | None:
     facts = _of_environment(detail) if is_task else _of_input(detail.get("input"))
-    run, token = facts.get("runId"), facts.get("callbackToken")
     standing = of_task(detail) if is_task else of_execution(detail)
-    return Ended(run, token, standing) if isinstance(run, str) and isinstance(token, str) and standing.is_over else None
+    told = (facts["runId"], facts["callbackToken"], detail["taskArn" if is_task else "executionArn"])
+    return Ended(*told, standing) if standing.is_over and all(isinstance(one, str) for one in told) else None
 
 
 def _event(body: str) -> Mapping[str, Any]:
@@ -57,5 +64,5 @@ def _of_input(text: object) -> Mapping[str, Any]:
 
 def _of_environment(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     overrides = (detail.get("overrides") or {}).get("containerOverrides") or ()
-    variables = {one["name"]: one["value"] for override in overrides for one in override.get("environment") or ()}
+    variables = {one["name"]: one.get("value") for override in overrides for one in override.get("environment") or ()}
     return {"runId": variables.get("TIMEBALL_RUN_ID"), "callbackToken": variables.get("TIMEBALL_CALLBACK_TOKEN")}

@@ -1,19 +1,24 @@
-"""Executions on AWS: of Step Functions each by a request, of ECS up to a hundred tasks of a cluster by one."""
+"""Executions on AWS: of Step Functions each by a request, of ECS up to a hundred tasks of a cluster by one.
+
+Invariant: whoever asks waits for so many seconds in all, whatever AWS does. What is not answered by then nobody knows.
+"""
 
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Final, TypeVar
 
-from timeball.ports.executions import UNDER_WAY, Standing
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, Standing
 
 log = logging.getLogger(__name__)
 
+_Asked = TypeVar("_Asked")
+_Told = TypeVar("_Told")
+
+_SECONDS: Final = 2.0
 _TASKS_AT_ONCE: Final = 100
 _BODY_BYTES: Final = 16 * 1024
-_GONE: Final = ("ExecutionDoesNotExist", "InvalidParameterException")
-_FORGOTTEN: Final = Standing(is_over=True, error="AWS knows the execution no more.")
 
 Connect = Callable[[str, str], Any]
 """Returns a client of a service in a region."""
@@ -22,21 +27,30 @@ Connect = Callable[[str, str], Any]
 class AwsExecutions:
     """What Step Functions and ECS have started."""
 
-    def __init__(self, connect: Connect, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, connect: Connect, threads: ThreadPoolExecutor, seconds: float = _SECONDS) -> None:
         self._connect = connect
         self._threads = threads
+        self._seconds = seconds
 
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
         """Return how each execution stands; None: nobody knows now."""
         found: dict[str, Standing] = {}
         machines = [arn for arn in arns if not _is_task(arn)]
-        for standings in self._threads.map(self._described, [*map(_alone, machines), *_by_cluster(arns)]):
-            found |= standings
+        for standings in self._in_time(self._described, [*map(_alone, machines), *_by_cluster(arns)]):
+            found |= standings or {}
         return [found.get(arn) for arn in arns]
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
         """Stop each execution, as far as it is under way; return whether that is done."""
-        return list(self._threads.map(self._stopped, arns))
+        return [bool(done) for done in self._in_time(self._stopped, arns)]
+
+    def _in_time(self, ask: Callable[[_Asked], _Told], asked: Sequence[_Asked]) -> list[_Told | None]:
+        """Ask all at once, and return what is told in time; None for what is not."""
+        told = [self._threads.submit(ask, one) for one in asked]
+        done, late = wait(told, self._seconds)
+        for one in late:
+            one.cancel()
+        return [one.result() if one in done else None for one in told]
 
     def _described(self, arns: Sequence[str]) -> Mapping[str, Standing]:
         try:
@@ -44,11 +58,11 @@ class AwsExecutions:
                 client = self._connect("stepfunctions", _region(arns[0]))
                 return {arns[0]: of_execution(client.describe_execution(executionArn=arns[0]))}
             answer = self._connect("ecs", _region(arns[0])).describe_tasks(cluster=_cluster(arns[0]), tasks=[*arns])
-            missing = {one["arn"]: _FORGOTTEN for one in answer.get("failures", ()) if one.get("reason") == "MISSING"}
+            missing = {one["arn"]: UNKNOWN for one in answer.get("failures", ()) if one.get("reason") == "MISSING"}
             return {**missing, **{task["taskArn"]: of_task(task) for task in answer.get("tasks", ())}}
         except Exception as error:  # noqa: BLE001 - whatever it is, it is asked for again
-            if not _is_task(arns[0]) and _code(error) in _GONE:
-                return {arns[0]: _FORGOTTEN}
+            if _code(error) == "ExecutionDoesNotExist":
+                return {arns[0]: UNKNOWN}
             log.warning("executions not looked at: %s", error, extra={"execution": arns[0]})
             return {}
 
@@ -62,34 +76,50 @@ class AwsExecutions:
                 client.stop_execution(executionArn=arn, error="Timeball.Stopped", cause=reason)
         except Exception as error:  # noqa: BLE001 - as above
             log.warning("execution not stopped: %s", error, extra={"execution": arn})
-            return _code(error) in _GONE
+            return False
         return True
 
 
 def of_execution(answer: Mapping[str, Any]) -> Standing:
     """Return how an execution of a state machine stands by what Step Functions says."""
     match answer["status"]:
-        case "RUNNING" | "PENDING_REDRIVE":
-            return UNDER_WAY
         case "SUCCEEDED":
             return Standing(is_over=True, body=_cut(answer.get("output")))
-        case status:
+        case "FAILED" | "TIMED_OUT" | "ABORTED" as status:
             said = ": ".join(part for part in (answer.get("error"), answer.get("cause")) if part)
             return Standing(is_over=True, error=_told(f"The execution ended as {status}", said))
+        case _:  # it runs, or is to be redriven
+            return UNDER_WAY
 
 
 def of_task(task: Mapping[str, Any]) -> Standing:
-    """Return how a task stands by what ECS says: it has succeeded if it ended by itself, and all containers with 0."""
+    """Return how a task stands by what ECS says.
+
+    It has succeeded if it ended by itself, and the container with 0 that is told of the run: what stands beside that,
+    such as a router of logs, is killed at its end.
+    """
     if task.get("lastStatus") != "STOPPED":
         return UNDER_WAY
     codes = {one.get("name", "?"): one.get("exitCode") for one in task.get("containers", ())}
+    told = _told_of_the_run(task)
+    judged = {name: code for name, code in codes.items() if name in told} or codes
     by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
-    if by_itself and codes and all(code == 0 for code in codes.values()):
+    if by_itself and judged and all(code == 0 for code in judged.values()):
         return Standing(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
     why = task.get("stoppedReason") or ""
-    failed = {name: code for name, code in codes.items() if code != 0} or codes
-    told = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
-    return Standing(is_over=True, error=_told(f"The task stopped; exit codes: {told}", why))
+    failed = {name: code for name, code in judged.items() if code != 0} or judged
+    ends = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
+    return Standing(is_over=True, error=_told(f"The task stopped; exit codes: {ends}", why))
+
+
+def _told_of_the_run(task: Mapping[str, Any]) -> set[str]:
+    """Return the names of the containers whose environment tells of a run."""
+    overrides = (task.get("overrides") or {}).get("containerOverrides") or ()
+    return {
+        override.get("name", "?")
+        for override in overrides
+        if any(one.get("name") == "TIMEBALL_RUN_ID" for one in override.get("environment") or ())
+    }
 
 
 def _by_cluster(arns: Sequence[str]) -> list[list[str]]:

@@ -18,6 +18,8 @@ class Standing:
 
 
 UNDER_WAY = Standing(is_over=False)
+UNKNOWN = Standing(is_over=True, error="AWS does not know the execution.")
+"""Not yet, or no more: AWS may tell of what was just started only minutes later."""
 
 
 class Executions(Protocol):
@@ -27,7 +29,10 @@ class Executions(Protocol):
         """Return how each execution stands; None: nobody knows now."""
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
-        """Stop each execution, as far as it is under way; return whether that is done. May be repeated."""
+        """Stop each execution, as far as it is under way; return whether that is done. May be repeated.
+
+        What AWS does not know is not stopped: it may be about to begin.
+        """
 
 
 class Unknown:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.ports.executions import UNDER_WAY, Standing
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, Standing
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class MemoryExecutions:
             one = self.started.get(arn)
             if one is not None and one.stopped_at is None and self._now() < one.ends_at:
                 self.started[arn] = replace(one, stopped_at=self._now())
-        return [not self.silent] * len(arns)
+        return [not self.silent and arn in self.started for arn in arns]
 
     def _standing(self, arn: str) -> Standing:
         one = self.started.get(arn)
         if one is None:
-            return Standing(is_over=True, error="The execution is known no more.")
+            return UNKNOWN
         if one.stopped_at is not None:
             return Standing(is_over=True, error="The execution was stopped.")
         return UNDER_WAY if self._now() < one.ends_at else one.end

@@ -46,6 +46,11 @@ def takes_report(run: Run, job: Job) -> bool:
     return run.callback is not None or job.spec.completion is Completion.CALLBACK
 
 
+def follows(run: Run, execution: str) -> bool:
+    """Say whether it is this execution that the run goes on with."""
+    return run.callback is not None and run.callback.execution == execution
+
+
 def extended(run: Run, now: int) -> Run | None:
     """Return the run with its lease extended by a heartbeat; None if its lease is out: then it may be another's.
 

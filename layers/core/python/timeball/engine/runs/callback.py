@@ -7,7 +7,7 @@ for no message is left that would bring its effects about: only the scan drops t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.attempts.callback import awaits_report, extended, reported_attempt, takes_report
+from timeball.domain.attempts.callback import awaits_report, extended, follows, reported_attempt, takes_report
 from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
@@ -27,7 +27,7 @@ from timeball.engine.runs.refusal import Answered, Refusal
 class Report:
     """What a target says of an attempt: that it succeeded, or (`error`) that it failed, and whether to try again.
 
-    `body` is the result, as text.
+    `body` is the result, as text. `execution`: of which that is told, if not by the target itself.
     """
 
     run: RunId
@@ -35,6 +35,7 @@ class Report:
     error: str | None = None
     body: str | None = None
     may_retry: bool = True
+    execution: str | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -60,6 +61,8 @@ def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answ
 
 def _report(context: Context, report: Report) -> Answered:
     def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        if report.execution is not None and not follows(run, report.execution):
+            return Refusal.NOT_EXPECTED
         if _was_taken(context, run, report):
             return run  # its first answer was lost
         waiting = _waiting(run, job, report.attempt)

@@ -24,9 +24,12 @@ from timeball.engine.runs.attempts import inline, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.collections.rows import Swap
-from timeball.ports.executions import Standing
+from timeball.ports.executions import UNKNOWN, Standing
 
 _GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
+_KNOWN_AFTER_MS = 5 * MINUTE_MS
+"""So long AWS may take, as it says of ECS, until whoever asks is told of what was started."""
+
 _STOPPED = Standing(is_over=True, error="The execution was stopped.")
 
 
@@ -51,6 +54,9 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
 def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
     """Return how executions stand, after those were stopped whose runs are to stop or are out of time."""
     looked = context.executions.look([_callback(run).execution or "" for run in runs])
+    for place, run in enumerate(runs):
+        if looked[place] == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS:
+            looked[place] = None
     unwanted = [
         place
         for place, (run, standing) in enumerate(zip(runs, looked, strict=True))
