@@ -4,6 +4,7 @@ import asyncio
 import json
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -43,6 +44,20 @@ def test_url_headers_and_body_are_filled_in() -> None:
     assert request.headers["x-run"] == str(RUN)
     assert request.headers["content-type"] == "application/json"
     assert json.loads(request.body) == {"text": "nightly asks for a/b c", "lines": [1, "zwei"]}
+
+
+@pytest.mark.parametrize("value", ["..;", "a;b=c", "a,b", "a&b=c", "a+b", "(a)", "@a:b", "!$'*", "a%2Fb", "~-._"])
+@pytest.mark.parametrize("before", ["/orders/", "/orders?id="])
+def test_what_is_filled_into_a_url_is_sent_escaped_as_it_was_filled_in(before: str, value: str) -> None:
+    # Some servers take a semicolon for the end of a segment, and `/..;/` for a way up.
+    _, listener = call_filled(HttpTarget(before + "{{payload.x}}"), {"x": value})
+    assert listener.requests[0].line == f"POST {before}{quote(value, safe='')} HTTP/1.1"
+
+
+def test_what_is_literal_in_a_url_is_sent_as_it_was_written() -> None:
+    literal = "/a%7Eb/%2e%2e;x/%41?q=%3B&r=a+b%20c&s=%zz"
+    _, listener = call_filled(HttpTarget(literal + "|&id={{jobId}}"))
+    assert listener.requests[0].line == f"POST {literal}%7C&id=nightly HTTP/1.1"
 
 
 def test_a_body_of_its_own_needs_no_payload_and_is_escaped_as_its_content_type_asks() -> None:
