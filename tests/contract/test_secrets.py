@@ -70,6 +70,14 @@ def test_one_that_is_binary_or_to_be_deleted_cannot_be_read() -> None:
             secrets.live_values(NAME)
 
 
+def test_a_value_before_that_cannot_be_read_keeps_nobody_from_the_current_one() -> None:
+    with moto():
+        manager = client("secretsmanager")
+        manager.create_secret(Name=NAME, SecretBinary=b"\x00")  # a mistake, mended since
+        manager.put_secret_value(SecretId=NAME, SecretString="one")
+        assert list(SecretsManager(lambda: manager, Waits().asker()).live_values(NAME)) == ["one"]
+
+
 @pytest.mark.parametrize(
     ("code", "status", "raised"),
     [

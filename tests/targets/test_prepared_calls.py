@@ -31,7 +31,7 @@ def test_its_client_is_made_and_the_token_of_what_reports_is_signed(*, reports: 
             await caller.prepare(a_call(TARGETS["sqs"], takes_report=reports))
 
     asyncio.run(main())
-    assert (connected, tokens) == ([("sqs", "eu-west-1", 30)], signed)
+    assert (connected, tokens) == ([("sqs", "eu-west-1", 16)], signed)
 
 
 def test_a_client_that_cannot_be_made_is_left_to_the_call() -> None:

@@ -118,7 +118,7 @@ class TestAMessage:
 
     def test_of_a_fifo_queue_is_grouped_by_its_job_and_marked_by_its_attempt(self) -> None:
         message = asked(TARGETS["sqs FIFO"])
-        assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("nightly", f"{RUN}-2")
+        assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("nightly", f"acme.{RUN}-2")
         assert asked(TARGETS["sns FIFO"])["MessageGroupId"] == "group"
 
     def test_of_a_standard_queue_has_a_group_only_if_it_is_asked_for(self) -> None:
@@ -146,7 +146,13 @@ def test_an_attempt_has_one_mark_that_aws_takes_wherever_it_takes_names() -> Non
     calls = [a_call(TARGETS["ecs"], run=run, attempt=attempt) for run in (RUN, LONGEST) for attempt in (1, 2)]
     marks = [mark_of(call) for call in calls]
     assert marks == [mark_of(replace(call, timeout_seconds=1)) for call in calls]
-    assert (len(set(marks)), max(map(len, marks)) <= 64, marks[0]) == (4, True, f"{RUN}-1")
+    assert (len(set(marks)), max(map(len, marks)) <= 64, marks[0]) == (4, True, f"acme.{RUN}-1")
+
+
+def test_two_tenants_whose_jobs_have_the_same_id_have_marks_of_their_own() -> None:
+    # Ids are the tenants' to choose: what is started for the one is not what was started for the other.
+    alike = [RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE) for tenant in ("acme", "b", "acme-b", "x" * 40)]
+    assert len({mark_of(a_call(TARGETS["ecs"], run=run)) for run in alike}) == 4
 
 
 def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from timeball.domain.model.target import SqsTarget
+from timeball.domain.model.target import SqsTarget, StepFunctionsTarget
 from timeball.domain.model.work import Work
 from timeball.ports.trials import Trial, Tried
 from timeball.targets.aws.caller import aws_caller
@@ -20,6 +20,30 @@ class Queues:
 
     def send_message(self, **_: Any) -> dict[str, Any]:
         return {"MessageId": "m-1", "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+
+class Machines:
+    """Step Functions, with every state machine; it keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.input = ""
+
+    def start_execution(self, **arguments: Any) -> dict[str, Any]:
+        self.input = arguments["input"]
+        return {"executionArn": "arn:e"}
+
+
+def test_it_does_not_show_the_token_with_which_the_target_could_report() -> None:
+    machines = Machines()
+    followed = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
+
+    async def main() -> Tried:
+        witness, clock = Witness(), VirtualClock(NOW)
+        async with aws_caller(clock, lambda *_: "tba_secret", lambda *_: machines, witness) as caller:
+            return await make_trial(caller, witness, Trial("acme", Work(followed, "{}"), 5), NOW)
+
+    tried = asyncio.run(main())
+    assert (tried.verdict, "tba_secret" in machines.input, "tba_secret" in str(tried)) == ("accepted", True, False)
 
 
 def test_it_shows_the_operation_with_its_arguments_and_what_came_back() -> None:

@@ -4,6 +4,7 @@ Invariant: a value is returned, and is in no message of an error and no log.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from timeball.aws.patience import BRISKLY, Asker
@@ -31,8 +32,10 @@ class SecretsManager:
         current = self._value(name, _CURRENT, until)
         if current is None:
             raise SecretUnreadableError(_WHY[_ABSENT])
-        previous = self._value(name, _PREVIOUS, until)
-        return [current] if previous is None else [current, previous]
+        with suppress(SecretUnreadableError):  # as of one that was binary by mistake
+            previous = self._value(name, _PREVIOUS, until)
+            return [current] if previous is None else [current, previous]
+        return [current]
 
     def _value(self, name: str, stage: str, until: float) -> str | None:
         """Return one value of a secret, None if there is none."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from timeball.domain.templates.template import json_of
 from timeball.domain.time.instants import format_instant
 from timeball.ports.target import Call
 
@@ -43,10 +44,13 @@ def as_variables(facts: Facts, payload: str | None) -> dict[str, str]:
 
 
 def as_json(facts: Facts, payload: str | None) -> str:
-    """Return facts beside the members of a payload (JSON text), or beside one that is no object as `payload`."""
+    """Return facts beside the members of a payload (JSON text), or beside one that is no object as `payload`.
+
+    Raises TemplateError for what no request can hold, and a parent may have answered.
+    """
     given = {} if payload is None else json.loads(payload)
     members = given if isinstance(given, dict) else {"payload": given}
-    return json.dumps({**members, MEMBER: facts}, ensure_ascii=False, separators=(",", ":"))
+    return json_of({**members, MEMBER: facts})
 
 
 def _words(name: str) -> list[str]:

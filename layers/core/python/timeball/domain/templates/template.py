@@ -130,7 +130,7 @@ def json_of(value: Any) -> str:  # noqa: ANN401 - it is any JSON
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        raise TemplateError("What the target asks for holds a number that is too large.") from None
+        raise TemplateError("What is to be sent holds a number that is too large.") from None
     return _whole(text)
 
 
@@ -138,5 +138,5 @@ def _whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise TemplateError("What the target asks for holds half of a surrogate pair, which is no character.") from None
+        raise TemplateError("What is to be sent holds half of a surrogate pair, which is no character.") from None
     return text

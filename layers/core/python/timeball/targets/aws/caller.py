@@ -14,6 +14,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.target import AwsTarget, HttpTarget, is_followed
 from timeball.domain.model.verdict import Failed
 from timeball.domain.sharing.places import PLACES
+from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
@@ -30,8 +31,11 @@ _Given = TypeVarTuple("_Given")
 Sign = Callable[[RunId, int], str]
 """Returns the token of an attempt. It may block."""
 
-_WAITS = (30, 120, 900)
-"""How long clients wait for an answer, in seconds: the first that a call's timeout fits into. Few, for each is dear."""
+_WAITS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+"""How long clients wait for an answer, in seconds: the first that a call's timeout fits into.
+
+A thread is left behind for no longer than its call took: else short calls of slow functions would take all of them.
+"""
 
 _THREADS = 2 * PLACES
 """One for each call that is under way, and as many for those that their calls have not waited for."""
@@ -85,15 +89,19 @@ class AwsCaller:
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 request = await self._request(call, target)
-                if self._witness is not None:
-                    self._witness.request = shown(request)
+                if self._witness is not None:  # without the token, which is secret
+                    self._witness.request = shown(request_of(target, call, facts_of(call)))
                 reply = await self._in_thread(self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True
             error = f"AWS did not answer within {call.timeout_seconds:g} s ({target.type})."
             return unanswered(call, sent.at, self._clock.now(), error, timed_out=True)
+        except TemplateError as unsendable:
+            return self._uncallable(str(unsendable))
         except _UnreachedError as unreached:
             return unanswered(call, sent.at, self._clock.now(), str(unreached))
+        except Exception as error:  # noqa: BLE001 -- what a payload, or a secret, provokes is an answer, never a crash
+            return unanswered(call, sent.at, self._clock.now(), f"The call failed ({type(error).__name__}).")
         return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
 
     async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:

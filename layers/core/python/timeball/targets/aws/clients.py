@@ -32,7 +32,7 @@ def _client(service: str, region: str, seconds: int) -> Any:  # noqa: ANN401 - a
     from botocore.config import Config  # noqa: PLC0415
 
     config = Config(
-        connect_timeout=_CONNECT_SECONDS,
+        connect_timeout=min(_CONNECT_SECONDS, seconds),
         read_timeout=seconds,
         retries={"total_max_attempts": 1},
         max_pool_connections=PLACES,

@@ -69,8 +69,11 @@ def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
 
 
 def mark_of(call: Call) -> str:
-    """Return what names an attempt of a run wherever AWS takes a name: readable if that is short enough."""
-    readable = f"{call.run}-{call.attempt}"
+    """Return what names an attempt of a run wherever AWS takes a name: readable if that is short enough.
+
+    Two tenants may have jobs of the same id, and call the same resource for the same instant.
+    """
+    readable = f"{call.run.job.tenant}.{call.run}-{call.attempt}"
     if len(readable) <= _LONGEST_TOKEN:
         return readable
     return hashlib.blake2b(readable.encode(), digest_size=_LONGEST_TOKEN // 2).hexdigest()

@@ -27,20 +27,24 @@ _OF_FUNCTION: Final = "FunctionError"
 _AS_STATUS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
         (
-            "EC2ThrottledException",
             "ExecutionLimitExceeded",
-            "KmsThrottled",
-            "KMSThrottlingException",
+            "LimitExceededException",
+            "ProvisionedThroughputExceededException",
             "RequestLimitExceeded",
-            "RequestThrottled",
-            "RequestThrottledException",
-            "Throttled",
-            "ThrottledException",
-            "Throttling",
-            "ThrottlingException",
+            "SlowDown",
             "TooManyRequestsException",
         ),
         _THROTTLED,
+    ),
+    # A function that is being made ready: it was idle for long, or is changed just now.
+    **dict.fromkeys(
+        (
+            "CodeArtifactUserPendingException",
+            "ResourceConflictException",
+            "SnapStartNotReadyException",
+            "SnapStartRegenerationFailureException",
+        ),
+        _FAULT,
     ),
     # Of one event, or one task, of an answer that has the status 200.
     "AGENT": _FAULT,
@@ -50,9 +54,15 @@ _AS_STATUS: Final[Mapping[str, int]] = {
 }
 """As which status an error counts that has none, or one that says something else."""
 
-_NO_ROOM: Final = ("RESOURCE:", "Capacity is unavailable")
-"""How ECS begins to say that it has no room for a task now."""
-
+_NO_ROOM: Final = (
+    "RESOURCE:",
+    "Capacity is unavailable",
+    "EMPTY CAPACITY PROVIDER",
+    "NO ACTIVE INSTANCES",
+    "No Container Instances were found",
+    "You've reached the limit",
+)
+"""How ECS begins to say, by a code or in words, that it has no room for a task now."""
 
 _ALREADY: Final = "ExecutionAlreadyExists"
 """An execution has the name of this attempt: it was started before."""
@@ -118,8 +128,10 @@ def _handed_over(call: Call, reply: Reply) -> Succeeded | Accepted:
 
 def _as_status(reply: Reply) -> int:
     code = reply.code or ""
-    if code.startswith(_NO_ROOM):
+    if code.startswith(_NO_ROOM) or reply.message.startswith(_NO_ROOM):
         return _FAULT
+    if "throttl" in code.lower():  # each service has words of its own for it, and several for that of keys
+        return _THROTTLED
     return _AS_STATUS.get(code, reply.status if reply.status >= 300 else 400)
 
 

@@ -1,0 +1,190 @@
+"""How targets of AWS are called: once, in time, and whatever goes wrong is an answer."""
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import (
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ParamValidationError,
+    ReadTimeoutError,
+    UnknownServiceError,
+)
+
+from tests.targets.calls import NOW, TARGETS, a_call, call_by
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.model.work import Work
+from timeball.ports.errors import UnavailableError
+from timeball.ports.target import Answer, Call
+from timeball.targets.aws.caller import aws_caller
+from timeball.testing.virtual_clock import VirtualClock
+
+
+class Broken:
+    """A client whose every operation ends in an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, _: str) -> Any:
+        def operation(**_: object) -> None:
+            raise self._error
+
+        return operation
+
+
+@pytest.mark.parametrize(
+    ("error", "called_at"),
+    [
+        (EndpointConnectionError(endpoint_url="https://x"), None),
+        (ConnectTimeoutError(endpoint_url="https://x"), None),
+        (ReadTimeoutError(endpoint_url="https://x"), NOW),  # it may have been done
+        (ConnectionResetError(), NOW),
+    ],
+)
+def test_a_connection_that_fails_tells_whether_the_request_may_have_left(
+    error: Exception, called_at: int | None
+) -> None:
+    answer = call_by(lambda *_: Broken(error), a_call(TARGETS["sqs"]))
+    assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=True), called_at, True)
+    assert "sqs in eu-west-1" in (answer.error or "")
+
+
+def test_a_client_that_cannot_be_made_is_a_call_that_never_left() -> None:
+    def connect(*_: object) -> Any:
+        raise UnknownServiceError(service_name="sqs", known_service_names="")
+
+    answer = call_by(connect, a_call(TARGETS["sqs"]))
+    assert (answer.verdict, answer.called_at) == (Failed(may_retry=True), None)
+
+
+class TestASlowService:
+    def test_is_answered_at_the_timeout_and_holds_up_no_other_call(self) -> None:
+        go_on = threading.Event()
+
+        class Slow:
+            def __init__(self, service: str) -> None:
+                self.service = service
+
+            def invoke(self, **_: object) -> dict[str, Any]:
+                go_on.wait(10)
+                return {}
+
+            def send_message(self, **_: object) -> dict[str, Any]:
+                return {"MessageId": "m"}
+
+        async def main() -> list[Any]:
+            async with aws_caller(VirtualClock(NOW), connect=lambda service, *_: Slow(service)) as caller:
+                calls = [a_call(TARGETS["lambda"], timeout=0.3), a_call(TARGETS["sqs"])]
+                began = time.monotonic()
+                slow = asyncio.create_task(caller.call(calls[0]))
+                quick = await caller.call(calls[1])
+                between = time.monotonic() - began
+                return [await slow, quick, between]
+
+        try:
+            slow, quick, between = asyncio.run(main())
+        finally:
+            go_on.set()
+        assert (quick.verdict, between < 0.3) == (Succeeded(), True)
+        assert (slow.verdict, slow.timed_out, slow.is_down) == (Failed(may_retry=True), True, True)
+        assert slow.called_at == NOW
+
+    def test_is_sent_nothing_after_its_call_is_over(self) -> None:
+        made, sent = threading.Event(), list[str]()
+
+        class Queue:
+            def send_message(self, **_: object) -> dict[str, Any]:
+                sent.append("sent")
+                return {}
+
+        def connect(*_: object) -> Any:
+            made.wait(10)
+            return Queue()
+
+        async def main() -> Any:
+            async with aws_caller(VirtualClock(NOW), connect=connect) as caller:
+                answer = await caller.call(a_call(TARGETS["sqs"], timeout=0.1))
+                made.set()
+                return answer
+
+        answer = asyncio.run(main())
+        for thread in threading.enumerate():
+            if thread.name.startswith("aws"):
+                thread.join()
+        assert (answer.called_at, answer.timed_out, sent) == (None, True, [])
+
+    @pytest.mark.parametrize(("timeout", "waits"), [(1, 2), (2, 4), (30, 32), (300, 512), (840, 1024)])
+    def test_is_waited_for_by_its_client_longer_than_by_the_call_and_never_twice_as_long(
+        self, timeout: float, waits: int
+    ) -> None:
+        # Of the threads there are two for each place: calls that nobody waits for any more leave the others one.
+        asked = []
+
+        def connect(service: str, region: str, seconds: int) -> Any:
+            asked.append((service, region, seconds))
+            return Broken(EndpointConnectionError(endpoint_url="x"))
+
+        call_by(connect, a_call(TARGETS["lambda"], timeout=timeout))
+        assert asked == [("lambda", "eu-west-1", waits)]
+
+
+def test_a_target_that_reports_is_given_the_token_of_its_attempt() -> None:
+    bodies: list[Any] = []
+
+    class Queue:
+        def send_message(self, **arguments: Any) -> dict[str, Any]:
+            bodies.append(arguments["MessageAttributes"].get("Timeball-Callback-Token"))
+            return {"MessageId": "m"}
+
+    for takes_report in (True, False):
+        call_by(lambda *_: Queue(), a_call(TARGETS["sqs"], takes_report=takes_report))
+    call = a_call(TARGETS["sqs"])
+    assert bodies == [{"DataType": "String", "StringValue": f"token-{call.run}-2"}, None]
+
+
+def test_a_payload_that_is_too_large_ends_the_run_with_a_sentence_and_without_a_call() -> None:
+    answer = call_by(lambda *_: Broken(AssertionError()), a_call(TARGETS["ecs"], '"' + "x" * 8192 + '"'))
+    assert (answer.verdict, answer.called_at) == (Failed(may_retry=False), None)
+    assert answer.error == (
+        "The payload cannot be sent. For a target of the type ecs this is too large: 8198 bytes of 6144."
+    )
+
+
+def test_a_webhook_is_not_called_here() -> None:
+    call = a_call(TARGETS["sqs"], work=Work(HttpTarget("https://example.com")))
+    assert call_by(lambda *_: Broken(AssertionError()), call).verdict == Failed(may_retry=False)
+
+
+def test_whatever_goes_wrong_on_the_way_is_an_answer_and_no_crash() -> None:
+    def unsigned(*_: object) -> str:
+        raise UnavailableError
+
+    async def main(call: Call) -> Answer:
+        async with aws_caller(VirtualClock(NOW), unsigned, lambda *_: Broken(AssertionError())) as caller:
+            return await caller.call(call)
+
+    for call in (
+        a_call(TARGETS["sqs"], takes_report=True),
+        a_call(TARGETS["stepFunctions"], "[" * 100_000),
+    ):
+        answer = asyncio.run(main(call))
+        assert (answer.verdict, answer.called_at) == (Failed(may_retry=True), None)
+        assert answer.error is not None
+
+
+@pytest.mark.parametrize("payload", ['{"a": "\\ud800"}', '{"parents": {"p": 1e999}}'])
+@pytest.mark.parametrize("kind", ["lambda", "stepFunctions", "eventBridge"])
+def test_a_parents_answer_that_is_no_json_for_aws_ends_the_run_with_a_sentence(kind: str, payload: str) -> None:
+    answer = call_by(lambda *_: Broken(AssertionError()), a_call(TARGETS[kind], payload))
+    assert (answer.verdict, answer.called_at) == (Failed(may_retry=False), None)
+    assert (answer.error or "").startswith("What is to be sent holds ")
+
+
+def test_what_botocore_itself_refuses_is_a_failure_that_no_retry_mends() -> None:
+    answer = call_by(lambda *_: Broken(ParamValidationError(report="bad")), a_call(TARGETS["sqs"]))
+    assert (answer.verdict, answer.status) == (Failed(may_retry=False), 400)
