@@ -21,7 +21,7 @@ from timeball.domain.model.target import (
 )
 from timeball.ports.target import Call
 from timeball.targets.aws.requests import mark_of, queue_url, request_of
-from timeball.targets.aws.sizes import too_large
+from timeball.targets.aws.sizes import fits_all, too_large
 from timeball.targets.envelope import Facts, as_headers, as_json, as_variables, facts_of
 
 FACTS: Facts = {
@@ -179,6 +179,7 @@ def test_a_payload_is_bounded_so_that_it_fits_with_all_that_is_told_of_the_run(n
     quotes = 4 if name == "ecs" else 2  # ECS sees a string within JSON: its quotes are escaped, and it has its own
     fitting = '"' + "x" * (size - (quotes + 2 if name == "ecs" else quotes)) + '"'
     assert too_large(target, fitting) is None
+    assert fits_all(fitting) is (name == "ecs")
     assert (too_large(target, fitting[:-1] + 'x"') is None) is (most is None)
     call: Call = a_call(target, fitting, run=LONGEST)
     assert not isinstance(target, HttpTarget)

@@ -1,21 +1,49 @@
-"""A payload that a person gives a run must fit the schema that the task of its job has now."""
+"""A payload that a person gives a run must fit what its job calls now: the schema of a task, and the target's size."""
 
+from collections.abc import Iterator
+
+from functions.api.http.body import compact
 from functions.api.http.edge import Edge
-from functions.api.http.problems import invalid
+from functions.api.http.problems import FieldError, invalid
 from functions.api.schemas.cpu_limit import Allowance
 from functions.api.schemas.fit import misfits
 from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.job import Job
+from timeball.domain.model.task import Task
 from timeball.engine.tasks.resolving import read_tasks
+from timeball.targets.aws.sizes import fits_all, too_large
 
 
 def refuse_misfit(edge: Edge, job_key: JobKey, payload: object) -> None:
-    """Raise ProblemError that names each place where a payload does not fit; a job without a task takes any."""
-    job = edge.context.store.jobs.read([job_key])[0]
-    if job is None or job.task_id is None:
+    """Raise ProblemError that names each place where a payload does not fit, or says that it is too large."""
+    text = compact(payload)
+    is_small = fits_all(text)  # then it does not matter what the target is, and the job is read without it
+    job = edge.context.store.jobs.read([job_key], with_work=not is_small)[0]
+    if job is None:
         return
-    key = TaskKey(job_key.tenant, job.task_id)
-    task = read_tasks(edge.context, [key]).get(key)
-    if task is not None and task.spec.payload_schema is not None:
-        wrong = misfits(task.spec.payload_schema, payload, Allowance())
-        if wrong:
-            raise invalid(wrong)
+    task = None if job.task_id is None else _task(edge, TaskKey(job_key.tenant, job.task_id))
+    wrong = [*_against_schema(task, payload), *([] if is_small else _against_target(task, job, text))]
+    if wrong:
+        raise invalid(wrong)
+
+
+def _task(edge: Edge, key: TaskKey) -> Task | None:
+    return read_tasks(edge.context, [key]).get(key)
+
+
+def _against_schema(task: Task | None, payload: object) -> list[FieldError]:
+    if task is None or task.spec.payload_schema is None:
+        return []
+    return misfits(task.spec.payload_schema, payload, Allowance())
+
+
+def _against_target(task: Task | None, job: Job, payload: str) -> Iterator[FieldError]:
+    if task is not None:
+        target = task.spec.target
+    elif job.spec.work is not None:
+        target = job.spec.work.target
+    else:
+        return
+    sentence = too_large(target, payload)
+    if sentence is not None:
+        yield FieldError("payload", sentence)

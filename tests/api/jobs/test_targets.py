@@ -271,3 +271,33 @@ class TestAPatch:
         job = create(api, target=LAMBDA)
         patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"headers": None}})
         assert (patched.status, patched.bad_fields()) == (400, ["target.headers"])
+
+
+@pytest.mark.parametrize("of_task", [False, True])
+def test_a_trigger_or_a_retry_whose_payload_its_target_does_not_take_is_refused_and_changes_nothing(
+    api: Api, *, of_task: bool
+) -> None:
+    allow(api)
+    target, large = TARGETS["ecs"][0], "x" * 6_200
+    if of_task:
+        assert api.call("PUT", "/v1/tasks/render", {"target": target}).status == 201
+    job = create(api, **({"taskId": "render"} if of_task else {"target": target}))
+    path = f"/v1/jobs/{job['jobId']}/trigger"
+    made = api.call("POST", path, {"payload": "x" * 6_000})
+    assert made.status == 201
+    before = dict(api.store.runs)
+    for path_of_large in (path, f"/v1/runs/{made.body['runId']}/retry"):
+        answer = api.call("POST", path_of_large, {"payload": large})
+        assert answer.status == 400
+        assert answer.body["errors"] == [
+            {
+                "field": "payload",
+                "message": "For a target of the type ecs this is too large: 6206 bytes of 6144.",
+            }
+        ]
+    assert api.store.runs == before
+
+
+def test_a_webhook_takes_a_payload_that_another_target_does_not(api: Api) -> None:
+    job = create(api, handler="https://example.com/hook")
+    assert api.call("POST", f"/v1/jobs/{job['jobId']}/trigger", {"payload": "x" * 200_000}).status == 201

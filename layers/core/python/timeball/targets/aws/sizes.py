@@ -22,6 +22,11 @@ _MOST_BYTES: Final[Mapping[TargetType, int]] = {
 """What AWS takes at once. Lambda takes 6 MB, and 1 MB as an event."""
 
 
+def fits_all(payload: str) -> bool:
+    """Say whether a payload (JSON text) is so small that it fits any target."""
+    return len(json.dumps(payload)) <= min(_MOST_BYTES.values()) - _FACTS_BYTES
+
+
 def too_large(target: Target, payload: str | None) -> str | None:
     """Say, in a sentence, that a payload (JSON text) is too large for a target; None if it is not."""
     most = _MOST_BYTES.get(target.type)
