@@ -27,6 +27,8 @@ class _Right:
 _CLUSTER: Final = ":cluster/"
 _MACHINE: Final = ":stateMachine:"
 _DEFINITION: Final = ":task-definition/"
+_OF_A_PATTERN: Final = 10
+"""How many ARNs a rule's pattern names: it may have 2,048 characters, and an ARN some 160."""
 _RIGHTS: Final = (
     _Right("lambda:InvokeFunction", ":lambda:"),
     _Right("sqs:SendMessage", ":sqs:"),
@@ -74,15 +76,17 @@ def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
     arns = _read(targets)
     machines = [arn for arn in arns if _MACHINE in arn]
     clusters = [arn for arn in arns if _CLUSTER in arn]
-    over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"], "stateMachineArn": _begin(machines)}
-    stopped = {"lastStatus": ["STOPPED"], "clusterArn": _begin(clusters), "startedBy": [{"prefix": "timeball/"}]}
-    for name, source, kind, detail, named in (
-        ("Executions", "aws.states", "Step Functions Execution Status Change", over, machines),
-        ("Tasks", "aws.ecs", "ECS Task State Change", stopped, clusters),
+    over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"]}
+    stopped = {"lastStatus": ["STOPPED"], "startedBy": [{"prefix": "timeball/"}]}
+    for name, source, kind, detail, begins, named in (
+        ("Executions", "aws.states", "Step Functions Execution Status Change", over, "stateMachineArn", machines),
+        ("Tasks", "aws.ecs", "ECS Task State Change", stopped, "clusterArn", clusters),
     ):
-        if named:
-            pattern = events.EventPattern(source=[source], detail_type=[kind], detail=detail)
-            events.Rule(scope, name, event_pattern=pattern, targets=[event_targets.SqsQueue(queue)])
+        for number, prefixes in enumerate(_prefixes(named)):
+            of_these = {**detail, begins: [{"prefix": prefix} for prefix in prefixes]}
+            pattern = events.EventPattern(source=[source], detail_type=[kind], detail=of_these)
+            rule = f"{name}{number or ''}"
+            events.Rule(scope, rule, event_pattern=pattern, targets=[event_targets.SqsQueue(queue)])
 
 
 def _read(targets: str) -> list[str]:
@@ -103,9 +107,11 @@ def _known_to_iam(arn: str) -> str:
     return arn
 
 
-def _begin(arns: Sequence[str]) -> list[dict[str, str]]:
-    """Return the patterns of ARNs: up to what stands for several."""
-    return [{"prefix": re.split(r"[*?]", arn)[0]} for arn in arns]
+def _prefixes(arns: Sequence[str]) -> Iterator[list[str]]:
+    """Yield what ARNs begin with, up to what stands for several, as many at a time as one pattern takes."""
+    prefixes = [*dict.fromkeys(re.split(r"[*?]", arn)[0] for arn in arns)]
+    for at in range(0, len(prefixes), _OF_A_PATTERN):
+        yield prefixes[at : at + _OF_A_PATTERN]
 
 
 def _rights(arns: Sequence[str]) -> Iterator[_Right]:

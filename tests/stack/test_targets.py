@@ -87,6 +87,18 @@ def test_a_task_definition_without_a_revision_is_run_by_the_right_to_each(tmp_pa
     assert sorted(granted) == sorted([f"{family}:*", f"{family}-b:3", f"{family}-c*"])
 
 
+@pytest.mark.parametrize(("count", "length"), [(37, 2), (15, 80)])
+def test_no_rule_has_a_longer_pattern_than_eventbridge_takes_and_all_that_is_listed_is_in_one(
+    count: int, length: int, tmp_path: Path
+) -> None:
+    machines = [f"arn:aws:states:{OF}:stateMachine:{number:0{length}}" for number in range(count)]
+    stack = synthesized(tmp_path, "small", targets=",".join(machines))
+    made = [one["Properties"] for one in stack.resources("AWS::Events::Rule").values()]
+    patterns = [one["EventPattern"] for one in made if one.get("EventPattern", {}).get("source") == ["aws.states"]]
+    assert max(len(json.dumps(pattern)) for pattern in patterns) <= 2048
+    assert [one["prefix"] for pattern in patterns for one in pattern["detail"]["stateMachineArn"]] == machines
+
+
 def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
     calls = ("sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
     for name, policy in stack.resources("AWS::IAM::Policy").items():
