@@ -11,7 +11,7 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.limiter import Begun, Bounds, Fixed, Limiter, Turns
 from timeball.domain.model.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, Run, RunState, Waiting
+from timeball.domain.model.run import Callback, Part, Run, RunState, Waiting
 from timeball.domain.model.transitions import claimed, frozen, withdrawn
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
@@ -25,12 +25,13 @@ from timeball.domain.sharing.limiter import (
     asks_of,
     bounded_by,
     called,
-    given_back,
+    expected,
+    has_place,
     is_to_be_looked_at,
-    is_under_way,
     left_in_line,
     looked_at,
     room_for,
+    said_anew,
     turns_taken,
     waits_because,
 )
@@ -38,17 +39,20 @@ from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000
 NAMED = Begun(run().id, 1, NOW + LEASE_MS)
-RUNNING = claimed(run(), "owner", NOW, LEASE_MS)
+RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",))
 OUT = NOW + LEASE_MS
 KEY = LimiterKey("acme", "db")
 IN_LINE = replace(run(), waiting=Waiting("db", Part.PLACE))
 CALLED = replace(NAMED, called=True)
+ELSEWHERE = replace(run(), waiting=Waiting("crm", Part.TURN))
+FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
 ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
 
 PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
 TURN = Ask(KEY, Bounds(per_second=2, burst=1))
 FREE = Limiter(KEY, 0)
 TAKEN = replace(FREE, begun=(ANOTHER,))
+BEGINS = Passed(NOW, has_place=True)
 WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
 
 
@@ -61,33 +65,38 @@ WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
         (NAMED, replace(RUNNING, lease_until=OUT + LEASE_MS), OUT, True),  # renewed
         (NAMED, RUNNING, OUT, False),  # nobody has renewed it
         (NAMED, claimed(RUNNING, "another", NOW, LEASE_MS), NOW, True),  # it was taken over
+        (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job names the key no more
+        (NAMED, FOLLOWED, OUT, True),  # the scan is about to look at its execution
         (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
         (NAMED, replace(RUNNING, state=RunState.RETRYING, lease_until=None), NOW, False),
         (NAMED, replace(run(), state=RunState.CANCELLED), NOW, False),  # before it was claimed
         (NAMED, withdrawn(run()), NOW, False),
         (NAMED, None, NOW, False),
         (CALLED, IN_LINE, NOW, True),  # its message is on its way
+        (CALLED, IN_LINE, OUT, False),  # it was called in vain
         (CALLED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else by now
+        (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has its place, and waits for a turn of another key
+        (CALLED, ELSEWHERE, NOW, False),  # it asked elsewhere first
     ],
 )
 def test_a_run_has_its_place_from_before_its_claim_until_it_is_over_or_its_lease_is(
     begun: Begun, row: Run | None, at: int, *, is_there: bool
 ) -> None:
-    assert is_under_way(begun, row, at) is is_there
+    assert has_place(FREE, begun, row, at) is is_there
     assert looked_at(replace(FREE, begun=(begun,)), {begun.run: row}, at).begun == ((begun,) if is_there else ())
 
 
 @pytest.mark.parametrize(
     ("limiter", "asking", "ask", "passed"),
     [
-        (FREE, run(), PLACE, Passed(NOW)),
+        (FREE, run(), PLACE, BEGINS),
         (TAKEN, run(), PLACE, WAITS),
         (TAKEN, run(), SKIPPING, Passed(is_skipped=True)),
         (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun: it is not skipped any more
-        (replace(FREE, begun=(NAMED,)), run(), PLACE, Passed(NOW)),  # its own: a claim whose answer was lost, or a call
+        (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: a claim whose answer was lost, or a call
         (replace(FREE, lines=(Part.PLACE,)), run(), PLACE, WAITS),  # it overtakes nobody
         (replace(FREE, lines=(Part.PLACE,)), run(), TURN, Passed(NOW)),  # they wait for something else
-        (TAKEN, run(), Ask(KEY, Bounds(2)), Passed(NOW)),  # as its own job says
+        (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # as its own job says
         (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a person has the last word
         (replace(FREE, fixed=Fixed(Bounds(0))), run(), PLACE, WAITS),
         (replace(FREE, fixed=Fixed(Bounds(0))), run(), TURN, Passed(NOW)),  # its job names the key for its rate alone
@@ -109,7 +118,41 @@ def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask:
 def test_who_begins_is_named_until_its_lease_would_be_out() -> None:
     after, _ = admit(FREE, run(), PLACE, NOW, NOW, LEASE_MS)
     assert (after.begun, after.said) == ((NAMED,), Bounds(1))
-    assert given_back(after, run().id, NOW).begun == ()
+
+
+def test_who_has_a_place_and_waits_for_a_turn_keeps_it() -> None:
+    both = Ask(KEY, Bounds(1, 2, 1))
+    after, passed = admit(replace(FREE, lines=(Part.TURN,)), run(), both, NOW, NOW, LEASE_MS)
+    assert (after.begun, passed) == ((NAMED,), Passed(waits_for=Part.TURN, has_place=True))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "free_in_ms", "next_in_ms"),
+    [
+        (Bounds(None, 2, 1), Bounds(None, 2, 1), 500, 500),
+        (Bounds(None, 2, 3), Bounds(5, 2, 3), 1_500, 500),  # its turns are none of a limit's business
+        (Bounds(None, 0.01, 1), Bounds(None, 50, 1), 100_000, 20),  # who was slow is as fast as it may be at once
+        (Bounds(None, 50, 1), Bounds(None, 100, 1), 2_000, 1_980),  # turns that are given stand
+        (Bounds(None, 50, 1), Bounds(None, 0.5, 1), 20, 2_000),
+        (Bounds(None, 1, 10), Bounds(None, 2, 10), 10_000, 500),  # no second burst
+        (Bounds(None, 1000, 1000), Bounds(None, 0.001, 1), 1_000, 1_000_000),  # nor is it paid back for ever
+        (Bounds(1), Bounds(None, 2, 1), 0, 0),
+    ],
+)
+def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
+    old: Bounds, new: Bounds, free_in_ms: int, next_in_ms: int
+) -> None:
+    limiter = replace(FREE, said=old, turns=Turns(NOW + free_in_ms), due_at=NOW + 9)
+    for changed in (bounded_by(limiter, new, NOW), said_anew(limiter, new, NOW)):
+        _, passed = admit(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
+        assert changed.due_at == NOW
+        has_place = new.places is not None
+        assert passed == (Passed(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
+
+
+def test_who_was_not_seen_in_the_line_is_looked_for_for_a_while() -> None:
+    after = expected(replace(FREE, joined_at=1), NOW)
+    assert (after.due_at, left_in_line(after, (), NOW, some_called=False).due_at) == (NOW, NOW + SECOND_MS)
 
 
 def test_who_waits_makes_the_limiter_due_soon() -> None:

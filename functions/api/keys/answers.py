@@ -13,7 +13,7 @@ from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
 
 
 class HolderAnswer(Answer):
-    """A run that has a place: it is under way, or was just called."""
+    """A run that has a place: it is under way, was just called, or waits for what else it needs."""
 
     run_id: str
     job_id: str
@@ -51,7 +51,7 @@ class FlowKeyAnswer(Answer):
     fixed: FixedAnswer = Field(description="What a person has set: it holds, whatever jobs say.")
     holders: list[HolderAnswer] = Field(description="The runs that have its places.")
     waiters: list[WaiterAnswer] = Field(description=f"The first {MOST_SHOWN} runs that wait, in their order.")
-    version: int = Field(description="Counts what people have set; 0: nothing. The ETag.")
+    version: int = Field(description="Counts how often people have set something else. The ETag.")
 
 
 def key_answer(view: KeyView) -> FlowKeyAnswer:

@@ -58,7 +58,7 @@ def test_what_is_set_holds_whatever_jobs_say_until_it_is_taken_back(api: Api) ->
 
 
 def test_a_key_tells_who_has_it_and_who_waits_in_their_order(api: Api) -> None:
-    holder = claimed(run(), "owner", NOW, 3_600_000)
+    holder = evolve(claimed(run(), "owner", NOW, 3_600_000), places=("warehouse:db",))
     waiting = Waiting("warehouse:db", Part.PLACE)
     waits = [
         evolve(run(NOW + n), priority=priority, waiting=waiting, reason=Reason.KEY_WAIT)

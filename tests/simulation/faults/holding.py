@@ -9,7 +9,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.limiter import Begun, Limiter
 from timeball.domain.model.run import Part, Run, RunState
-from timeball.domain.sharing.limiter import Ask, Passed, admit, is_under_way, left_in_line
+from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 
@@ -23,12 +23,12 @@ def _nobody_is_noted(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, le
     return evolve(after, begun=limiter.begun, turns=limiter.turns), passed
 
 
-def _only_who_is_seen(begun: Begun, row: Run | None, now: int) -> bool:
+def _only_who_is_seen(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     is_seen = row is not None and row.attempt >= begun.attempt
-    return is_seen and is_under_way(begun, row, now)
+    return is_seen and has_place(limiter, begun, row, now)
 
 
-def _whoever_was_named(_: Begun, row: Run | None, __: int) -> bool:
+def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool:
     return row is not None and row.state is not RunState.SKIPPED
 
 
@@ -46,7 +46,7 @@ FAULTS = {
     "who begins under a key is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 2),
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
-    "who is named and not yet claimed is dropped": Fault(instead(is_under_way, _only_who_is_seen), AT_ONCE, 19),
-    "who is over keeps its place": Fault(instead(is_under_way, _whoever_was_named), STUCK, 19),
+    "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 19),
+    "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 19),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

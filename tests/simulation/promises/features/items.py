@@ -108,8 +108,8 @@ def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]
 
 def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
-        if run.fan is None or run.state is not RunState.FAILED or not run.fan.count:
-            continue
+        if run.fan is None or run.state is not RunState.FAILED or not run.fan.count or run.due_at is not None:
+            continue  # none of it, or about to be looked at
         items = [story.store.runs.get(item_id(run.id, number)) for number in range(1, run.fan.count + 1)]
         if all(item is not None and item.state is RunState.SUCCEEDED for item in items):
             yield f"{run}, and all of its items have succeeded"

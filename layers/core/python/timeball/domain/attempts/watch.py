@@ -24,7 +24,8 @@ class Finding(StrEnum):
     ON_ITS_WAY = "on_its_way"  # look again later
     LOST = "lost"  # nobody has come for it in time: send it again
     OVER = "over"  # carry out what its end entails, once
-    KEPT = "kept"  # the due index has it, or it waits for its paused job, or in a line: somebody else will
+    IN_LINE = "in_line"  # its limiter is due for it, or to be made so
+    KEPT = "kept"  # the due index has it, or it waits for its paused job: somebody else will
 
 
 def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Finding:
@@ -35,8 +36,10 @@ def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Findin
     """
     if run.is_terminal:
         return Finding.OVER if run.due_at is None else Finding.KEPT
-    if run.state is RunState.WITHDRAWN or (run.stands_in_line and run.due_at is None):
+    if run.state is RunState.WITHDRAWN:
         return Finding.KEPT
+    if run.stands_in_line and run.due_at is None:
+        return Finding.IN_LINE
     if run.due_at is not None:
         return Finding.KEPT if run.due_at > horizon_at else Finding.ON_ITS_WAY
     ready_at = run.not_before

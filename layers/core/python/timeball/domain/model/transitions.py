@@ -126,13 +126,13 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
     return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)
 
 
-def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None) -> Run:
+def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, places: tuple[str, ...] = ()) -> Run:
     """Return a run that is to be claimed as one that waits in a line, and for no time: its limiter calls it.
 
-    Of one that is taken over, `last` is the attempt that was lost.
+    It keeps the places that others have given it. Of one that is taken over, `last` is the attempt that was lost.
     """
     waits = run if last is None else retrying(run, run.not_before, last)
-    return evolve(waits, due_at=None, reason=reason, waiting=waiting)
+    return evolve(waits, due_at=None, reason=reason, waiting=waiting, places=places)
 
 
 def called(run: Run) -> Run:
@@ -142,7 +142,9 @@ def called(run: Run) -> Run:
 
 def _out_of_line(run: Run) -> Run:
     """Return a run that waits in no line any more; it may have a place already that it was called for."""
-    return run if run.waiting is None else evolve(run, waiting=None, places=(run.waiting.name,))
+    if run.waiting is None:
+        return run
+    return evolve(run, waiting=None, places=(*run.places, run.waiting.name), reason=None)
 
 
 def withdrawn(run: Run) -> Run:
@@ -156,7 +158,7 @@ def withdrawn(run: Run) -> Run:
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
-    moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    moved = _out_of_line(run) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
         not_before=not_before,
@@ -169,7 +171,7 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
 
 def moved_later(run: Run, moved_to: int, not_before: int) -> Run:
     """Return an unstarted run that its calendar moves, in the due index: it may be days until it starts."""
-    return evolve(put_off(_out_of_line(run), not_before, not_before), moved_to=moved_to, reason=None)
+    return evolve(put_off(run, not_before, not_before), moved_to=moved_to, reason=None)
 
 
 def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
@@ -232,7 +234,7 @@ def reopened(run: Run, not_before: int) -> Run:
 
 def _with_fresh_budget(run: Run, not_before: int) -> Run:
     return evolve(
-        run,
+        _out_of_line(run),
         not_before=not_before,
         due_at=not_before,
         finished_at=None,

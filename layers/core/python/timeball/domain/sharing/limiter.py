@@ -51,9 +51,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Passed:
-    """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped."""
+    """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped. It may have a place by now."""
 
     turn_at: int = 0
+    has_place: bool = False
     waits_for: Part | None = None
     is_skipped: bool = False
 
@@ -61,7 +62,8 @@ class Passed:
 def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
     """Return what a run of a job needs before it may begin, in the order in which it asks: its tenant's place last.
 
-    So who waits for a key takes no place from its tenant's other runs.
+    So who waits for a key takes no place from its tenant's other runs. All ask in one order, and keep the places that
+    they have: no two wait for each other, and none goes to and fro between two lines.
     """
     tenant, asks = spec.key.tenant, dict[str, Ask]()
     if spec.flow.concurrency is not None:
@@ -78,10 +80,13 @@ def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
 
 
 def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    """Return the limiter as a person bounds it from now on: due now, if others wait. Turns are counted anew."""
-    fixed = Fixed(bounds, limiter.fixed.version + 1)
-    due_at = None if limiter.due_at is None else now
-    return evolve(limiter, fixed=fixed, turns=Turns(), due_at=due_at)
+    """Return the limiter as a person bounds it from now on: due now, if others wait."""
+    return _bounded_anew(limiter, evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1)), now)
+
+
+def said_anew(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
+    """Return the limiter as a job that was changed bounds it from now on: due now, if others wait."""
+    return _bounded_anew(limiter, evolve(limiter, said=bounds.over(limiter.said)), now)
 
 
 def is_bound(quotas: Quotas) -> bool:
@@ -116,20 +121,27 @@ def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> b
 
 
 def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
-    """Return the limiter without those that are over, as their rows say."""
-    return evolve(limiter, begun=tuple(one for one in limiter.begun if is_under_way(one, rows.get(one.run), now)))
+    """Return the limiter without those that need their places no more, as far as rows are given that say so."""
+    kept = (one for one in limiter.begun if one.run not in rows or has_place(limiter, one, rows[one.run], now))
+    return evolve(limiter, begun=tuple(kept))
 
 
-def is_under_way(begun: Begun, row: Run | None, now: int) -> bool:
-    """Say whether an attempt, or a later one of its run, may be under way: its claim may not be written yet.
+def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+    """Say whether an attempt that is named, or a later one of its run, has its place: its claim may not be written yet.
 
-    One that was called and no longer waits, nor runs, goes on in another way, and asks again.
+    One that was called and no longer waits, nor runs, goes on in another way, and asks again. One that waits in the
+    line of another limiter keeps its place meanwhile. One that its target has keeps it until the scan has seen to its
+    end: the lease of what is followed ends with each look at it.
     """
     if row is None or row.is_terminal or row.state is RunState.WITHDRAWN:
         return False
-    if row.attempt < begun.attempt:
-        return now < begun.until and not (begun.called and row.waiting is None)
-    return row.state is RunState.RUNNING and now < (row.lease_until or 0)
+    if row.attempt >= begun.attempt:
+        is_under_way = row.callback is not None or now < (row.lease_until or 0)
+        return row.state is RunState.RUNNING and is_under_way and limiter.key.name in row.places
+    if row.waiting is None:
+        return now < begun.until and not begun.called
+    is_elsewhere = not _has_waited(row, limiter.key, Part.PLACE)
+    return limiter.key.name in row.places if is_elsewhere else now < begun.until
 
 
 def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
@@ -144,22 +156,16 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
         if ask.skips and run.is_unstarted:
             return limiter, Passed(is_skipped=True)
         return _joined(limiter, Part.PLACE, now), Passed(waits_for=Part.PLACE)
+    if is_placed and not _is_named_until(limiter, run, now + lease_ms):
+        limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, now + lease_ms)))
     turn_at = at
     if ask.bounds.per_second is not None and bounds.per_second is not None:
         turn_at, turns = _next_turn(limiter.turns, bounds, at)
         is_behind = Part.TURN in limiter.lines and not _has_waited(run, limiter.key, Part.TURN)
         if is_behind or turn_at > at + LONGEST_HOLD_MS:
-            return _joined(evolve(limiter, begun=others), Part.TURN, now), Passed(waits_for=Part.TURN)
+            return _joined(limiter, Part.TURN, now), Passed(waits_for=Part.TURN, has_place=is_placed)
         limiter = evolve(limiter, turns=turns)
-    if is_placed and not _is_named_until(limiter, run, now + lease_ms):
-        limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, now + lease_ms)))
-    return limiter, Passed(turn_at)
-
-
-def given_back(limiter: Limiter, run: RunId, now: int) -> Limiter:
-    """Return the limiter without a run that does not begin after all: due now, if others wait."""
-    others = tuple(one for one in limiter.begun if one.run != run)
-    return evolve(limiter, begun=others, due_at=None if limiter.due_at is None else now)
+    return limiter, Passed(turn_at, has_place=is_placed)
 
 
 def room_for(limiter: Limiter, part: Part, now: int) -> int:
@@ -190,6 +196,11 @@ def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms
     return evolve(limiter, turns=turns), [int(first_at + apart_ms * number) for number in range(len(runs))]
 
 
+def expected(limiter: Limiter, now: int) -> Limiter:
+    """Return the limiter with somebody in a line who may not be seen there yet: due now, as it will be for a while."""
+    return evolve(limiter, joined_at=max(now, limiter.joined_at), due_at=now)
+
+
 def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
     """Return the limiter with somebody left in these lines: due again while that is so, or may be and is not seen yet.
 
@@ -213,7 +224,7 @@ def turns_taken(limiter: Limiter, now: int) -> int:
 
 def under_way(limiter: Limiter, rows: Sequence[Run | None], now: int) -> int:
     """Count what may be under way, given the rows of the runs that are named, in their order."""
-    return sum(is_under_way(one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
+    return sum(has_place(limiter, one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
 
 
 def _is_named(limiter: Limiter, run: Run) -> bool:
@@ -234,6 +245,18 @@ def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     lines = tuple(one for one in Part if one is part or one in limiter.lines)
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
+
+
+def _bounded_anew(before: Limiter, after: Limiter, now: int) -> Limiter:
+    """Return a limiter with other bounds. Turns that are given stand, and a bucket that was empty is not full now."""
+    due_at = None if before.due_at is None else now
+    old, new, free_at = before.bounds, after.bounds, before.turns.free_at
+    if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
+        return evolve(after, due_at=due_at)
+    taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
+    given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
+    refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
+    return evolve(after, due_at=due_at, turns=Turns(max(given_to, refilled_at)))
 
 
 def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:

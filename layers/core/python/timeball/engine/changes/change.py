@@ -23,6 +23,7 @@ from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
 from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
+from timeball.engine.quotas.keys import note_changed_keys
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -147,12 +148,27 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     )
     if changed.outcome is Outcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
         _look_at_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
+    if changed.outcome is Outcome.DONE and _keys(spec) != _keys(job.spec):
+        _tell_keys(context, job.spec, spec)
     return changed
 
 
 def _joins(spec: JobSpec) -> tuple[object, ...]:
     """Return what decides when a run of a cycle waits no more."""
     return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds, spec.for_each
+
+
+def _keys(spec: JobSpec) -> tuple[object, ...]:
+    """Return the keys that a job's runs share with those of others."""
+    return spec.flow.concurrency, spec.flow.rate
+
+
+def _tell_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
+    """Let the keys know of what has changed; else they do with the job's next run."""
+    try:
+        note_changed_keys(context, before, after)
+    except UnavailableError as unavailable:
+        log.warning("changed, and the keys do not know it yet: %s", unavailable)
 
 
 def _look_at_runs_again(context: Context, jobs: Sequence[Job]) -> None:

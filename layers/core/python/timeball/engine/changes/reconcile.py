@@ -142,14 +142,21 @@ def _align(context: Context, job: Job, now: int) -> list[RunId]:
 
 
 def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
-    """Bring in line the runs that the lock names, which may be older than all others.
+    """Bring in line the runs that the lock names, which may be older than all others, and the job's last one.
 
     What their ends entail is carried out first: a call that was cut off may have told nobody.
     """
-    named = [run for run in (job.holder, job.parked) if run is not None]
+    named = list(dict.fromkeys(run for run in (job.holder, job.parked, _last_run(job)) if run is not None))
     rows = [row for row in (context.store.runs.read(named) if named else []) if row is not None]
     on_run_end(context, [(row, job) for row in rows])
     return _align_runs(context, job, rows, now)
+
+
+def _last_run(job: Job) -> RunId | None:
+    """Return the run whose end is that of a job that has no fire to come: it was due for it, and may be no more."""
+    if job.next_fire_at is not None or job.final_fire_at is None:
+        return None
+    return RunId(job.key, job.final_fire_at, Origin.SCHEDULE)
 
 
 def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> list[RunId]:

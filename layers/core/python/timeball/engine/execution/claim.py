@@ -33,7 +33,7 @@ from timeball.domain.model.transitions import (
     withdrawn,
 )
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
-from timeball.domain.sharing.limiter import waits_because
+from timeball.domain.sharing.limiter import SETTLES_MS, waits_because
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.engine.exclusions.read import read_exclusions
@@ -45,7 +45,7 @@ from timeball.engine.execution.passing import pass_parents
 from timeball.engine.execution.superseding import replaced
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
-from timeball.engine.runs.limiters import free_places
+from timeball.engine.runs.limiters import expect, free_places
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
 from timeball.engine.tasks.resolving import read_jobs_of
@@ -54,6 +54,9 @@ from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
+
+_LATE_MS = SETTLES_MS // 2
+"""Who gets into a line so long after it has asked may not have been seen there: its limiter may look no more."""
 
 _DONE = frozenset({Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE})
 _WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP})
@@ -246,6 +249,8 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
     swaps = [swap for _, swap in writing]
     outcomes = context.store.runs.swap(swaps, now)
     moved(context, swaps, outcomes)
+    if context.clock.now() >= now + _LATE_MS:
+        expect(context, [one.row for one in outcomes if one.row is not None and one.row.stands_in_line])
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         one.run = outcome.row
         if outcome.done:
@@ -266,7 +271,7 @@ def _after(one: Claim, run: Run, owner: str, now: int, rules: Rules) -> Run:
     if decision.action is Action.HOLD:
         return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
     if decision.action is Action.LINE_UP and admitted is not None and admitted.waiting is not None:
-        return lined_up(run, admitted.waiting, waits_because(admitted.waiting), last)
+        return lined_up(run, admitted.waiting, waits_because(admitted.waiting), last, admitted.places)
     if decision.action is Action.DEFER and decision.reason is not None:
         waiting = run if last is None else retrying(run, wait_until, last)
         return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))

@@ -2,7 +2,7 @@
 
 ① read the limiters ② of one that is full, read who has its places ③ swap the limiters: who begins is named there before
 its claim is written, and who does not is expected in the line. A process that dies behind ③ keeps a place until its
-lease would be out. Who is refused by one gives back what others gave; a turn is lost.
+lease would be out. Who is refused by one keeps the places that others gave; a turn is lost.
 """
 
 import logging
@@ -20,7 +20,6 @@ from timeball.domain.sharing.limiter import (
     admit,
     asked_by,
     asks_of,
-    given_back,
     is_to_be_looked_at,
     looked_at,
 )
@@ -37,7 +36,7 @@ _CONTENDED_MS = 800
 
 @dataclass(frozen=True)
 class Admitted:
-    """What a run is told: it may begin at `turn_at` (ms), with `places`; waits in a line; or is skipped.
+    """What a run is told: it may begin at `turn_at` (ms); waits in a line; or is skipped. `places` are those it has.
 
     With `again_at` nobody can tell yet.
     """
@@ -74,7 +73,6 @@ def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: in
         except UnavailableError as unavailable:
             log.warning("limiters not asked: %s", unavailable)
             admitted |= {run.id: evolve(admitted[run.id], again_at=now + context.rules.margin_ms) for run, _ in asking}
-    _give_back(context, {name: one for name, one in admitted.items() if one.places and not one.may_begin}, now)
     return admitted
 
 
@@ -109,10 +107,10 @@ def _ask(
 def _after(earlier: Admitted, passed: Passed, ask: Ask) -> Admitted:
     if passed.is_skipped:
         return evolve(earlier, is_skipped=True)
+    places = (*earlier.places, ask.key.name) if passed.has_place else earlier.places
     if passed.waits_for is not None:
-        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for))
-    place = () if ask.bounds.places is None else (ask.key.name,)
-    return evolve(earlier, turn_at=passed.turn_at, places=earlier.places + place)
+        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for), places=places)
+    return evolve(earlier, turn_at=passed.turn_at, places=places)
 
 
 def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
@@ -121,22 +119,3 @@ def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]]
     new = [new_limiter(key, context.rules.shards) for key, row in zip(keys, stored, strict=True) if row is None]
     inserted = context.store.limiters.insert(new, now) if new else []
     return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
-
-
-def _give_back(context: Context, refused: Mapping[RunId, Admitted], now: int) -> None:
-    """Give back the places of runs that do not begin; one that is not given back is free when its time is up."""
-    by_key: dict[LimiterKey, list[RunId]] = {}
-    for run, one in refused.items():
-        for name in one.places:
-            by_key.setdefault(LimiterKey(run.job.tenant, name), []).append(run)
-
-    def without(_: int, limiter: Limiter) -> Limiter:
-        for run in by_key[limiter.key]:
-            limiter = given_back(limiter, run, now)
-        return limiter
-
-    if by_key:
-        try:
-            compare_and_swap(context.store.limiters.swap, context.store.limiters.read(list(by_key)), without, now)
-        except UnavailableError as unavailable:
-            log.warning("places not given back: %s", unavailable)

@@ -14,10 +14,10 @@ from timeball.domain.model.job import JobSpec
 from timeball.domain.model.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.quotas import NO_QUOTAS
 from timeball.domain.model.run import Part, Run
-from timeball.domain.sharing.limiter import asks_of, bounded_by, is_under_way
-from timeball.engine.compare_and_swap import TRIES
+from timeball.domain.sharing.limiter import asks_of, bounded_by, has_place, said_anew
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import move_on
+from timeball.engine.runs.limiters import let_go, move_on
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
@@ -47,9 +47,35 @@ class KeyOutcome(StrEnum):
 def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
     """Let each key that jobs name be there: before a run asks for it, it can be read."""
     asks = {ask.key: ask for spec in specs for ask in asks_of(spec, NO_QUOTAS)}
-    new = [new_limiter(key, context.rules.shards, ask.bounds) for key, ask in asks.items()]
-    if new:
-        context.store.limiters.insert(new, now)
+    standing = context.store.limiters.read(list(asks), strong=False) if asks else []
+    absent = [ask for ask, row in zip(asks.values(), standing, strict=True) if row is None]
+    if absent:
+        context.store.limiters.insert([new_limiter(ask.key, context.rules.shards, ask.bounds) for ask in absent], now)
+
+
+def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
+    """Let hold at once what a changed job says of its keys; its runs that wait for one that it had go on.
+
+    Raises UnavailableError: then it holds from the job's next run on, and those who wait are called in their turn.
+    """
+    now = context.clock.now()
+    note_keys(context, [after], now)
+    said = {ask.key: ask.bounds for ask in asks_of(after, NO_QUOTAS)}
+
+    def as_said(_: int, limiter: Limiter) -> Limiter | None:
+        anew = said_anew(limiter, said[limiter.key], now)
+        return None if anew.said == limiter.said else anew
+
+    rows = context.store.limiters.read(list(said)) if said else []
+    standing = compare_and_swap(context.store.limiters.swap, rows, as_said, now)
+    move_on(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
+    let_go(context, before.key, _lines(before) - _lines(after))
+
+
+def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Part]]:
+    """Return the lines in which runs of a job may wait for its keys."""
+    named = [(spec.flow.concurrency, Part.PLACE), (spec.flow.rate, Part.TURN)]
+    return {(LimiterKey(spec.key.tenant, one.key), part) for one, part in named if one is not None}
 
 
 def read_key(context: Context, key: LimiterKey) -> KeyView | None:
@@ -63,7 +89,7 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
     store, now = context.store.runs, context.clock.now()
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
     pairs = zip(limiter.begun, rows, strict=True)
-    holders = [row for one, row in pairs if row is not None and is_under_way(one, row, now)]
+    holders = [row for one, row in pairs if row is not None and has_place(limiter, one, row, now)]
     named = [run for part in Part for run in store.in_line(limiter.key, part, MOST_SHOWN)]
     held = {run.id for run in holders}
     found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]

@@ -6,10 +6,10 @@ ends a run that has a place, and the scan, as long as a limiter is due. Who dies
 two leases at most, and who dies behind ④ has somebody called twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.limiter import Limiter
 from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.transitions import called as called_run
@@ -18,6 +18,7 @@ from timeball.domain.sharing.limiter import (
     asked_by,
     bounds_of,
     called,
+    expected,
     left_in_line,
     looked_at,
     room_for,
@@ -31,13 +32,24 @@ from timeball.ports.collections.rows import Swap
 _SLACK = 25
 """How many more are asked for than there is room for: some that the index names wait no more."""
 
+_READ_MORE = 5
+"""How many more are read at a time, for the same reason."""
+
+_MOST_LET_GO = 1_000
+
 
 def free_places(context: Context, runs: Sequence[Run]) -> None:
-    """Let others have the places of runs that are under way no more. May be repeated. Raises UnavailableError."""
-    over = [run for run in runs if run.state is not RunState.RUNNING]
-    keys = list(dict.fromkeys(LimiterKey(run.id.job.tenant, name) for run in over for name in run.places))
-    limiters = context.store.limiters.read(keys) if keys else []
-    move_on(context, [one for one in limiters if one is not None and one.due_at is not None])
+    """Let others have the places of runs that need them no more. May be repeated. Raises UnavailableError.
+
+    Who else is over is left to those that end it, and to the scan: each end costs the same, however many places.
+    """
+    over: dict[LimiterKey, list[Run]] = {}
+    for run in runs:
+        for name in run.places if run.state is not RunState.RUNNING and run.waiting is None else ():
+            over.setdefault(LimiterKey(run.id.job.tenant, name), []).append(run)
+    for limiter in context.store.limiters.read(list(over)) if over else ():
+        if limiter is not None and limiter.due_at is not None:
+            _move_on(context, limiter, over[limiter.key])
 
 
 def move_on(context: Context, limiters: Sequence[Limiter]) -> int:
@@ -45,7 +57,33 @@ def move_on(context: Context, limiters: Sequence[Limiter]) -> int:
     return sum(_move_on(context, one) for one in limiters)
 
 
-def _move_on(context: Context, limiter: Limiter) -> int:
+def expect(context: Context, runs: Sequence[Run]) -> None:
+    """See to it that runs that stand in a line are called: that their limiter is due. Raises UnavailableError.
+
+    It is not if it was looked at before their rows were written, by a process that stood still, or were in the index.
+    """
+    waiting = {LimiterKey(run.id.job.tenant, run.waiting.name): None for run in runs if run.waiting is not None}
+    limiters = context.store.limiters.read(list(waiting)) if waiting else []
+    forgotten = [one for one in limiters if one is not None and one.due_at is None]
+    if forgotten:
+        now = context.clock.now()
+        context.store.limiters.swap([Swap(one, expected(one, now)) for one in forgotten], now)
+
+
+def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Part]]) -> None:
+    """Call the runs of a job out of lines in which it asks no more; who is far behind there is called in its turn.
+
+    Raises UnavailableError.
+    """
+    now = context.clock.now()
+    for key, part in lines:
+        names = [run for run in context.store.runs.in_line(key, part, _MOST_LET_GO) if run.job == job]
+        rows = context.store.runs.read(names) if names else []
+        mine = Waiting(key.name, part)
+        _call(context, [(run, now) for run in rows if run is not None and run.waiting == mine], now)
+
+
+def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
     """Call some, and then others as long as there are many; leave it to others where they do it."""
     standing: Limiter | None = limiter
     count = 0
@@ -53,7 +91,7 @@ def _move_on(context: Context, limiter: Limiter) -> int:
         if standing is None:
             break
         now = context.clock.now()
-        after, calls = _called(context, standing, now)
+        after, calls = _called(context, standing, over, now)
         (swapped,) = context.store.limiters.swap([Swap(standing, after)], now)
         standing = swapped.row
         if swapped.done:
@@ -64,14 +102,16 @@ def _move_on(context: Context, limiter: Limiter) -> int:
     return count
 
 
-def _called(context: Context, limiter: Limiter, now: int) -> tuple[Limiter, list[tuple[Run, int]]]:
-    """Return the limiter as it is to be, and who is called, and for when (ms)."""
+def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -> tuple[Limiter, list[tuple[Run, int]]]:
+    """Return the limiter as it is to be, and who is called, and for when (ms). Who is known to be `over` need do."""
     if not limiter.key.name:
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
     named = [one.run for one in limiter.begun]
-    if named:
-        limiter = looked_at(limiter, dict(zip(named, context.store.runs.read(named), strict=True)), now)
+    rows: dict[RunId, Run | None] = {run.id: run for run in over if run.id in named}
+    if named and not rows:
+        rows = dict(zip(named, context.store.runs.read(named), strict=True))
+    limiter = looked_at(limiter, rows, now)
     calls: list[tuple[Run, int]] = []
     left: list[Part] = []
     for part in Part:
@@ -91,11 +131,15 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
     """
     limit = room + len(limiter.begun) + _SLACK
     ids = context.store.runs.in_line(limiter.key, part, limit)
-    rows = context.store.runs.read(ids) if ids else []
     mine, named = Waiting(limiter.key.name, part), {one.run for one in limiter.begun}
-    standing = [run for run in rows if run is not None and run.waiting == mine]
-    first = [run for run in standing if run.id not in named][:room]
-    return first, len(ids) == limit or len(first) < len(standing)
+    first: list[Run] = []
+    standing = read = 0
+    while read < len(ids) and len(first) < room:
+        rows = context.store.runs.read(ids[read : read + room + _READ_MORE])
+        there = [run for run in rows if run is not None and run.waiting == mine]
+        first += [run for run in there if run.id not in named]
+        standing, read = standing + len(there), read + len(rows)
+    return first[:room], len(ids) == limit or read < len(ids) or len(first[:room]) < standing
 
 
 def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> None:

@@ -43,18 +43,20 @@ def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
 
 
 def _without_message(run: Run, job: Job | None, now: int, context: Context) -> Run | None:
-    """Return what becomes of the run, or None: it is over, or withdrawn."""
+    """Return what becomes of the run, or None: it is over, or withdrawn, or stands in a line until it is called."""
     match run.state:
+        case _ if run.stands_in_line:
+            return None
         case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
             return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
         case RunState.RUNNING:
             return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
         case RunState.QUEUED if _waits_for_lock(run, job):
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
-        case RunState.QUEUED if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
+        case RunState.QUEUED | RunState.RETRYING if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
             log.error("run failed: its message is undeliverable", extra={"run_id": str(run.id)})
             return ended(run, RunState.FAILED, now, guarantor_of(run, job, Guarantor.MESSAGE), Reason.UNDELIVERABLE)
-        case RunState.QUEUED:
+        case RunState.QUEUED | RunState.RETRYING:
             backoff_ms = context.rules.lease_ms * 2**run.carrier_failures
             return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
         case _:

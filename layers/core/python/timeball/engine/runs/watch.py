@@ -17,6 +17,7 @@ from timeball.domain.model.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context
+from timeball.engine.runs.limiters import expect
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.ports.queue import Watch
 
@@ -62,6 +63,7 @@ def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None
     found = {row.id: find(row, now, horizon_at, context.rules.margin_ms) for row in rows.values()}
     _carry_out_ends(context, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(context, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
+    expect(context, [rows[run] for run, finding in found.items() if finding is Finding.IN_LINE])
     return {run: found.get(run) for run in runs}
 
 

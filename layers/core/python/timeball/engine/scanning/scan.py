@@ -62,6 +62,8 @@ _BISECT_MS = 5_000
 """How long a scan bisects what fails together."""
 _RECONCILE_MS = 3_000
 """How long a scan begins to reconcile: with the last call no longer than the look-ahead, so that nothing gets late."""
+_LINES_MS = 1_500
+"""How long a scan begins to move lines of limiters on, so that it comes to the jobs in time, however many they are."""
 _BACKFILL_MS = 1_500
 """How long a scan begins to move backfills on, for the same reason."""
 _CANCELLED_MS = 500
@@ -180,7 +182,8 @@ class _Work:
         self.done.resent += sum(self._each(partial(resend, context), runs, bisect_until))
         limiters = self._due(LimiterKey, store.limiters.read, nominated, bisect_until)
         waited_for = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
-        self.done.resent += sum(self._each(partial(move_lines_on, context), waited_for, stop_at, size=1))
+        lines_until = self._in(_LINES_MS, stop_at)
+        self.done.resent += sum(self._each(partial(move_lines_on, context), waited_for, lines_until, size=1))
         free = [job for job in jobs if job.intent is None]
         untold = [job for job in free if job.untold and job.status is not JobStatus.PENDING]
         self.done.backlog |= any(self._each(partial(tell, context), untold, stop_at, _TOLD))

@@ -1,0 +1,130 @@
+"""Keys beside keys, quotas, executions and processes that stand still: no place is doubled, nobody waits for ever."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from tests.engine.play import Play, spec
+from tests.engine.service import Service, at
+from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.ids import JobKey, LimiterKey
+from timeball.domain.model.job import JobSpec
+from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Part, Run, RunState, Waiting
+from timeball.domain.model.target import StepFunctionsTarget
+from timeball.domain.model.transitions import lined_up
+from timeball.domain.model.work import Work
+from timeball.domain.sharing.limiter import SETTLES_MS
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import cancel
+from timeball.engine.exclusions.freezes import note_quotas
+from timeball.engine.quotas.keys import note_keys, read_key
+from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.ports.collections.rows import Swap
+from timeball.ports.executions import Standing
+from timeball.ports.target import Call
+
+PLACE, TURN = ConcurrencyKey("db", 1), RateKey("crm", 1)
+MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service(Play()) as made:
+        yield made
+
+
+def _spec(name: str, flow: Flow, due_at: int = at(10)) -> JobSpec:
+    return replace(spec(name, At(due_at)), flow=flow)
+
+
+def _begun(service: Service, prefix: str = "") -> list[tuple[float, float]]:
+    """Return begin and end of each call of jobs whose names begin so, in seconds."""
+    mine = [one for one in service.target.visits if one.run.job.job_id.startswith(prefix)]
+    return sorted(((one.from_at - at(0)) / SECOND_MS, (one.to_at - at(0)) / SECOND_MS) for one in mine)
+
+
+def test_a_followed_execution_has_its_place_until_it_has_ended(service: Service) -> None:
+    begun: list[int] = []
+
+    def start(call: Call) -> str:
+        begun.append(service.play.clock.now())
+        service.play.executions.start(str(call.run), begun[-1] + 100 * SECOND_MS, Standing(is_over=True, body="{}"))
+        return str(call.run)
+
+    service.target.start = start
+    jobs = [_spec(f"job-{n}", Flow(concurrency=PLACE), at(10 + 7 * n)) for n in range(4)]
+    service.play.store_jobs([replace(one, work=Work(MACHINE, "{}"), timeout_seconds=3600) for one in jobs])
+    service.until(at(600))
+    assert len(begun) == 4
+    assert all(later >= earlier + 100 * SECOND_MS for earlier, later in pairwise(begun))
+
+
+def test_jobs_that_need_a_place_and_a_turn_go_on_where_others_need_the_turn_alone(service: Service) -> None:
+    service.play.store_jobs([_spec(f"both-{n}", Flow(concurrency=PLACE, rate=TURN)) for n in range(20)])
+    service.play.store_jobs([_spec(f"turn-{n}", Flow(rate=TURN)) for n in range(60)])
+    service.target.takes = lambda call: 3 * SECOND_MS if call.run.job.job_id.startswith("both") else 0
+    service.until(at(150))
+    both = _begun(service, "both")
+    assert (len(both), len(_begun(service))) == (20, 80)
+    assert all(earlier[1] <= later[0] for earlier, later in pairwise(both))
+    assert all(later[0] - earlier[0] >= 0.999 for earlier, later in pairwise(_begun(service)))
+
+
+def test_who_has_the_place_of_a_key_keeps_it_while_it_waits_for_its_tenants_quota(service: Service) -> None:
+    note_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))
+    service.target.takes = lambda _: 20 * SECOND_MS
+    service.play.store_jobs([spec("plain", At(at(9))), *(_spec(f"job-{n}", Flow(concurrency=PLACE)) for n in range(2))])
+    service.until(at(15))
+    view = read_key(service.play.context(), LimiterKey("acme", "db"))
+    assert view is not None
+    assert [(run.reason, run.places) for run in view.holders] == [(Reason.QUOTA_WAIT, ("db",))]
+    assert [run.reason for run in view.waiters] == [Reason.KEY_WAIT]
+    cancel(service.play.context(), [(view.holders[0].id.job, None)])
+    service.until(at(60))
+    assert [run.state for run in _rows(service.play) if run.state is not RunState.CANCELLED] == [RunState.SUCCEEDED] * 2
+
+
+def _rows(play: Play) -> list[Run]:
+    names = ("plain", "job-0", "job-1")
+    return [run for name in names for run in play.runs(JobKey("acme", name))]
+
+
+def _forgotten() -> tuple[Play, Run]:
+    """Return a run in a line whose limiter was looked at before it stood there: that is due no more."""
+    play = Play()
+    play.store_jobs([_spec("job", Flow(concurrency=PLACE), at(0))])
+    play.scan_all()
+    (run,) = play.runs(JobKey("acme", "job"))
+    note_keys(play.context(), [_spec("job", Flow(concurrency=PLACE))], play.clock.now())
+    waiting = lined_up(run, Waiting("db", Part.PLACE), Reason.KEY_WAIT, None)
+    (swapped,) = play.store.runs.swap([Swap(run, waiting)], play.clock.now())
+    assert swapped.row is not None
+    play.queue.receive("normal")
+    play.clock.advance(SETTLES_MS)
+    play.scan_all()
+    return play, swapped.row
+
+
+def test_who_was_not_seen_in_a_line_is_found_by_the_watch_over_its_message() -> None:
+    play, run = _forgotten()
+    assert read_key(play.context(), LimiterKey("acme", "db")).limiter.due_at is None  # type: ignore[union-attr]
+    play.clock.advance(30 * SECOND_MS)
+    play.watch()
+    play.scan_all()
+    play.execute_next()
+    assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
+
+
+def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another() -> None:
+    play, run = _forgotten()
+    assert reconcile_messages(play.context(), [run.id]) == [True]
+    assert play.runs(run.id.job)[0] == run
+    called = replace(run, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
+    play.store.runs.swap([Swap(run, called)], play.clock.now())
+    assert reconcile_messages(play.context(), [run.id]) == [True]
+    assert play.runs(run.id.job)[0].due_at is not None
