@@ -17,12 +17,13 @@ from timeball.domain.model.run import Part, Run, RunState, Waiting
 from timeball.domain.model.target import StepFunctionsTarget
 from timeball.domain.model.transitions import lined_up
 from timeball.domain.model.work import Work
-from timeball.domain.sharing.limiter import SETTLES_MS
+from timeball.domain.sharing.limiter import SETTLES_MS, called, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.quotas.keys import note_keys, read_key
+from timeball.engine.runs.limiters import move_on
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.ports.collections.rows import Swap
 from timeball.ports.executions import Standing
@@ -124,7 +125,31 @@ def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another()
     play, run = _forgotten()
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0] == run
-    called = replace(run, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
-    play.store.runs.swap([Swap(run, called)], play.clock.now())
+    after = replace(run, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
+    play.store.runs.swap([Swap(run, after)], play.clock.now())
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0].due_at is not None
+
+
+def test_who_has_its_tenants_place_and_waits_for_its_turn_is_called_for_that(service: Service) -> None:
+    note_quotas(service.play.context(), "acme", Quotas(runs_at_once=4, runs_per_second=1))
+    service.play.store_jobs([spec(f"job-{n}", At(at(10))) for n in range(20)])
+    service.until(at(40))
+    assert len(_begun(service)) == 20
+
+
+def test_who_was_called_by_a_process_that_died_is_called_again_though_others_looked_meanwhile() -> None:
+    play, run = _forgotten()
+    context, key = play.context(), LimiterKey("acme", "db")
+    (limiter,) = context.store.limiters.read([key])
+    assert limiter is not None
+    now = play.clock.now()
+    cut_off, instants = called(expected(limiter, now), Part.PLACE, [run], now, play.rules.lease_ms)
+    context.store.limiters.swap([Swap(limiter, left_in_line(cut_off, [], now, some_called=bool(instants)))], now)
+    for _ in range(3):
+        play.clock.advance(SETTLES_MS)
+        move_on(context, [one for one in context.store.limiters.read([key]) if one is not None])
+    play.clock.advance(60 * SECOND_MS)
+    play.scan_all()
+    play.execute_next()
+    assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED

@@ -116,7 +116,7 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
     left: list[Part] = []
     for part in Part:
         room = room_for(limiter, part, now)
-        first, are_more = _first(context, limiter, part, room) if room > 0 else ([], part in limiter.lines)
+        first, are_more = _first(context, limiter, part, room)
         limiter, instants = called(limiter, part, first, now, context.rules.lease_ms)
         calls += zip(first, instants, strict=True)
         left += [part] if are_more else []
@@ -125,13 +125,16 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
 
 
 def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[list[Run], bool]:
-    """Return the first in a line, as many as there is room for; and whether more stand there.
+    """Return the first in a line, as many as there is room for, if any; and whether more stand there.
 
-    Who is named was called, and stands there still: that is on its way, or was in vain.
+    Who is named and stands in the line for places was called: that is on its way, or was in vain.
     """
+    if room <= 0:
+        return [], bool(context.store.runs.in_line(limiter.key, part, 1))
     limit = room + len(limiter.begun) + _SLACK
     ids = context.store.runs.in_line(limiter.key, part, limit)
-    mine, named = Waiting(limiter.key.name, part), {one.run for one in limiter.begun}
+    mine = Waiting(limiter.key.name, part)
+    named = {one.run for one in limiter.begun} if part is Part.PLACE else set()
     first: list[Run] = []
     standing = read = 0
     while read < len(ids) and len(first) < room:
