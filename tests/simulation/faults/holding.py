@@ -46,7 +46,7 @@ FAULTS = {
     "who begins under a key is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 2),
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
-    "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 19),
+    "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 2),
     "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 19),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }
