@@ -196,6 +196,31 @@ def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executo
     assert asyncio.run(main()).error is None
 
 
+def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_no_other() -> None:
+    release = threading.Event()
+    lookups: list[str] = []
+
+    def look_up(host: str, _: int) -> list[str]:
+        lookups.append(host)
+        release.wait()
+        return ["127.0.0.1"]
+
+    async def main() -> list[Answer]:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
+            url = f"http://hooks.example:{target.port}/"
+            patient = [asyncio.create_task(caller.call(a_call(url))) for _ in range(3)]
+            try:
+                hasty = await caller.call(a_call(url, timeout=0.1))
+            finally:
+                release.set()
+            return [hasty, *await asyncio.gather(*patient)]
+
+    hasty, *patient = asyncio.run(main())
+    assert hasty == no_answer("No connection to hooks.example came about within 0.1 s.", None, timed_out=True)
+    assert patient == [success("ok")] * 3
+    assert lookups == ["hooks.example"]
+
+
 def test_a_name_that_does_not_exist_is_an_answer() -> None:
     def nobody(_: str, __: int) -> list[str]:
         raise OSError

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from timeball.domain.sharing.places import PLACES
 from timeball.targets.http.addresses import AddressRules
@@ -25,13 +24,14 @@ def _look_up(host: str, port: int) -> Sequence[str]:
     return [str(info[4][0]) for info in infos]
 
 
-@dataclass(frozen=True)
 class Names:
     """Whom names lead to, as somebody says who may block, and which of that is open."""
 
-    lookup: Lookup
-    rules: AddressRules
-    threads: ThreadPoolExecutor
+    def __init__(self, lookup: Lookup, rules: AddressRules, threads: ThreadPoolExecutor) -> None:
+        self.rules = rules
+        self._lookup = lookup
+        self._threads = threads
+        self._asked: dict[tuple[str, int], asyncio.Future[Sequence[str]]] = {}
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
         """Return the addresses of a host; raises ForbiddenAddressError if a single one is not open, and OSError."""
@@ -41,7 +41,13 @@ class Names:
         return found
 
     async def _look_up(self, host: str, port: int) -> Sequence[str]:
-        return await asyncio.get_running_loop().run_in_executor(self.threads, self.lookup, host, port)
+        """Look a name up once for all who want to know at the same time: a batch often calls one host."""
+        asked = self._asked.get((host, port))
+        if asked is None:
+            asked = asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, host, port)
+            self._asked[host, port] = asked
+            asked.add_done_callback(lambda _: self._asked.pop((host, port)))
+        return await asyncio.shield(asked)  # whose time is over leaves it to the others
 
 
 @contextmanager

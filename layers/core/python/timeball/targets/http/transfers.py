@@ -36,6 +36,7 @@ class Transfers:
         self._timer: asyncio.Handle | None = None
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)  # what was to be done after an earlier caller's end
 
     async def perform(self, curl: pycurl.Curl) -> int:
         """Do a transfer, and return how libcurl says that it ended."""
