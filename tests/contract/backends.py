@@ -12,12 +12,14 @@ from typing import Any
 from unittest import mock
 
 import boto3
-import requests
 from botocore.config import Config
 from moto import mock_aws
+from moto.core.exceptions import HTTPException
+from moto.core.request import Request
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.responses import DynamoHandler
+from moto.sqs.responses import SQSResponse
 
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS, Attribute, Table
@@ -28,6 +30,7 @@ from timeball.ports.store import Store
 
 REGION = "us-east-1"
 DUMMY = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+_SERVICES = {"dynamodb": DynamoHandler, "sqs": SQSResponse}
 _PLAIN_TYPES = {"S", "N", "BOOL", "NULL"}
 _SERIALIZE = JSONSerializer._serialize_type_structure
 _numbers = itertools.count(1)
@@ -49,7 +52,7 @@ def client(service: str, endpoint: str | None = None) -> Any:
 
 @dataclass
 class MotoPosts:
-    """Carries the requests of the thin client to moto, which mocks `requests` too."""
+    """Carries the thin client's requests to moto's own service: mocked HTTP takes longer than what answers."""
 
     service: str
 
@@ -58,8 +61,13 @@ class MotoPosts:
         return f"{self.service}.{REGION}.amazonaws.com"
 
     def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        response = requests.post(f"https://{self.host}/", data=body, headers=dict(headers), timeout=60)
-        return Answer(response.status_code, response.headers, response.content)
+        url = f"https://{self.host}/"
+        request = Request.from_primitives("POST", url, headers, body)
+        try:
+            status, answered, text = _SERVICES[self.service].dispatch(request, url, request.headers)
+        except HTTPException as refused:
+            status, answered, text = refused.code, refused.get_headers(), refused.get_body()
+        return Answer(status, answered, text if isinstance(text, bytes) else text.encode())
 
     def close(self) -> None:
         """Do nothing: no connection is kept."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from tests.contract.backends import MotoTable
+from tests.contract.backends import MotoPosts, MotoTable, thin_client
 from tests.engine.play import NotingCaller, Play
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.engine.context import Rules
@@ -67,7 +67,7 @@ class Moto:
 
     def __init__(self) -> None:
         self._table = MotoTable()
-        self._store = dynamo_store(self._table.client, self._table.name, threads=2)
+        self._store = dynamo_store(thin_client("dynamodb", MotoPosts("dynamodb")), self._table.name, threads=2)
 
     def empty(self) -> Store:
         """Drop all rows."""
