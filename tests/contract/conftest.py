@@ -17,11 +17,15 @@ from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
-_AT_ENDPOINT = ("endpoint-single", "endpoint-batch-thin", pytest.param("endpoint-batch", marks=pytest.mark.more))
+_AT_ENDPOINT = (
+    "endpoint-batch-thin",
+    *(pytest.param(one, marks=pytest.mark.more) for one in ("endpoint-single", "endpoint-batch")),
+)
 STORES = [
     *("memory", "moto-single-thin", pytest.param("moto-single", marks=pytest.mark.more)),
     *(_AT_ENDPOINT if ENDPOINT else []),
 ]
+"""Each form of writing in one place, by the thin client, as it is deployed; every other pair is for a release."""
 
 
 @dataclass(frozen=True)

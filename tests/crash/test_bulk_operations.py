@@ -119,6 +119,7 @@ def test_a_job_that_its_user_resumes_stays_so_wherever_the_pause_of_all_was_stop
         assert left.job(BUSY).status is (JobStatus.PENDING if is_paused else JobStatus.PAUSED)
 
 
+@pytest.mark.on_moto
 def test_each_dead_letter_is_tried_again_once_wherever_the_retry_of_all_was_stopped(stage: Stage) -> None:
     play = stage.play(NOW)
     play.store_jobs([spec(key.job_id, At(NOW), replace(spec("x", At(NOW)).retry, max_retries=0)) for key in KEYS])

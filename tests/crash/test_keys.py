@@ -46,6 +46,7 @@ def _all_end(left: Play, stage: Stage, *, apart_ms: int) -> None:
     assert left.clock.now() < NOW + 60 * MINUTE_MS + stage.later_ms
 
 
+@pytest.mark.on_moto
 @pytest.mark.parametrize(("keyed", "apart_ms"), [(_place, TAKES_MS), (_turn, 5 * SECOND_MS)])
 def test_runs_of_an_executor_that_was_stopped_anywhere_all_end_and_keep_to_their_key(
     stage: Stage, keyed: Callable[[str], JobSpec], apart_ms: int
@@ -78,6 +79,7 @@ def test_who_is_called_by_a_scan_that_was_stopped_anywhere_begins_all_the_same(s
         _all_end(left, stage, apart_ms=5 * SECOND_MS)
 
 
+@pytest.mark.on_moto
 def test_who_may_begin_by_a_limit_that_was_set_while_all_was_stopped_begins(stage: Stage) -> None:
     play = _waiting(stage, _place, places=0)
 

@@ -50,6 +50,7 @@ def test_each_run_of_a_message_ends_whose_executor_was_stopped_anywhere(stage: S
         _assert_each_ends(left, jobs)
 
 
+@pytest.mark.on_moto
 def test_a_run_that_must_wait_is_sent_by_itself_before_its_message_is_removed(stage: Stage) -> None:
     play, jobs, deliveries = _sent(stage)
     claim(play.context(), [deliveries[1].run], "somebody who dies")

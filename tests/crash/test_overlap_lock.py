@@ -90,7 +90,7 @@ CASES = {
 }
 
 
-@pytest.mark.on_moto("queueOne, the holder's end", "cancelOther, a take-over")
+@pytest.mark.on_moto("cancelOther, a take-over")
 @pytest.mark.parametrize("name", CASES)
 def test_guarded_runs_whose_executor_is_stopped_anywhere_leave_no_guard_held_and_nobody_parked(
     stage: Stage, name: str

@@ -90,7 +90,7 @@ def _prepared(stage: Stage, case: Case, catch_up: CatchUpPolicy = CatchUpPolicy.
     return play
 
 
-@pytest.mark.on_moto("a pause", "a resume", "a reschedule")
+@pytest.mark.on_moto("a resume", "a reschedule")
 @pytest.mark.parametrize("case", CASES)
 def test_a_change_stopped_anywhere_is_finished_by_scans_and_each_fire_has_one_row(stage: Stage, case: str) -> None:
     chosen = CASES[case]

@@ -73,7 +73,7 @@ CASES = {
 }
 
 
-@pytest.mark.on_moto("a pause, then a pause", "a trigger, then its repeat")
+@pytest.mark.on_moto("a pause, then a pause")
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_told_is_what_was_done_wherever_a_change_was_stopped(stage: Stage, case: str) -> None:
     chosen = CASES[case]

@@ -1,4 +1,4 @@
-"""The contract suite of the stores and queues, asked of the embedded AWS: single writes, and PartiQL in batches.
+"""The contract suite of the stores and queues, asked of the embedded AWS: as is deployed, and for a release otherwise.
 
 It needs nothing that is deployed, so it has an emulator to itself and need not wait for the other tests of this folder.
 """
@@ -15,7 +15,7 @@ from local.emulator import ROOT, Emulator
 
 
 @pytest.mark.parametrize("which", ["not more", pytest.param("more", marks=pytest.mark.more)])
-def test_the_embedded_aws_keeps_the_contract_in_both_forms_of_writing(tmp_path: Path, which: str) -> None:
+def test_the_embedded_aws_keeps_the_contract(tmp_path: Path, which: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/contract", "-k", "endpoint", "-m", which]
     with Emulator(tmp_path) as emulator:
         environment = {

@@ -148,7 +148,7 @@ MEETINGS = {
         [(0, submits(Every(20, START))), (2, scans)], (3, cancels), [plans_slowly(22, 35)], stop_seconds=20
     ),
     "a scan that breaks off after an outage": Meeting(
-        [(0, submits(Every(1, START)))], (100, scans), [], stop_seconds=None
+        [(0, submits(Every(5, START)))], (100, scans), [], stop_seconds=None
     ),
     "a resume after an outage, under another schedule": Meeting(
         [*_dispatched, (3, pauses), (3.5, revises(Every(1, START)))], (100, resumes), []
@@ -158,7 +158,7 @@ MEETINGS = {
     ),
     "another schedule that takes long, and a slow plan of a fire that both have": Meeting(
         [(0.5, submits(_SELDOM))],
-        (52, revises(Every(1, START))),
+        (52, revises(Every(2, START))),
         [plans_slowly(56, 200, (160, scans))],
         stop_seconds=5,
     ),

@@ -22,7 +22,7 @@ def test_a_tenant_of_weight_2_gets_twice_the_dispatches_of_one_of_weight_1() -> 
 
 @pytest.mark.parametrize("more", [3, 10])
 def test_high_waits_least_and_low_keeps_its_share_while_executors_contend(more: float) -> None:
-    contention = by_priority({"high": 24, "normal": 14, "low": 2}, 10, more)
+    contention = by_priority({"high": 12, "normal": 7, "low": 1}, 6, more)
     waits, started = contention.waits(), contention.started_of()
     assert waits["high"] < waits["normal"] < waits["low"]
     assert 0.04 <= started["low"] / started.total() <= 0.06

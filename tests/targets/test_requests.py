@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -68,6 +69,11 @@ def test_every_target_is_told_the_same_of_its_run_beside_the_payload(name: str) 
     assert told(target, asked(target)) == ({"n": 1}, as_headers(FACTS))
 
 
+@cache
+def _meta(service: str, region: str) -> Any:
+    return client(service, region).meta
+
+
 @pytest.mark.parametrize("payload", ['{"n": 1}', "[1]", "null", None])
 @pytest.mark.parametrize("run", [RUN, LONGEST])
 @pytest.mark.parametrize("name", TARGETS)
@@ -76,7 +82,7 @@ def test_botocores_models_take_what_is_asked(name: str, run: RunId, payload: str
     assert not isinstance(target, HttpTarget)
     call = a_call(target, payload, run=run)
     request = request_of(target, call, facts_of(call, "tba_x"))
-    meta = client(request.service, request.region).meta
+    meta = _meta(request.service, request.region)
     operation = meta.service_model.operation_model(meta.method_to_api_mapping[request.operation])
     report = ParamValidator().validate(request.arguments, operation.input_shape)
     assert not report.has_errors(), report.generate_report()

@@ -145,7 +145,7 @@ def test_a_page_under_a_filter_that_nothing_meets_ends_after_a_thousand_rows(api
     assert second.body == {"items": [], "nextCursor": None}
 
 
-def test_ten_thousand_jobs_are_listed_once_each_while_others_are_created_and_change_their_status(api: Api) -> None:
+def test_two_thousand_jobs_are_listed_once_each_while_others_are_created_and_change_their_status(api: Api) -> None:
     chance = random.Random(12)  # noqa: S311 - a story must be replayable
     template = api.store.jobs[JobKey("acme", create(api, "job", **HOURLY)["jobId"])]
     statuses = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED]
@@ -155,17 +155,17 @@ def test_ten_thousand_jobs_are_listed_once_each_while_others_are_created_and_cha
         api.store.jobs[row.key] = replace(row, created_at=created_at, status=status)
 
     del api.store.jobs[template.key]
-    for number in range(10_000):
+    for number in range(2_000):
         put(f"job-{number}", NOW + number // 3, statuses[number % 5])
     before = set(api.store.jobs)
     seen: Counter[str] = Counter()
     cursor: dict[str, str] = {}
     for page in range(51):
-        answer = listed(api, limit="200", **cursor)
+        answer = listed(api, limit="40", **cursor)
         seen.update(item["jobId"] for item in answer.body["items"])
         for number in range(20):
             put(f"new-{page}-{number}", NOW + 10**6 + page, JobStatus.PENDING)
-            key = JobKey("acme", f"job-{chance.randrange(10_000)}")
+            key = JobKey("acme", f"job-{chance.randrange(2_000)}")
             put(key.job_id, api.store.jobs[key].created_at, chance.choice(statuses))
         if answer.body["nextCursor"] is None:
             break

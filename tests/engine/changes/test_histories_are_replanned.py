@@ -32,6 +32,8 @@ from timeball.engine.changes.history import list_revisions
 from timeball.engine.changes.skip import Skipping
 
 HISTORIES = 1_000
+ALWAYS = 400
+"""So many are played by `make test`."""
 AT_ONCE = 50
 
 _CLOSED = Calendar(CalendarKey("acme", "closed"), "Pacific/Marquesas", NOW, NOW, ("2026-11-20",))
@@ -130,7 +132,13 @@ def _spec(draw: Random, now: int) -> JobSpec:
     )
 
 
-@pytest.mark.parametrize("first", range(0, HISTORIES, AT_ONCE))
+@pytest.mark.parametrize(
+    "first",
+    [
+        *range(0, ALWAYS, AT_ONCE),
+        *(pytest.param(first, marks=pytest.mark.more) for first in range(ALWAYS, HISTORIES, AT_ONCE)),
+    ],
+)
 def test_what_the_ledger_says_follows_from_the_revisions_alone(first: int) -> None:
     for number in range(first, first + AT_ONCE):
         past = history(number)

@@ -81,7 +81,7 @@ def test_stopped_again_and_again_it_ends_complete(action: OperationAction, stop_
     _assert_all_is_done_once(play, action, FEW)
 
 
-@pytest.mark.parametrize("share", [0.001, pytest.param(0.5, marks=pytest.mark.more), 0.999])
+@pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.more) for share in (0.001, 0.999))])
 def test_a_pause_of_ten_thousand_jobs_that_is_stopped_ends_complete_when_it_is_repeated(share: float) -> None:
     """A pause of one job has some ten points: those before and after each of its writes."""
     play, asked = Play(), _asked(OperationAction.PAUSE, per_second=1_000)
