@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import logging
-import threading
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ from tests.webhooks.targets import (
 )
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
-from timeball.domain.sharing.places import PLACES
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.exchange import BODY_BYTES
@@ -158,75 +156,6 @@ async def refuse_upload(_: Target, reader: asyncio.StreamReader, writer: asyncio
 def test_an_answer_before_the_payload_is_read_is_an_answer() -> None:
     answer, _ = call_target(refuse_upload, payload='"' + "x" * 250_000 + '"')
     assert answer.status == 413
-
-
-def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobody() -> None:
-    release = threading.Event()
-
-    def hang(_: str, __: int) -> list[str]:
-        release.wait()
-        return ["127.0.0.1"]
-
-    try:
-        answer = call_url("http://hooks.example/", lookup=hang, timeout=0.2)
-    finally:
-        release.set()
-    error = "No connection to hooks.example came about within 0.2 s."
-    assert answer == no_answer(error, None, timed_out=True)
-
-
-def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executor_from_its_target() -> None:
-    release = threading.Event()
-
-    def look_up(host: str, _: int) -> list[str]:
-        if host != "hooks.example":
-            release.wait()
-        return ["127.0.0.1"]
-
-    async def main() -> Answer:
-        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
-            hanging = [asyncio.create_task(caller.call(a_call(f"http://{n}.example/"))) for n in range(PLACES - 1)]
-            await asyncio.sleep(0)
-            try:
-                return await caller.call(a_call(f"http://hooks.example:{target.port}/", timeout=2))
-            finally:
-                release.set()
-                await asyncio.gather(*hanging)
-
-    assert asyncio.run(main()).error is None
-
-
-def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_no_other() -> None:
-    release = threading.Event()
-    lookups: list[str] = []
-
-    def look_up(host: str, _: int) -> list[str]:
-        lookups.append(host)
-        release.wait()
-        return ["127.0.0.1"]
-
-    async def main() -> list[Answer]:
-        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
-            url = f"http://hooks.example:{target.port}/"
-            patient = [asyncio.create_task(caller.call(a_call(url))) for _ in range(3)]
-            try:
-                hasty = await caller.call(a_call(url, timeout=0.1))
-            finally:
-                release.set()
-            return [hasty, *await asyncio.gather(*patient)]
-
-    hasty, *patient = asyncio.run(main())
-    assert hasty == no_answer("No connection to hooks.example came about within 0.1 s.", None, timed_out=True)
-    assert patient == [success("ok")] * 3
-    assert lookups == ["hooks.example"]
-
-
-def test_a_name_that_does_not_exist_is_an_answer() -> None:
-    def nobody(_: str, __: int) -> list[str]:
-        raise OSError
-
-    answer = call_url("http://hooks.example/?key=s3cret", lookup=nobody)
-    assert answer == no_answer("The name hooks.example could not be resolved.", None)
 
 
 def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Invariants: only addresses are called of which the rules pass all that a name le
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
@@ -20,12 +20,12 @@ from timeball.targets.http.addresses import AddressRules
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
 from timeball.targets.http.handle import handle_of
 from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
-from timeball.targets.http.names import Lookup, Names, open_names
+from timeball.targets.http.names import Asked, Lookup, Names, open_names
 from timeball.targets.http.request import Request, request_of, webhook_of
 from timeball.targets.http.sentences import late, sentence_of, unsent_because
 from timeball.targets.http.shown import Showing
 from timeball.targets.http.transfers import Transfers, open_transfers
-from timeball.targets.http.url import parse_url
+from timeball.targets.http.url import Url, parse_url
 from timeball.targets.http.verdict import answered, unsent
 from timeball.targets.witness import Witness
 
@@ -75,11 +75,15 @@ class HttpCaller:
         self._sign = sign
         self._signing = signing
         self._showing = showing
+        self._asked: dict[tuple[RunId, int], Asked] = {}
 
     async def prepare(self, call: Call) -> None:
-        """Read what is secret of a call before its instant: the first of a process waits for those who keep it."""
+        """Read what is secret of a call before its instant, and ask whom its name leads to, which is not waited for."""
         with suppress(Exception):  # the call meets the same, and says so
-            await self._secrets(call, webhook_of(call.work))
+            target = webhook_of(call.work)
+            url = parse_url(target.url)
+            self._asked[call.run, call.attempt] = self._names.ask(url.host, url.port)
+            await self._secrets(call, target)
 
     async def call(self, call: Call) -> Answer:
         """Send one request and return what came of it, at the latest when the call's timeout is over."""
@@ -90,7 +94,7 @@ class HttpCaller:
             async with deadline:
                 target = webhook_of(call.work)
                 host = parse_url(target.url).host
-                sentence = await self._exchange(await self._request(call, target), call.timeout_seconds, exchange)
+                sentence = await self._exchange(call, await self._request(call, target), exchange)
         except TemplateError as why:  # the same payload would lack it again
             return unsent(self._clock.now(), str(why), may_retry=False)
         except NoKeyError as why:  # nothing has left, and somebody may mend the secret meanwhile
@@ -124,11 +128,11 @@ class HttpCaller:
             keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
         return token, keys
 
-    async def _exchange(self, request: Request, timeout_seconds: float, exchange: Exchange) -> str | None:
+    async def _exchange(self, call: Call, request: Request, exchange: Exchange) -> str | None:
         """Send a request, and return why there is no answer; None: there is one."""
         exchange.has_body = request.method != "HEAD"
-        addresses = await self._names.addresses(request.url.host, request.url.port)
-        with closing(handle_of(exchange, request, addresses, timeout_seconds, self._trust)) as curl:
+        addresses = await self._addresses(call, request.url)
+        with closing(handle_of(exchange, request, addresses, call.timeout_seconds, self._trust)) as curl:
             try:
                 code = await self._transfers.perform(curl)
             finally:
@@ -136,6 +140,15 @@ class HttpCaller:
                 if self._showing is not None:
                     self._showing.hears(exchange, curl, self._clock.now())
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
+
+    async def _addresses(self, call: Call, url: Url) -> Sequence[str]:
+        """Return whom to call, as it was found ahead; what came to nothing is looked up again."""
+        asked = self._asked.pop((call.run, call.attempt), None)
+        if asked is not None:
+            await asyncio.wait([asked])
+        if asked is None or asked.exception():
+            asked = self._names.ask(url.host, url.port)
+        return await self._names.addresses(asked, url.port)
 
 
 def _text(exchange: Exchange) -> str:

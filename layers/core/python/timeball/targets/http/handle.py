@@ -89,7 +89,9 @@ def _ask_nobody(*_: object) -> int:
 
 @cache
 def _trusted(trust: Path | None) -> Sequence[tuple[int, str | None]]:
-    """Return the options of what is verified by: a file, or else what Python says that the system verifies by."""
+    """Return by which options certificates are verified: by a file, or else by what the system has, says Python."""
     system = ssl.get_default_verify_paths()
     file = system.cafile if trust is None else str(trust)
-    return [(pycurl.CAINFO, file)] if file else [(pycurl.CAINFO, None), (pycurl.CAPATH, system.capath)]
+    if file:
+        return [(pycurl.CAINFO, file)]
+    return [(pycurl.CAINFO, None), (pycurl.CAPATH, system.capath)] if system.capath else []

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from typing import TypeAlias
 
 from timeball.domain.sharing.places import PLACES
 from timeball.targets.http.addresses import AddressRules
@@ -17,6 +18,9 @@ _THREADS = 2 * PLACES
 
 Lookup = Callable[[str, int], Sequence[str]]
 """Returns the addresses of a host for a port, as text; raises OSError if there are none. It may block."""
+
+Asked: TypeAlias = "asyncio.Future[Sequence[str]]"
+"""The addresses of a host, once they are found."""
 
 
 def _look_up(host: str, port: int) -> Sequence[str]:
@@ -31,23 +35,32 @@ class Names:
         self.rules = rules
         self._lookup = lookup
         self._threads = threads
-        self._asked: dict[tuple[str, int], asyncio.Future[Sequence[str]]] = {}
+        self._asked: dict[tuple[str, int], Asked] = {}
 
-    async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """Return the addresses of a host; raises ForbiddenAddressError if a single one is not open, and OSError."""
-        found = [host] if _is_address(host) else await self._look_up(host, port)
-        for address in found:
-            self.rules.check(address, port)
-        return found
-
-    async def _look_up(self, host: str, port: int) -> Sequence[str]:
-        """Look a name up once for all who want to know at the same time: a batch often calls one host."""
+    def ask(self, host: str, port: int) -> Asked:
+        """Look a name up: once for all who want to know at the same time, for a batch often calls one host."""
+        if _is_address(host):
+            known: Asked = asyncio.get_running_loop().create_future()
+            known.set_result([host])
+            return known
         asked = self._asked.get((host, port))
         if asked is None:
             asked = asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, host, port)
             self._asked[host, port] = asked
-            asked.add_done_callback(lambda _: self._asked.pop((host, port)))
-        return await asyncio.shield(asked)  # whose time is over leaves it to the others
+            asked.add_done_callback(lambda done: self._told(host, port, done))
+        return asked
+
+    async def addresses(self, asked: Asked, port: int) -> Sequence[str]:
+        """Return what was found; raises ForbiddenAddressError if a single address is not open, and OSError."""
+        found = await asyncio.shield(asked)  # whose time is over leaves it to the others
+        for address in found:
+            self.rules.check(address, port)
+        return found
+
+    def _told(self, host: str, port: int, asked: Asked) -> None:
+        del self._asked[host, port]
+        if not asked.cancelled():
+            asked.exception()  # or asyncio logs that of a look-up which nobody waits for any more
 
 
 @contextmanager

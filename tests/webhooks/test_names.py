@@ -1,0 +1,175 @@
+"""Whom names lead to: looked up by us alone, ahead of the instant, together, and one that hangs holds nobody up."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening, no_answer, success
+from timeball.domain.sharing.places import PLACES
+from timeball.ports.target import Answer
+from timeball.targets.http.addresses import parse_rules
+from timeball.targets.http.caller import http_caller
+from timeball.targets.http.names import Lookup
+from timeball.testing.virtual_clock import VirtualClock
+
+
+def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobody() -> None:
+    release = threading.Event()
+
+    def hang(_: str, __: int) -> list[str]:
+        release.wait()
+        return ["127.0.0.1"]
+
+    try:
+        answer = call_url("http://hooks.example/", lookup=hang, timeout=0.2)
+    finally:
+        release.set()
+    error = "No connection to hooks.example came about within 0.2 s."
+    assert answer == no_answer(error, None, timed_out=True)
+
+
+def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executor_from_its_target() -> None:
+    release = threading.Event()
+
+    def look_up(host: str, _: int) -> list[str]:
+        if host != "hooks.example":
+            release.wait()
+        return ["127.0.0.1"]
+
+    async def main() -> Answer:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
+            hanging = [asyncio.create_task(caller.call(a_call(f"http://{n}.example/"))) for n in range(PLACES - 1)]
+            await asyncio.sleep(0)
+            try:
+                return await caller.call(a_call(f"http://hooks.example:{target.port}/", timeout=2))
+            finally:
+                release.set()
+                await asyncio.gather(*hanging)
+
+    assert asyncio.run(main()).error is None
+
+
+def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_no_other() -> None:
+    release = threading.Event()
+    lookups: list[str] = []
+
+    def look_up(host: str, _: int) -> list[str]:
+        lookups.append(host)
+        release.wait()
+        return ["127.0.0.1"]
+
+    async def main() -> list[Answer]:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
+            url = f"http://hooks.example:{target.port}/"
+            patient = [asyncio.create_task(caller.call(a_call(url))) for _ in range(3)]
+            try:
+                hasty = await caller.call(a_call(url, timeout=0.1))
+            finally:
+                release.set()
+            return [hasty, *await asyncio.gather(*patient)]
+
+    hasty, *patient = asyncio.run(main())
+    assert hasty == no_answer("No connection to hooks.example came about within 0.1 s.", None, timed_out=True)
+    assert patient == [success("ok")] * 3
+    assert lookups == ["hooks.example"]
+
+
+def test_a_name_that_does_not_exist_is_an_answer() -> None:
+    def nobody(_: str, __: int) -> list[str]:
+        raise OSError
+
+    answer = call_url("http://hooks.example/?key=s3cret", lookup=nobody)
+    assert answer == no_answer("The name hooks.example could not be resolved.", None)
+
+
+def prepared(lookup: Lookup, instant: Callable[[], None] = lambda: None) -> Answer:
+    """Prepare a call of a name, let its instant come, and call."""
+
+    async def main() -> Answer:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, lookup) as caller:
+            call = a_call(f"http://hooks.example:{target.port}/")
+            await caller.prepare(call)
+            assert target.connections == 0
+            instant()
+            return await caller.call(call)
+
+    return asyncio.run(main())
+
+
+def test_a_name_is_looked_up_ahead_of_the_instant_and_not_again_at_it() -> None:
+    lookups: list[str] = []
+
+    def look_up(host: str, _: int) -> list[str]:
+        lookups.append(host)
+        return ["127.0.0.1"]
+
+    assert prepared(look_up) == success("ok")
+    assert lookups == ["hooks.example"]
+
+
+def test_a_look_up_that_hangs_holds_no_run_back_behind_its_instant() -> None:
+    instant = threading.Event()
+
+    def look_up(_: str, __: int) -> list[str]:
+        instant.wait()
+        return ["127.0.0.1"]
+
+    assert prepared(look_up, instant.set) == success("ok")
+
+
+def test_what_could_not_be_looked_up_ahead_is_looked_up_at_the_instant() -> None:
+    lookups: list[str] = []
+
+    def look_up(host: str, _: int) -> list[str]:
+        lookups.append(host)
+        if len(lookups) == 1:
+            raise OSError
+        return ["127.0.0.1"]
+
+    assert prepared(look_up) == success("ok")
+    assert len(lookups) == 2
+
+
+def test_an_address_that_was_found_ahead_is_judged_like_any() -> None:
+    answer = prepared(lambda *_: ["10.0.0.7"])
+    assert answer.called_at is None
+    assert answer.error == "hooks.example leads to an address that webhooks may not call: private, local or reserved."
+
+
+@pytest.mark.parametrize("host", ["HOOKS.Example", "hooks.example.", "hooks_x.example", "localhost"])
+def test_a_name_is_resolved_by_us_alone_however_it_is_written(host: str) -> None:
+    """Nobody but the test knows most of these names; and what it says of `localhost` is not what others say."""
+    lookups: list[str] = []
+
+    def look_up(name: str, _: int) -> list[str]:
+        lookups.append(name)
+        return ["127.0.0.3"]
+
+    async def main() -> tuple[int | None, str]:
+        async with (
+            listening(answering(OK), host="127.0.0.3") as target,
+            http_caller(VirtualClock(NOW), LOCAL, look_up) as caller,
+        ):
+            answer = await caller.call(a_call(f"http://{host}:{target.port}/"))
+            return answer.status, target.requests[0].headers["host"].partition(":")[0]
+
+    status, told = asyncio.run(main())
+    assert status == 200
+    assert lookups == [told]
+
+
+def test_of_several_addresses_that_one_is_called_that_takes_the_connection() -> None:
+    async def main() -> tuple[int | None, int]:
+        async with (
+            listening(answering(OK)) as target,
+            http_caller(VirtualClock(NOW), parse_rules("127.0.0.0/8,::1/128"), several) as caller,
+        ):
+            answer = await caller.call(a_call(f"http://hooks.example:{target.port}/"))
+            return answer.status, target.connections
+
+    def several(_: str, __: int) -> list[str]:
+        return ["::1", "127.0.0.9", "127.0.0.1"]
+
+    assert asyncio.run(main()) == (200, 1)
