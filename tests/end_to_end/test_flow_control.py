@@ -3,11 +3,12 @@
 import json
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
+from local.receiver import Arrival, Receiver, reply_to
 from local.stage import Stage
 from tests.end_to_end.emulated import kill, start_processes
 from tests.end_to_end.steps import are_completed, ask, calls_of, until
@@ -16,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 _TAKES_SECONDS = 3
-_PLACES, _RUNS, _LASTS_MS = 3, 200, 200
+_PLACES = 3
 _ALL_END_SECONDS = 300
 
 
@@ -34,9 +35,13 @@ def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, rece
     assert (shown["limit"], shown["holders"], shown["waiters"]) == (1, [], [])
 
 
-def most_at_once(arrivals: Sequence[Arrival], lasts_ms: int) -> int:
-    """Return how many calls were under way at once, each of which took so long, whatever became of its executor."""
-    changes = sorted(change for one in arrivals for change in ((one.at, 1), (one.at + lasts_ms, -1)))
+def most_at_once(arrivals: Sequence[Arrival]) -> int:
+    """Return how many calls the target had at once: each for as long as it takes, whatever became of its executor."""
+
+    def over_at(one: Arrival) -> float:
+        return one.at + reply_to(one.path, one.attempt).after_seconds * SECOND_MS
+
+    changes = sorted(change for one in arrivals for change in ((one.at, 1), (over_at(one), -1)))
     return max(accumulate(change for _, change in changes))
 
 
@@ -44,20 +49,27 @@ def most_at_once(arrivals: Sequence[Arrival], lasts_ms: int) -> int:
 def test_a_key_of_three_is_kept_by_200_jobs_while_executors_are_killed_and_all_of_them_end(
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
-    key = {"key": "licence", "limit": _PLACES}
-    asked = {"handler": f"{receiver.url}/slow/{_LASTS_MS / SECOND_MS}", "concurrencyKey": key}
-    hundred = {"jobs": [asked] * 100}
-    jobs = [item["job"] for _ in range(2) for item in ask(client, "POST", "/v1/jobs:batch", hundred)["items"]]
-    assert len(jobs) == _RUNS
-    for called in (20, 40, 60):
-        until(lambda called=called: len(receiver.arrivals()) >= called)  # type: ignore[misc]
+    def submit(path: str, count: int) -> list[dict[str, Any]]:
+        asked = {"handler": f"{receiver.url}{path}", "concurrencyKey": {"key": "licence", "limit": _PLACES}}
+        answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * count})
+        return [item["job"] for item in answer["items"]]
+
+    def kill_all() -> None:
         kill(stage, "execute-normal")
         start_processes(stage, "execute-normal", _PLACES)
-    until(lambda: len({arrival.run_id for arrival in receiver.arrivals()}) == _RUNS, _ALL_END_SECONDS)
+
+    jobs = submit("/slow/20/1", _PLACES)  # for which the executors are killed
+    until(lambda: len(receiver.arrivals()) == _PLACES, otherwise="the places are not taken")
+    jobs += submit("/slow/0.2", 98) + submit("/slow/0.2", 99)
+    until(lambda: len(client.get("/v1/keys/licence")["waiters"]) > 0)
+    kill_all()
+    until(lambda: len(receiver.arrivals()) > 100, _ALL_END_SECONDS)
+    kill_all()
     until(lambda: are_completed(client, *jobs), _ALL_END_SECONDS)
     calls = receiver.arrivals()
-    assert {call.attempt for call in calls} >= {1, 2}, "no executor was killed while it had called"
-    assert most_at_once(calls, _LASTS_MS) == _PLACES
+    assert len({call.run_id for call in calls}) == len(jobs) == 200
+    assert [call.attempt for call in calls if call.path == "/slow/20/1"] == [1] * _PLACES + [2] * _PLACES
+    assert most_at_once(calls) == _PLACES
 
 
 def test_a_key_that_is_stopped_lets_nobody_pass_until_somebody_raises_its_limit(
