@@ -25,10 +25,14 @@ _Port = TypeVar("_Port")
 
 
 class Slow:
-    """What became of the requests: how many there were in a row of each kind, and when each run was sent (ms)."""
+    """What became of the requests: how many there were in a row of each kind, and when each run was sent (ms).
+
+    `items` counts the rows, or messages, that they were for.
+    """
 
     def __init__(self, play: Play) -> None:
         self.requests: Counter[str] = Counter()
+        self.items: Counter[str] = Counter()
         self.sent_at: dict[RunId, int] = {}
         self._play = play
 
@@ -53,6 +57,7 @@ class _SlowPort:
             round_trips = -(-len(items) // (_AT_ONCE * _together(self._called, name)))
             if round_trips:
                 self._slow.requests[self._called + name] += round_trips
+                self._slow.items[self._called + name] += len(items)
             self._clock.advance(round_trips * REQUEST_MS)
             if name == "send":
                 for run in items:

@@ -22,6 +22,8 @@ def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) 
             if done.outcome is Submission.CREATED:
                 return done.outcome, done.job
             (job,) = context.store.jobs.read([meant.spec.key], with_work=True)
+            if job is not None and (job.key, job.spec.work) == (spec.key, spec.work):
+                return Submission.REPEATED, job  # its own, whose answer was lost
         if job is not None and not collects_submits(job.spec):
             return Submission.REPEATED, job
         if job is not None and collect_submit(context, job, spec, mark, 0, by) is not None:

@@ -10,11 +10,12 @@ from functions.api.http.reply import Answer, Reply, ok
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobSummaryAnswer, job_summary
 from functions.api.jobs.of_tasks import shown
+from functions.api.jobs.reading import starting_at
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.job import JobStatus
 from timeball.domain.time.instants import LATEST
 from timeball.engine.exclusions.outlook import outlooks
-from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs
+from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs, starts_of
 
 JOB_PARAMETERS: Final = ("status", "taskId", "tag", "from", "to", "limit", "cursor")
 STATUSES: Final = (*JobStatus, RUNNING)
@@ -40,7 +41,11 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
     now = edge.context.clock.now()
     jobs = shown(edge, [one.job for one in page.items])
     calendars = outlooks(edge.context, jobs, now)
-    items = [job_summary(job, now, one.status, calendars) for job, one in zip(jobs, page.items, strict=True)]
+    starts = starts_of(edge.context, jobs)
+    items = [
+        starting_at(job_summary(job, now, one.status, calendars), starts.get(job.key))
+        for job, one in zip(jobs, page.items, strict=True)
+    ]
     return ok(
         JobPageAnswer(items=items, next_cursor=None if page.next_after is None else _cursor(asked, page.next_after))
     )

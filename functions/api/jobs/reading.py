@@ -1,9 +1,11 @@
 """A job is read with its newest run; one that collects, and has not begun, with its start as that is by now."""
 
+from typing import TypeVar
+
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from functions.api.jobs.answers import JobAnswer, shown_job
+from functions.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
@@ -13,6 +15,8 @@ from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.collections.runs import LedgerQuery
+
+_Answer = TypeVar("_Answer", bound=JobSummaryAnswer)
 
 
 def read_job(edge: Edge, request: Request) -> Reply:
@@ -31,8 +35,15 @@ def standing_answer(edge: Edge, job: Job) -> JobAnswer:
     answer = shown_job(edge, job, status, latest_run=latest_run, waiting_for=awaited_by_job(edge.context, job))
     if latest is None or not (collects_submits(job.spec) and latest.id == own_run(job) and may_collect(latest)):
         return answer
-    start = format_instant(latest.not_before)
-    return answer.model_copy(update={"next_run_at": start, "next_runs": [start]})
+    return starting_at(answer, latest.not_before)
+
+
+def starting_at(answer: _Answer, start: int | None) -> _Answer:
+    """Return the answer about a job with the start (ms) that its run alone knows; None: as it is."""
+    if start is None:
+        return answer
+    shown = format_instant(start)
+    return answer.model_copy(update={"next_run_at": shown, "next_runs": [shown]})
 
 
 def _own_run(edge: Edge, own: RunId | None, latest: Run | None) -> Run | None:

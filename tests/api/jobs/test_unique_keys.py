@@ -175,3 +175,14 @@ def test_a_job_keeps_the_key_under_which_it_was_submitted(api: Api) -> None:
     same = {"handler": HOOK, "delaySeconds": 5, "uniqueKey": "invoice 7", "uniqueSeconds": 60}
     assert api.call("PUT", path, same).status == 200
     assert api.call("PUT", path, {**same, "uniqueKey": "other"}).bad_fields() == ["uniqueKey"]
+
+
+def test_a_list_shows_when_a_job_starts_that_collects(api: Api) -> None:
+    collecting = {"handler": HOOK, "uniqueKey": "cart", "debounceSeconds": 60}
+    first = api.call("POST", "/v1/jobs", collecting).body
+    api.clock.advance(30 * SECOND_MS)
+    api.call("POST", "/v1/jobs", collecting)
+    (listed,) = api.call("GET", "/v1/jobs").body["items"]
+    read = api.call("GET", f"/v1/jobs/{first['jobId']}").body
+    assert listed["nextRunAt"] == read["nextRunAt"] > first["nextRunAt"]
+    assert listed["nextRuns"] == [listed["nextRunAt"]]

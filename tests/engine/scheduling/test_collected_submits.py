@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls
 from tests.engine.submitting import submit_once
-from timeball.domain.model.flow import Debounce, Flow, Unique
+from timeball.domain.model.flow import Debounce, Flow, Unique, unique_key
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.model.run import RunState
@@ -105,3 +107,18 @@ def test_a_submit_joins_while_the_message_is_on_its_way(service: Service) -> Non
     push(service, "b", 2)
     service.until(at(60))
     assert told(service) == [("2", 18)]
+
+
+@pytest.mark.parametrize(("window", "is_forgotten"), [(None, True), (3600, False)])
+def test_a_key_that_stands_until_its_job_is_over_is_forgotten_then(
+    service: Service, window: int | None, *, is_forgotten: bool
+) -> None:
+    push(service, "job", 1, window=window)
+    row = unique_key("acme", "k")
+    (standing,) = service.play.store.uniques.read([row])
+    service.until(at(20))
+    (after,) = service.play.store.uniques.read([row])
+    assert standing is not None
+    assert after is not None
+    assert (after.until == after.since) is is_forgotten
+    assert push(service, "next", 2, window=window)[0] is (CREATED if is_forgotten else REPEATED)

@@ -10,7 +10,9 @@ from typing import TypeVar
 
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.ends.overlap import holds_nothing
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.flow import unique_key
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.job_ends import concluded
 from timeball.domain.model.run import Run
@@ -88,11 +90,29 @@ def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None
 def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
     """Give each job the final status that the end of its run brings."""
     now = context.clock.now()
+    over: dict[JobKey, Job] = {}
 
     def after(position: int, job: Job) -> Job | None:
         status = final_status(runs[position][0], job)
-        return None if status is None else concluded(job, status, now)
+        if status is None:
+            return None
+        over[job.key] = concluded(job, status, now)
+        return over[job.key]
 
     standing = compare_and_swap(context.store.jobs.swap, [job for _, job in runs], after, now)
     if not all(one.done for one in standing):
         raise UnavailableError("a job kept changing")
+    _forget_keys(context, list(over.values()), now)
+
+
+def _forget_keys(context: Context, jobs: Sequence[Job], now: int) -> None:
+    """Let the rows of unique keys go that stood for jobs until these were over. Who dies before leaves them."""
+    own = {
+        unique_key(job.key.tenant, unique.key): job.key.job_id
+        for job in jobs
+        if (unique := job.spec.flow.unique) is not None and unique.seconds is None
+    }
+    rows = context.store.uniques.read(list(own)) if own else []
+    over = [row for row in rows if row is not None and row.until is None and own[row.key] == row.job_id]
+    if over:
+        context.store.uniques.swap([Swap(row, evolve(row, until=row.since)) for row in over], now)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.job import OPEN, Job, JobStatus
 from timeball.domain.model.run import Run
+from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
@@ -107,6 +108,14 @@ def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:
     own = {job.key: run for job in jobs if (run := own_run_of(job)) is not None}
     runs = dict(zip(own, context.store.runs.read(list(own.values())), strict=True)) if own else {}
     return {job.key: shown_status(job, runs.get(job.key)) for job in jobs}
+
+
+def starts_of(context: Context, jobs: Sequence[Job]) -> dict[JobKey, int]:
+    """Return when the runs start (ms) of jobs that collect submits: only these know it. Others cost nothing."""
+    own = {job.key: run for job in jobs if collects_submits(job.spec) and job.is_open and (run := own_run(job))}
+    rows = context.store.runs.read(list(own.values()), strong=False) if own else []
+    found = dict(zip(own, rows, strict=True))
+    return {key: row.not_before for key, row in found.items() if row is not None and may_collect(row)}
 
 
 def own_run_of(job: Job) -> RunId | None:

@@ -1,0 +1,66 @@
+"""What lines of limiters cost: an end asks for as much however many wait, or have places; nobody else is late."""
+
+from collections import Counter
+from dataclasses import replace
+
+from tests.engine.latency import Slow
+from tests.engine.play import Play, open_days_only, spec
+from timeball.domain.model.flow import ConcurrencyKey, Flow
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.ids import JobKey, LimiterKey, Origin
+from timeball.domain.model.limiter import Begun, Bounds, Limiter
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Part, Run, RunState, Waiting
+from timeball.domain.model.transitions import claimed, ended, lined_up
+from timeball.domain.planning.ledger import queued_run
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.runs.limiters import free_places
+from timeball.engine.scanning.scan import scan
+from timeball.ports.registers.partitions import Owner
+
+HOUR_MS = 3600 * SECOND_MS
+KEYED = Flow(concurrency=ConcurrencyKey("db", 1))
+
+
+def _line(play: Play, key: str, places: int, waiting: int) -> list[Run]:
+    """Store runs of one job: so many have the places of a key, others wait; return those that have them."""
+    now = play.clock.now()
+    (job,) = play.store_jobs([replace(spec(f"of-{key}", At(now + HOUR_MS)), flow=KEYED)])
+    runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(places + waiting)]
+    begun = [replace(claimed(run, "executor", now, HOUR_MS), places=(key,)) for run in runs[:places]]
+    waits = [lined_up(run, Waiting(key, Part.PLACE), Reason.KEY_WAIT, None) for run in runs[places:]]
+    assert play.store.runs.insert([*begun, *waits], now) == [None] * len(runs)
+    named = tuple(Begun(run.id, 1, now + HOUR_MS) for run in begun)
+    limiter = Limiter(LimiterKey("acme", key), 0, Bounds(places), begun=named, lines=(Part.PLACE,), due_at=now)
+    assert play.store.limiters.insert([limiter], now) == [None]
+    return begun
+
+
+def _of_an_end(places: int, waiting: int) -> tuple[Counter[str], Counter[str]]:
+    """Return what an end of a run under a key asks for, by kinds: how many requests, and of how many rows."""
+    play = Play()
+    holder = _line(play, "db", places, waiting)[0]
+    slow, now = Slow(play), play.clock.now()
+    free_places(slow.context(), [ended(holder, RunState.SUCCEEDED, now, Guarantor.MESSAGE)])
+    return slow.requests, slow.items
+
+
+def test_an_end_asks_for_as_much_however_many_wait_and_however_many_places_there_are() -> None:
+    requests, rows = _of_an_end(places=3, waiting=10)
+    assert _of_an_end(places=3, waiting=1_000) == (requests, rows)
+    assert _of_an_end(places=900, waiting=1_000) == (requests, rows)
+    assert requests.total() <= 8
+    assert rows["runs.read"] <= 6
+
+
+def test_lines_of_many_keys_make_no_job_of_another_tenant_late() -> None:
+    play = Play()
+    for n in range(300):
+        _line(play, f"key-{n}", 1, 2)
+    job = JobKey("globex", "job")
+    play.store_jobs([replace(spec("job", At(play.clock.now() + 4 * SECOND_MS)), key=job)])
+    slow, due_at = Slow(play), play.clock.now() + 4 * SECOND_MS
+    scan(slow.context(), 0, Owner("2026", "a"), open_days_only(0))
+    (sent_at,) = [at for run, at in slow.sent_at.items() if run.job == job]
+    assert sent_at < due_at
