@@ -9,7 +9,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
 from timeball.domain.model.limiter import Begun, Limiter
 from timeball.domain.model.run import Part, Run, RunState
-from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line
+from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line, room_for
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 
@@ -36,6 +36,15 @@ def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_cal
     return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
 
 
+def _by_its_lease_alone(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+    return has_place(limiter, begun, None if row is None else evolve(row, callback=None), now)
+
+
+def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+    seen = [part for part in left if part in limiter.lines or room_for(limiter, part, now) > 0]
+    return left_in_line(limiter, seen, now, some_called=some_called)
+
+
 AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin in a second than may"
 STUCK = "nothing is stuck"
 
@@ -48,5 +57,7 @@ FAULTS = {
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
     "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 2),
     "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 19),
+    "what its target has keeps no place": Fault(instead(has_place, _by_its_lease_alone), AT_ONCE, 37),
+    "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 20_109),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

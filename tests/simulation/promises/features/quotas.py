@@ -37,7 +37,7 @@ def _bounds_of(story: Story, job: JobKey) -> Iterator[_Bound]:
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
     """Asked at each claim that may still call. One whose lease is out calls no more, by the fastest clock.
 
-    But an executor that stood still for longer than its lease, and takes up its call again, is one too many.
+    What a target has taken over is under way until the scan has ended it. But an executor that stood still for longer than its lease, and takes up its call again, is one too many.
     """
     live: dict[tuple[_Bound, RunId], Run] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():
@@ -48,7 +48,7 @@ def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
                 continue
             if _is_bound(story, write) and write.at + MOST_SKEW_MS < (after.lease_until or 0):
                 same = [one for (by, _), one in live.items() if by == bound]
-                others = [one for one in same if write.at + MOST_SKEW_MS < (one.lease_until or 0)]
+                others = [one for one in same if one.callback or write.at + MOST_SKEW_MS < (one.lease_until or 0)]
                 if len(others) >= bound.at_once:
                     yield f"{write} beside {others}"
             live[bound, after.id] = after
