@@ -8,14 +8,15 @@ from itertools import pairwise
 import pytest
 
 from tests.crash.stage import Stage
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, WORK, Play, spec
 from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.job import JobSpec, with_spec
 from timeball.domain.model.limiter import Bounds
 from timeball.domain.model.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import revise
 from timeball.engine.quotas.keys import fix_key
 
 NAMES = ("a", "b", "c")
@@ -89,3 +90,16 @@ def test_who_may_begin_by_a_limit_that_was_set_while_all_was_stopped_begins(stag
     for left in stage.crashes(play, raise_limit, 5):
         raise_limit(left)
         _all_end(left, stage, apart_ms=TAKES_MS)
+
+
+def test_who_waits_for_a_key_ends_though_the_change_of_its_job_to_another_was_stopped_anywhere(stage: Stage) -> None:
+    play = _waiting(stage, _turn, places=1)
+    another = Flow(rate=RateKey("another", 100))
+
+    def change(on: Play) -> None:
+        for name in NAMES:
+            job = with_spec(on.job(JobKey("acme", name)), work=WORK)
+            revise(on.context(), [(job, replace(spec(name, At(NOW)), flow=another))])
+
+    for left in stage.crashes(play, change, 20):
+        _all_end(left, stage, apart_ms=0)
