@@ -19,7 +19,7 @@ from timeball.domain.model.transitions import lined_up
 from timeball.domain.model.work import Work
 from timeball.domain.sharing.limiter import SETTLES_MS, called, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.quotas.keys import note_keys, read_key
@@ -153,3 +153,14 @@ def test_who_was_called_by_a_process_that_died_is_called_again_though_others_loo
     play.scan_all()
     play.execute_next()
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
+
+
+def test_of_the_runs_that_wait_for_a_place_the_newest_alone_is_called(service: Service) -> None:
+    service.target.takes = lambda call: (200 if call.run.job.job_id == "holder" else 0) * SECOND_MS
+    every = replace(spec("job", Every(2, at(10))), flow=Flow(concurrency=PLACE, supersede=True))
+    service.play.store_jobs([_spec("holder", Flow(concurrency=PLACE), at(5)), every])
+    service.until(at(204))
+    waiting = [run for run in service.play.runs(JobKey("acme", "job")) if run.waiting is not None]
+    assert [run.id.fire_at for run in waiting] == [at(204)]
+    service.until(at(207))
+    assert _begun(service, "job")[0][0] <= 206

@@ -37,7 +37,8 @@ def _bounds_of(story: Story, job: JobKey) -> Iterator[_Bound]:
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
     """Asked at each claim that may still call. One whose lease is out calls no more, by the fastest clock.
 
-    What a target has taken over is under way until the scan has ended it. But an executor that stood still for longer than its lease, and takes up its call again, is one too many.
+    What a target has taken over is under way until the scan has ended it. But an executor that stood still for longer
+    than its lease, and takes up its call again, is one too many.
     """
     live: dict[tuple[_Bound, RunId], Run] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():

@@ -42,7 +42,7 @@ from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.execution.limits import Admitted, pass_limiters
 from timeball.engine.execution.passing import pass_parents
-from timeball.engine.execution.superseding import replaced
+from timeball.engine.execution.superseding import replace_older, replaced
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.limiters import expect, free_places
@@ -115,6 +115,7 @@ def claim(
     tried.update({run.id: one for one, run, _ in _starting(claims)})
     _write(context, claims, owner, now)
     _carry_out_ends(context, claims, now)
+    replace_older(context, [(one.run, one.job) for one in claims if one.run and one.job])
     return claims
 
 

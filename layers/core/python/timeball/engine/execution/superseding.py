@@ -1,17 +1,28 @@
 """Before a claim: is there a newer run of the job, that takes this one's place? Only jobs that say so are asked for it.
 
-A run that waits is not looked for when a newer one comes: it finds that itself, before it would start.
+A run that waits is not looked for when a newer one comes: it finds that itself, before it would start. But one in a
+line is, when a newer one gets into that, too: else each would be called, one after the other, to find that.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
+from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
 from timeball.engine.context import Context
+from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.collections.rows import Swap
 from timeball.ports.collections.runs import LedgerQuery
+from timeball.ports.errors import UnavailableError
+
+log = logging.getLogger(__name__)
 
 _MOST: Final = 20
 """So many of the newest runs are read. With more of a backfill, which replace nobody, a run starts that need not."""
@@ -22,6 +33,30 @@ _RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
 def replaced(context: Context, starting: Sequence[tuple[Run, Job]]) -> set[RunId]:
     """Return which of these runs, about to start, newer ones of their jobs replace. Raises UnavailableError."""
     return {run.id for run, job in starting if is_replaceable(run, job.spec) and _is_replaced(context, run)}
+
+
+def replace_older(context: Context, claims: Sequence[tuple[Run, Job]]) -> None:
+    """Skip the runs in lines whose places newer ones take that have just got into a line. Others cost nothing.
+
+    What is not done now they find themselves, when they are called.
+    """
+    try:
+        for run, job in claims:
+            if run.stands_in_line and is_replaceable(run, job.spec):
+                _replace_older(context, run, job)
+    except UnavailableError as unavailable:
+        log.warning("replaced when they are called: %s", unavailable)
+
+
+def _replace_older(context: Context, run: Run, job: Job) -> None:
+    now = context.clock.now()
+    newest = context.store.runs.ledger(LedgerQuery(run.id.job, _MOST, to_at=run.id.fire_at)).runs
+    waiting = [one for one in newest if one.stands_in_line and is_replaceable(one, job.spec)]
+    older = [one for one in waiting if is_replaced_by(one, run, max(now, run.not_before))]
+    guarantor = guarantor_of(run, job, Guarantor.SCAN)
+    swaps = [Swap(one, ended(one, RunState.SKIPPED, now, guarantor, Reason.REPLACED)) for one in older]
+    if swaps:
+        change_runs(context, {one.id: job for one in older}, swaps, now)
 
 
 def _is_replaced(context: Context, run: Run) -> bool:
