@@ -88,6 +88,11 @@ contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB an
 simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays and users: make simulate SEEDS=10000
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(STORIES)
 
+.PHONY: faults
+faults: $(VENV)/packages.stamp ## Give deliberate faults whose stories have changed other stories that show them
+	@$(BIN)/python -m tests.simulation --faults --seeds $(SEEDS)
+	@$(BIN)/ruff format --quiet tests/simulation/faults
+
 .PHONY: fuzz
 fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what it forbids: make fuzz REQUESTS=20000
 	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(FUZZ)

@@ -1,0 +1,34 @@
+"""Stories that are played side by side, by as many processes as there are processors."""
+
+import gc
+import logging
+import os
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from tests.simulation.checker import complaints
+from tests.simulation.faults import FAULTS
+from tests.simulation.play import play
+
+
+def processes() -> ProcessPoolExecutor:
+    """Return what plays stories; garbage is collected seldom, as a story makes much of it and ends soon."""
+    return ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom)
+
+
+def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
+    """Play one story, of a broken engine if a fault is named; return its seed and what is wrong with it."""
+    logging.disable(logging.CRITICAL)
+    with pytest.MonkeyPatch.context() as patch:
+        if fault is not None:
+            FAULTS[fault].apply(patch)
+        try:
+            return seed, complaints(play(seed))
+        except Exception as error:  # noqa: BLE001 - a story that breaks off is a failed story
+            return seed, [f"{type(error).__name__}: {error}"]
+
+
+def _collect_seldom() -> None:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)

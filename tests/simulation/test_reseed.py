@@ -1,0 +1,39 @@
+"""A seed is written where it stands, and nothing else is."""
+
+import pytest
+
+from tests.simulation.faults import FAULTS
+from tests.simulation.reseed import CATALOGUE, with_seeds
+
+BEFORE = """
+FAULTS = {
+    "one": Fault(lost("runs.swap"), "nothing is stuck", 7),
+    "ünlike": Fault(
+        both(lost("a"), Fault_of(3)),  # 7
+        "nothing is stuck",
+        seed=7,
+    ),
+    "first": Fault(lost("b"), "nothing is stuck"),
+    "met": Fault(lost("c"), "nothing is stuck", meeting="a pause"),
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "after"),
+    [
+        ("one", 2, '    "one": Fault(lost("runs.swap"), "nothing is stuck", 123),'),
+        ("ünlike", 6, "        seed=123,"),
+        ("first", 8, '    "first": Fault(lost("b"), "nothing is stuck", 123),'),
+    ],
+)
+def test_a_fault_has_another_seed_and_nothing_else_is_changed(name: str, line: int, after: str) -> None:
+    expected = BEFORE.split("\n")
+    expected[line] = after
+    assert with_seeds(BEFORE, {name: 123, "of another module": 5}) == "\n".join(expected)
+
+
+def test_all_faults_of_stories_are_written_so_that_their_seeds_are_found() -> None:
+    seeds = {name: 100_000 + number for number, (name, fault) in enumerate(FAULTS.items()) if fault.meeting is None}
+    written = [with_seeds(path.read_text(), seeds) for path in CATALOGUE.glob("*.py")]
+    assert [seed for seed in seeds.values() if not any(str(seed) in text for text in written)] == []
