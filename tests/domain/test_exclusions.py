@@ -1,110 +1,29 @@
 """Calendars and freezes, the pure part: held against an oracle that goes through a job's fires one by one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.domain.calendars import NOW, a_job, local_date
 from tests.domain.cron.oracle import zone
 from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarUse, DateRange
-from timeball.domain.model.freeze import Freeze, Freezes, Match, with_freeze, without_freeze
-from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec, advanced, with_spec
+from timeball.domain.model.freeze import Freeze, Match
+from timeball.domain.model.job import Job, advanced, with_spec
 from timeball.domain.model.policies import CatchUp, CatchUpPolicy
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task_use import TaskUse
-from timeball.domain.model.work import Work
 from timeball.domain.planning.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
 from timeball.domain.planning.ledger import planned_row
 from timeball.domain.planning.planner import Hold, SkippedRange, Start, plan
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires
-from timeball.domain.time.spans import local_days, spans_of
+from timeball.domain.time.spans import spans_of
 
-NOW = parse_instant("2026-11-21T09:30:00Z")
 LOOKAHEAD_MS, MISFIRE_MS = 5 * SECOND_MS, MINUTE_MS
-EPOCH = date(1970, 1, 1)
-ODD_ZONES = (
-    "UTC",
-    "Europe/Berlin",
-    "America/St_Johns",  # went back at one minute past midnight, until 2011
-    "Asia/Beirut",  # goes forward at midnight: some days begin at one o'clock
-    "Asia/Amman",
-    "Pacific/Apia",  # had no 30 December 2011
-    "Pacific/Kwajalein",
-    "Australia/Lord_Howe",
-    "America/Havana",
-    "Pacific/Marquesas",
-)
-
-
-def local_date(at: int, timezone: str) -> date:
-    return datetime.fromtimestamp(at / 1000, UTC).astimezone(zone(timezone)).date()
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    timezone=st.sampled_from(ODD_ZONES),
-    first=st.dates(date(1980, 1, 2), date(2037, 12, 1)),
-    days=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=5),
-    probes=st.lists(st.integers(-2 * DAY_MS, 50 * DAY_MS), min_size=1, max_size=20),
-)
-def test_a_stretch_holds_an_instant_if_clocks_show_one_of_its_dates(
-    timezone: str, first: date, days: list[tuple[int, int]], probes: list[int]
-) -> None:
-    ranges = tuple(((first - EPOCH).days + start, (first - EPOCH).days + start + more) for start, more in days)
-    shown = {EPOCH + timedelta(number) for start, end in ranges for number in range(start, end + 1)}
-    spans = local_days(timezone, ranges)
-    begun_at = (first - EPOCH).days * DAY_MS
-    edges = [edge + step for edge in (*spans.starts, *spans.ends) for step in (-1, 0)]
-    for at in [*(begun_at + probe for probe in probes), *edges]:
-        assert (spans.end_of(at) is not None) == (local_date(at, timezone) in shown), at
-
-
-@pytest.mark.parametrize(
-    ("timezone", "day", "shown"),
-    [
-        # Clocks went back from 00:01 to 23:01: the day began twice.
-        ("America/St_Johns", "2010-11-07", [("02:30", "02:31"), ("03:30", "27:30")]),
-        # It began at one o'clock.
-        ("Asia/Beirut", "2026-03-29", [("-2:00", "21:00")]),
-        ("Pacific/Apia", "2011-12-30", []),
-    ],
-)
-def test_days_that_clock_changes_cut_are_as_clocks_show_them(
-    timezone: str, day: str, shown: list[tuple[str, str]]
-) -> None:
-    midnight = parse_instant(f"{day}T00:00:00Z")
-
-    def at(text: str) -> int:
-        hours, _, minutes = text.partition(":")
-        return midnight + int(hours) * HOUR_MS + int(minutes) * MINUTE_MS
-
-    number = (date.fromisoformat(day) - EPOCH).days
-    spans = local_days(timezone, ((number, number),))
-    assert list(zip(spans.starts, spans.ends, strict=True)) == [(at(start), at(end)) for start, end in shown]
-
-
-@given(parts=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8))
-def test_stretches_are_apart_and_hold_what_their_parts_hold(parts: list[tuple[int, int]]) -> None:
-    spans = spans_of(parts)
-    assert all(end < start for end, start in zip(spans.ends, spans.starts[1:], strict=False))
-    for at in range(62):
-        held = any(start <= at < end for start, end in parts)
-        assert (spans.end_of(at) is not None, spans.start_of(at) is not None) == (held, held)
-        following = next((later for later in range(at + 1, 62) if _changes(parts, later)), LATEST)
-        assert spans.next_edge(at) == following
-
-
-def _changes(parts: list[tuple[int, int]], at: int) -> bool:
-    return any(start <= at < end for start, end in parts) != any(start <= at - 1 < end for start, end in parts)
-
-
 SCHEDULES = st.one_of(
     st.builds(
         Schedule,
@@ -112,6 +31,7 @@ SCHEDULES = st.one_of(
     ),
     st.builds(Schedule, st.builds(Every, st.sampled_from([3600, 7200, 86400, 90000]), st.just(NOW))),
 )
+
 DATES = st.lists(st.integers(0, 14).map(lambda days: str(date(2026, 11, 10) + timedelta(days))), max_size=8)
 FREEZES = st.lists(
     st.tuples(st.integers(0, 13 * 24), st.integers(1, 72)).map(
@@ -119,8 +39,10 @@ FREEZES = st.lists(
     ),
     max_size=3,
 )
+
 MOVES_IN = st.sampled_from([None, "UTC", "Asia/Tokyo", "America/Los_Angeles"])
 """The zone by whose clocks a fire is moved, if it is; in that time no clock there changes."""
+
 CATCH_UPS = st.builds(
     CatchUp, st.sampled_from(CatchUpPolicy), st.integers(1, 5), st.sampled_from([3600, 86400, 20 * 86400])
 )
@@ -147,7 +69,7 @@ def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_
 ) -> None:
     """The oracle goes day by day and fire by fire, and counts from the newest."""
     excluded = Exclusions(_calendar(timezone, dates).spans, spans_of(frozen), moves_in=moves_in)
-    job = _job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
+    job = a_job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
     rows = list(_written(job, excluded))
     if any(start <= NOW < end for start, end in frozen):
         assert rows == []
@@ -218,11 +140,6 @@ def _written(job: Job, excluded: Exclusions) -> Iterator[Run]:
         job = advanced(job, row, NOW)
 
 
-def _job(schedule: Schedule, catch_up: CatchUp, next_fire_at: int) -> Job:
-    spec = JobSpec(JobKey("acme", "job"), schedule, Work(HttpTarget("https://x.example")), catch_up=catch_up)
-    return Job(spec, shard=0, created_at=0, updated_at=0, next_fire_at=next_fire_at)
-
-
 def _calendar(timezone: str, dates: Sequence[str] = (), *ranges: DateRange) -> Calendar:
     return Calendar(CalendarKey("acme", "closed"), timezone, 0, 0, tuple(dates), ranges)
 
@@ -245,7 +162,7 @@ def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None
     start, end, fire, until = HELD[case]
     excluded = Exclusions(frozen=spans_of([(NOW + start * SECOND_MS, NOW + end * SECOND_MS)]))
     at = NOW + fire * SECOND_MS
-    found = plan(_job(Schedule(Every(3600, at)), CatchUp(), at), NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
+    found = plan(a_job(Schedule(Every(3600, at)), CatchUp(), at), NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
     if until is None:
         assert found == Start(at, at)
     else:
@@ -257,7 +174,7 @@ def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None
 def test_a_range_on_the_calendars_dates_has_no_fire_to_come_beside_others(from_at: int, through_at: int) -> None:
     """A new schedule may have that fire too: it is to find a row there."""
     excluded = Exclusions(_calendar("UTC", ["2026-11-21"]).spans)
-    job = _job(Schedule(Every(1, from_at)), CatchUp(), from_at)
+    job = a_job(Schedule(Every(1, from_at)), CatchUp(), from_at)
     found = plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
     assert found == SkippedRange(from_at, through_at, Reason.CALENDAR)
 
@@ -276,7 +193,7 @@ def test_the_fires_to_come_are_those_that_are_to_start(
 
 
 def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() -> None:
-    job = _job(Schedule(Every(60, NOW)), CatchUp(), NOW)
+    job = a_job(Schedule(Every(60, NOW)), CatchUp(), NOW)
     calendar = _calendar("UTC", ["2026-11-21"], DateRange("2026-12-24", "2026-12-26"))
     everybody, blue = (
         Freeze("a", 1, 2, Match(everything=True), 0),
@@ -289,34 +206,3 @@ def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() ->
     assert exclusions(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(
         [(1, 2), (5, LATEST)]
     )
-
-
-@pytest.mark.parametrize(
-    ("match", "is_meant"),
-    [
-        (Match(everything=True), True),
-        (Match(), False),  # nothing is said
-        (Match(task_id="mail"), True),
-        (Match(task_id="report"), False),
-        (Match(job_ids=("job",), task_id="mail"), True),
-        (Match(job_ids=("job",), task_id="report"), False),  # all that is said must hold
-        (Match(tags={"team": "red"}, task_id="mail"), False),
-    ],
-)
-def test_a_freeze_means_the_jobs_of_which_all_holds_that_it_says(match: Match, *, is_meant: bool) -> None:
-    job = with_spec(_job(Schedule(Every(60, NOW)), CatchUp(), NOW), task=TaskUse("mail"), tags={"team": "blue"})
-    assert match.matches(job) is is_meant
-    assert not match.task_id or not match.matches(with_spec(job, task=None))
-
-
-def test_a_freeze_that_is_over_is_kept_for_a_week_and_one_that_never_began_is_not() -> None:
-    begun, to_come = (
-        Freeze(name, at, None, Match(everything=True), 0) for name, at in (("a", NOW - 5), ("b", NOW + 5))
-    )
-    both = with_freeze(with_freeze(Freezes("acme"), begun, NOW), to_come, NOW)
-    lifted = without_freeze(without_freeze(both, "a", NOW), "b", NOW)
-    assert lifted.items == (replace(begun, to_at=NOW),)
-    assert lifted.open_at(NOW) == []
-    assert without_freeze(lifted, "a", NOW + 9) == lifted
-    later = with_freeze(lifted, to_come, NOW + 8 * DAY_MS)
-    assert later.items == (to_come,)

@@ -5,63 +5,23 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from tests.urls import url_of
+from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Completion, Job, JobSpec, Priority
+from timeball.domain.model.job import Completion, Priority
 from timeball.domain.model.policies import Jitter, RetryPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.run import RunState
 from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task import Task, TaskSpec
 from timeball.domain.model.task_use import Override, TaskUse
 from timeball.domain.model.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import At, Every
+from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, list_dead
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, list_tasks, revise_task
+from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task
 from timeball.testing.memory_store import MemoryStore
-
-KEY, TASK = JobKey("acme", "job"), TaskKey("acme", "mail")
-SAYS = TaskSpec(
-    TASK,
-    HttpTarget("https://one.example/hook"),
-    retry=RetryPolicy(max_retries=2, base_seconds=5, jitter=Jitter.NONE),
-    timeout_seconds=60,
-)
-
-
-def of_task(*own: Override, at: int = NOW, name: str = "job", task: str = "mail") -> JobSpec:
-    return replace(spec(name, At(at)), work=Work(payload='{"n": 1}'), task=TaskUse(task, own))
-
-
-def put(play: Play, url: str = "https://two.example/hook", **changes: object) -> Task:
-    """Make the task call another URL, or be otherwise, as its user does."""
-    (standing,) = play.store.tasks.read([TASK])
-    wanted = replace(SAYS, target=HttpTarget(url), **changes)  # type: ignore[arg-type]
-    done = create_task(play.context(), wanted) if standing is None else revise_task(play.context(), standing, wanted)
-    assert done.outcome in (TaskOutcome.CREATED, TaskOutcome.DONE)
-    assert done.task is not None
-    return done.task
-
-
-def begin(*own: Override, at: int = NOW, **changes: object) -> tuple[Play, Job]:
-    """Begin with a task that calls https://one.example, and a job that names it."""
-    play = Play()
-    put(play, url_of(SAYS.target), **changes)
-    (job,) = play.store_jobs([of_task(*own, at=at)])
-    return play, job
-
-
-def urls(play: Play) -> list[str]:
-    return [url_of(call.work.target).removeprefix("https://").partition(".")[0] for _, call in play.caller.calls]
-
-
-def the_run(play: Play) -> Run:
-    (run,) = play.runs(KEY)
-    return run
 
 
 def test_a_run_calls_its_tasks_target_with_its_jobs_payload_and_says_which_version_it_used() -> None:
@@ -214,75 +174,11 @@ def test_a_dead_letter_is_found_by_its_task() -> None:
     assert [run.id.job.job_id for run in found.runs] == ["second"]
 
 
-def test_a_task_that_open_jobs_name_is_not_deleted() -> None:
-    play, _ = begin(at=NOW + MINUTE_MS)
-    play.store_jobs([of_task(name=f"other-{n}", at=NOW + MINUTE_MS) for n in range(2)])
-    refused = delete_task(play.context(), TASK)
-    assert (refused.outcome, refused.users and (refused.users.count, refused.users.is_more)) == (
-        TaskOutcome.IN_USE,
-        (3, False),
-    )
-    cancel(play.context(), [(JobKey("acme", name), None) for name in ("job", "other-0", "other-1")])
-    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
-    assert delete_task(play.context(), TASK).outcome is TaskOutcome.NOT_FOUND
-    assert list_tasks(play.context(), "acme", 10).items == ()
-
-
-def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
-    play = Play()
-    put(play)
-    play.store_jobs([of_task(name=f"job-{n}", at=NOW + MINUTE_MS) for n in range(130)])
-    users = delete_task(play.context(), TASK).users
-    assert users is not None
-    assert (users.count, users.is_more) == (100, True)
-
-
 def test_a_job_of_another_tenant_uses_another_task() -> None:
     play = Play()
     put(play)
     play.store_jobs([replace(of_task(), key=JobKey("other", "job"))])
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
-
-
-def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:
-    play, _ = begin(at=NOW + MINUTE_MS)
-    store, asked = play.store, list[object]()
-    of = store.jobs.of_task
-
-    def lagging(*args: object, **how: object) -> object:
-        asked.append(args)
-        return [] if len(asked) == 1 else of(*args, **how)  # type: ignore[arg-type]
-
-    store.jobs.of_task = lagging  # type: ignore[method-assign,assignment]
-    assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
-    (task,) = store.tasks.read([TASK])
-    assert task is not None
-    assert (task.is_deleted, task.version) == (False, 1)
-
-
-def test_a_job_that_slips_through_goes_on_with_the_task_as_it_was() -> None:
-    play, _ = begin(at=NOW + MINUTE_MS)
-    store = play.store
-    of = store.jobs.of_task
-    store.jobs.of_task = lambda *_, **__: []  # type: ignore[method-assign]
-    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
-    store.jobs.of_task = of  # type: ignore[method-assign]
-    play.clock.advance(MINUTE_MS)
-    play.run_on(KEY)
-    assert (urls(play), the_run(play).state) == (["one"], RunState.SUCCEEDED)
-
-
-def test_a_finished_job_that_is_run_again_finds_its_deleted_task_and_a_new_one_of_that_name() -> None:
-    play, _ = begin()
-    play.run_on(KEY)
-    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
-    trigger(play.context(), [Trigger(KEY, fingerprint="f")])
-    play.execute_next()
-    third = create_task(play.context(), replace(SAYS, target=HttpTarget("https://new.example")))
-    assert (third.outcome, third.task and third.task.version) == (TaskOutcome.CREATED, 2)
-    trigger(play.context(), [Trigger(KEY, fingerprint="g")])
-    play.execute_next()
-    assert urls(play) == ["one", "one", "new"]
 
 
 def test_of_two_writers_of_a_task_one_is_told_and_versions_keep_their_content() -> None:

@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from infra.ticker import DEFINITION
-from tests.stack.conftest import ROOT, Synthesized, synthesized
+from tests.stack.conftest import Synthesized, synthesized
+from tests.stack.functions import short_name
 from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import Environment
 
@@ -146,145 +145,10 @@ def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synt
     assert start["seconds"] < json.loads(DEFINITION.read_text())["TimeoutSeconds"] < 300
 
 
-ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
-FIND = {"Query"}
-KEEP = {"BatchGetItem", "PutItem", "UpdateItem"}
-CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
-INVOKE = {"InvokeFunction"}
-SEND = {"SendMessage"}
-SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
-LOOK = {"GetQueueAttributes"}
-LISTED = {"Jobs/index/listing": FIND}
-KEEPER = {**SENDER, "Unreadable": SEND}
-SIGN = {"secrets": {"GetSecretValue"}}
-NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
-"""What a wildcard stands for: users, or their jobs, give these names."""
-
-
-@pytest.mark.parametrize(
-    ("function", "allowed"),
-    [
-        (
-            "api",
-            {
-                "Jobs": ROWS | FIND,
-                "Jobs/index/listing": FIND,
-                "Jobs/index/by_task": FIND,
-                **dict.fromkeys(SENDER, SEND | LOOK),
-                "Watch": SEND,
-                "BusEvents": {"ListRules", "PutEvents"},
-                "executelow": {"InvokeFunction"},
-                "rules": {"DeleteRule", "ListRules", "PutRule", "PutTargets", "RemoveTargets"},
-            },
-        ),
-        (
-            "scan",
-            {
-                "Jobs": ROWS | FIND,
-                "Jobs/index/due": FIND,
-                "Jobs/index/listing": FIND,
-                "Jobs/index/by_task": FIND,
-                **SENDER,
-                "Tenants": {"BatchGetItem"},
-            },
-        ),
-        (
-            "execute-high",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN},
-        ),
-        (
-            "execute-normal",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN},
-        ),
-        (
-            "execute-low",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN},
-        ),
-        (
-            "watch",
-            {
-                "Jobs": ROWS | FIND,
-                "Jobs/index/listing": FIND,
-                **dict.fromkeys(SENDER, SEND | LOOK),
-                "Unreadable": SEND,
-                "Watch": CONSUME | SEND,
-            },
-        ),
-        (
-            "events",
-            {
-                "Jobs": ROWS | FIND,
-                "Jobs/index/listing": FIND,
-                **KEEPER,
-                "Events": CONSUME,
-                "rules": {"DeleteRule", "RemoveTargets"},
-            },
-        ),
-        ("authorize", {"Tenants": {"BatchGetItem"}}),
-        ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),
-        ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
-    ],
-)
-def test_a_function_may_do_what_it_does_and_no_more(
-    function: str, allowed: dict[str, set[str]], stack: Synthesized
-) -> None:
-    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
-    granted: dict[str, set[str]] = {}
-    for policy in stack.resources("AWS::IAM::Policy").values():
-        if {"Ref": role} in policy["Properties"]["Roles"]:
-            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-                for resource in _listed(statement["Resource"]):
-                    actions = {action.split(":")[1] for action in _listed(statement["Action"])}
-                    granted.setdefault(_short_name(resource), set()).update(actions)
-    assert granted == {**allowed, f"{function.replace('-', '')}log": {"CreateLogStream", "PutLogEvents"}}
-    assert "ManagedPolicyArns" not in stack.template["Resources"][role]["Properties"]
-
-
-def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
-    source = "".join(
-        (ROOT / f"layers/core/python/timeball/aws/dynamodb/table/{name}.py").read_text()
-        for name in ("queries", "writes")
-    )
-    asked = {name.title().replace("_", "") for name in re.findall(r"_client\.([a-z_]+)\(", source)}
-    statements = {f"PartiQL{verb.title()}" for verb in re.findall(r"f['\"](INSERT|UPDATE|DELETE|SELECT) ", source)}
-    assert "BatchExecuteStatement" in asked  # which AWS allows by what its statements do
-    assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
-
-
-def test_no_policy_has_a_wildcard_but_for_what_users_name(stack: Synthesized) -> None:
-    for policy in stack.resources("AWS::IAM::Policy").values():
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            resources = json.dumps([statement["Action"], statement["Resource"]])
-            for named in NAMED_BY_USERS:
-                resources = resources.replace(named, "")
-            assert "*" not in resources
-
-
-def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
-    sending = [
-        (_short_name(statement["Resource"]), statement)
-        for policy in stack.resources("AWS::SQS::QueuePolicy").values()
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-        if statement["Effect"] == "Allow"
-    ]
-    assert {name for name, _ in sending} == {"Events", "Unreadable"}
-    for _, statement in sending:
-        assert (statement["Action"], statement["Principal"]) == ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
-        assert _short_name(statement["Condition"]["ArnLike"]["aws:SourceArn"]) == "rules"
-
-
 def test_what_the_events_function_gives_up_on_is_kept_for_people(stack: Synthesized) -> None:
     (queue,) = [body for name, body in stack.resources("AWS::SQS::Queue").items() if name.startswith("QueuesEvents")]
     kept = queue["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
-    assert _short_name(kept) == "Unreadable"
-
-
-def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
-    stack: Synthesized, local_stack: Synthesized
-) -> None:
-    assert "SendMessageBatch" in json.dumps(local_stack.template)
-    assert "SendMessageBatch" not in json.dumps(stack.template)
-    assert "BatchExecuteStatement" not in json.dumps(stack.template)
+    assert short_name(kept) == "Unreadable"
 
 
 BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_UNDELIVERED_ARN"}
@@ -325,22 +189,3 @@ def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) 
         "TickerArn",
         *queues,
     }
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _short_name(resource: Any) -> str:
-    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
-    if "Fn::Join" in resource:
-        if (named := NAMED_BY_USERS.get(resource["Fn::Join"][1][-1])) is not None:
-            return named
-        if resource["Fn::Join"][1][-1].startswith(":function:Timeball-"):
-            return str(resource["Fn::Join"][1][-1].removeprefix(":function:Timeball-"))
-        reference, suffix = resource["Fn::Join"][1]
-        return _short_name(reference) + str(suffix)
-    logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look", "Received"):
-        logical_id = logical_id.removeprefix(group)
-    return str(logical_id)

@@ -1,45 +1,14 @@
 """Jobs that wait for jobs, as their users ask for them: in requests of their own, in batches, in changes."""
 
-from typing import Any
-
 import pytest
 
-from functions.api.app import build_api
 from functions.api.dependencies.examining import REFUSED
-from tests.api.client import Answer, Api
+from tests.api.client import Api
+from tests.api.dependencies.asking import HOOK, SOON, batch, put, sentences
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.job import JobStatus
-from timeball.domain.time.instants import HOUR_MS, format_instant
-from timeball.engine.context import Rules
-
-SOON = "2026-11-21T10:00:00.000Z"
-HOOK = {"handler": "https://example.com/hook"}
-
-
-def put(api: Api, job_id: str, *parents: object, **fields: object) -> Answer:
-    when = {} if parents else {"scheduleAt": SOON}
-    depends = {"dependsOn": list(parents)} if parents else {}
-    return api.call("PUT", f"/v1/jobs/{job_id}", {**HOOK, **when, **depends, **fields})
-
-
-def batch(api: Api, *jobs: dict[str, object]) -> list[Any]:
-    answer = api.call("POST", "/v1/jobs:batch", {"jobs": [{**HOOK, **job} for job in jobs]})
-    assert answer.status == 200, answer.text
-    items: list[Any] = answer.body["items"]
-    return items
-
-
-def sentences(answer: Answer) -> dict[str, str]:
-    assert answer.status == 400, answer.text
-    return {error["field"]: error["message"] for error in answer.body["errors"]}
-
-
-@pytest.fixture
-def diamond(api: Api) -> Api:
-    for job_id, *parents in (("a",), ("b", "a"), ("c", "a"), ("d", "b", "c")):
-        assert put(api, job_id, *parents).status == 201
-    return api
+from timeball.domain.time.instants import format_instant
 
 
 def test_a_job_that_depends_on_others_needs_no_schedule_and_tells_what_it_waits_for(diamond: Api) -> None:
@@ -113,43 +82,6 @@ def test_a_job_that_ended_may_be_waited_for_and_lets_its_child_run_at_once(api: 
     assert (shown["origin"], shown["fireTime"]) == ("dependency", past)
 
 
-class TestCycles:
-    def test_a_patch_that_closes_one_is_refused_and_names_it(self, diamond: Api) -> None:
-        before = diamond.store.jobs[JobKey("acme", "a")]
-        answer = diamond.call("PATCH", "/v1/jobs/a", {"dependsOn": ["d"]})
-        assert sentences(answer)["dependsOn"].endswith(("a → d → b → a.", "a → d → c → a."))
-        after = diamond.store.jobs[JobKey("acme", "a")]
-        assert (after.spec, after.version, after.proposed) == (before.spec, before.version, None)
-
-    def test_so_is_a_put(self, diamond: Api) -> None:
-        assert "a → b → a" in sentences(put(diamond, "a", "b"))["dependsOn"]
-
-    def test_so_is_a_job_that_waits_for_itself(self, diamond: Api) -> None:
-        assert "itself" in sentences(put(diamond, "a", "a"))["dependsOn.0"]
-        assert "new → new" in sentences(put(diamond, "new", "new"))["dependsOn"]
-
-    def test_within_a_batch_each_of_its_jobs_is_refused_and_no_other(self, api: Api) -> None:
-        items = batch(
-            api,
-            {"ref": "x", "dependsOn": ["z"]},
-            {"ref": "y", "dependsOn": ["x"]},
-            {"ref": "z", "dependsOn": ["y"]},
-            {"ref": "child", "dependsOn": ["x"]},
-            {"ref": "free"},
-        )
-        assert [item["status"] for item in items] == [400, 400, 400, 400, 201]
-        told = [item["problem"]["errors"][0] for item in items[:4]]
-        assert all("x → z → y → x" in error["message"] for error in told[:3])
-        assert (told[3]["field"], told[3]["message"].startswith("This item")) == ("dependsOn.0", True)
-
-    def test_a_change_that_closes_none_is_done(self, diamond: Api) -> None:
-        put(diamond, "e")
-        job = diamond.call("PATCH", "/v1/jobs/d", {"dependsOn": ["b", "e"]}).body
-        assert (job["dependsOn"], job["version"]) == (["b", "e"], 2)
-        assert diamond.store.jobs[JobKey("acme", "d")].proposed is None
-        assert diamond.store.jobs[JobKey("acme", "e")].has_children
-
-
 class TestBatches:
     def test_items_name_others_by_their_refs_or_by_names_that_one_alone_has(self, api: Api) -> None:
         items = batch(
@@ -216,40 +148,6 @@ class TestChanges:
         assert diamond.store.runs == {}
 
 
-def test_the_graph_around_a_job_is_told_both_ways(diamond: Api) -> None:
-    graph = diamond.call("GET", "/v1/jobs/b/graph").body
-    assert graph["job"]["jobId"] == "b"
-    assert [node["jobId"] for node in graph["ancestors"]] == ["a"]
-    assert [(node["jobId"], node["dependsOn"]) for node in graph["descendants"]] == [("d", ["b", "c"])]
-    assert graph["isCut"] is False
-    assert diamond.call("GET", "/v1/jobs/nobody/graph").status == 404
-
-
-def test_children_beyond_the_bound_are_refused(api: Api) -> None:
-    put(api, "a")
-    rules = Rules(max_children=2, max_ancestors=2)
-    api.handle = build_api(evolve(api.edge, context=evolve(api.context, rules=rules)))
-    assert [put(api, name, "a").status for name in ("b", "c")] == [201, 201]
-    assert "2 jobs" in sentences(put(api, "d", "a"))["dependsOn.0"]
-    assert put(api, "b2", "b").status == 201
-    assert "split" in sentences(put(api, "b3", "b2"))["dependsOn"]
-
-
-def test_children_that_are_over_or_have_other_parents_make_room_after_an_hour(api: Api) -> None:
-    api.handle = build_api(evolve(api.edge, context=evolve(api.context, rules=Rules(max_children=3))))
-    for name, parents in {"a": [], "x": [], "b": ["a"], "c": ["a"], "d": ["a"]}.items():
-        assert put(api, name, *parents).status == 201
-    api.call("DELETE", "/v1/jobs/b")
-    assert put(api, "c", "x").status == 200
-    assert [put(api, name, "a").status for name in ("e", "f", "g")] == [201, 201, 400]
-    graph = api.call("GET", "/v1/jobs/a/graph").body
-    assert {one["jobId"] for one in graph["descendants"]} == {"b", "d", "e", "f"}
-    api.clock.advance(2 * HOUR_MS)
-    assert put(api, "g", "a").status == 400
-    graph = api.call("GET", "/v1/jobs/a/graph").body
-    assert {one["jobId"] for one in graph["descendants"]} == {"d", "e", "f"}
-
-
 def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> None:
     blue = {"tags": {"team": "blue"}}
     put(api, "theirs")
@@ -263,63 +161,3 @@ def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> No
     assert kept.status == 200
     graph = api.call("GET", "/v1/jobs/new/graph", bounds=bounds).body
     assert graph["ancestors"] == []
-
-
-def test_a_cycle_names_no_job_that_a_bounded_key_does_not_see(api: Api) -> None:
-    blue = {"tags": {"team": "blue"}}
-    put(api, "top", **blue)
-    put(api, "theirs", "top")
-    put(api, "ours", "theirs", **blue)
-    change = {"dependsOn": ["ours"]}
-    refused = api.call("PATCH", "/v1/jobs/top", change, bounds={"team": "blue"})
-    assert sentences(refused)["dependsOn"].endswith("top → ours → a job that you do not see → top.")
-    assert sentences(api.call("PATCH", "/v1/jobs/top", change))["dependsOn"].endswith("top → ours → theirs → top.")
-
-
-class TestRecurringJobs:
-    def test_a_child_takes_the_recurrence_of_its_parents_and_shows_it(self, api: Api) -> None:
-        api.call("PUT", "/v1/jobs/often", {**HOOK, "cronExpression": "0 6 * * *", "timezone": "Europe/Berlin"})
-        child = put(api, "child", "often", catchUp={"policy": "skip"}).body
-        assert (child["cronExpression"], child["timezone"]) == ("0 6 * * *", "Europe/Berlin")
-        assert child["nextRunAt"] == "2026-11-22T05:00:00.000Z"
-        assert put(api, "child", "often", catchUp={"policy": "skip"}).body["version"] == 1
-        assert api.call("PATCH", "/v1/jobs/child", {"name": "n"}).body["dependsOn"] == ["often"]
-
-    def test_parents_of_other_recurrences_are_refused_with_the_reason(self, api: Api) -> None:
-        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
-        api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
-        assert "recurrence" in sentences(put(api, "child", "often", "seldom"))["dependsOn.1"]
-        assert "runs once" in sentences(put(api, "child", "often", scheduleAt=SOON))["dependsOn.0"]
-        own = put(api, "child", "often", everySeconds=3600, anchorAt=SOON)
-        assert "another" in sentences(own)["dependsOn.0"]
-        assert put(api, "child", "often", everySeconds=60, anchorAt=SOON).status == 201
-
-    def test_what_others_depend_on_keeps_its_recurrence(self, api: Api) -> None:
-        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
-        put(api, "child", "often")
-        answer = api.call("PATCH", "/v1/jobs/often", {"everySeconds": 120})
-        assert "share" in sentences(answer)["everySeconds"]
-        assert "runs once" in sentences(api.call("PATCH", "/v1/jobs/child", {"scheduleAt": SOON}))["dependsOn.0"]
-
-    def test_a_job_in_the_middle_is_changed_as_any_other_but_for_its_recurrence(self, api: Api) -> None:
-        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
-        api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
-        put(api, "once")
-        put(api, "middle", "often")
-        put(api, "last", "middle")
-        changed = api.call("PATCH", "/v1/jobs/middle", {"handler": "https://example.com/mended"})
-        assert (changed.status, changed.body["everySeconds"]) == (200, 60)
-        assert put(api, "middle", "often", handler="https://example.com/mended", maxRetries=1).status == 200
-        for other in ("once", "seldom"):
-            assert (
-                "Jobs depend on this one"
-                in sentences(api.call("PATCH", "/v1/jobs/middle", {"dependsOn": [other]}))["dependsOn"]
-            )
-        assert api.call("GET", "/v1/jobs/middle").body["dependsOn"] == ["often"]
-
-    def test_a_child_without_parents_any_more_stays_recurring_and_its_parent_is_free_again(self, api: Api) -> None:
-        api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
-        put(api, "child", "often")
-        freed = api.call("PATCH", "/v1/jobs/child", {"dependsOn": None}).body
-        assert (freed["dependsOn"], freed["everySeconds"], freed["anchorAt"]) == ([], 60, SOON)
-        assert api.call("PATCH", "/v1/jobs/often", {"everySeconds": 120}).body["everySeconds"] == 120

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from tests.api.dependencies.test_depending import batch, put, sentences
+from tests.api.dependencies.asking import batch, put, sentences
 from tests.api.runs.rows import called
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.run import Run, RunState

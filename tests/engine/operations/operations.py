@@ -5,10 +5,11 @@ from dataclasses import replace
 from tests.engine.play import Play, spec
 from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.model.job import Job
+from timeball.domain.model.job import Job, JobStatus
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
+from timeball.engine.operations.operation import create_operation, move_on
 
 ALL = Match()
 BY = Actor("key_1", "editor", "192.0.2.1")
@@ -50,3 +51,21 @@ def store_many(play: Play, count: int, tags: dict[str, str] | None = None) -> li
 def keys_of(jobs: list[Job]) -> list[JobKey]:
     """Return which jobs these are."""
     return [job.key for job in jobs]
+
+
+PAUSE, RESUME, CANCEL = OperationAction.PAUSE, OperationAction.RESUME, OperationAction.CANCEL
+TRIGGER, RETRY = OperationAction.TRIGGER, OperationAction.RETRY
+
+
+def through(play: Play, asked: Operation) -> Operation:
+    assert create_operation(play.context(), asked) is None
+    return scan_to_its_end(play, asked.key.name)
+
+
+def statuses(play: Play, jobs: list[Job]) -> list[JobStatus]:
+    return [play.job(job.key).status for job in jobs]
+
+
+def repeat(play: Play, begun: Operation) -> None:
+    """Let somebody who has read the operation long ago do what it saw."""
+    move_on(play.context(), [begun], play.clock.now() + 1)

@@ -1,0 +1,130 @@
+"""Each job that is meant is dealt with once, whatever the listing, the store and its user do meanwhile."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.engine.operations.operations import (
+    CANCEL,
+    PAUSE,
+    RESUME,
+    operation,
+    repeat,
+    scan_to_its_end,
+    standing,
+    statuses,
+    store_many,
+    through,
+)
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.job import JobStatus
+from timeball.domain.operations.operation import Failure, Fault, Match, OperationAction, OperationStatus
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.schedule import Every
+from timeball.engine.changes.change import pause, resume
+from timeball.engine.operations.operation import create_operation, move_on
+from timeball.ports.errors import UnavailableError
+from timeball.testing.faults import with_outages
+
+# What a user does after the turn of a job, by the operation that it undoes.
+UNDOING: dict[OperationAction, Callable[[Play, JobKey], object]] = {
+    PAUSE: lambda play, key: resume(play.context(), [(key, None)]),
+    RESUME: lambda play, key: pause(play.context(), [(key, None)]),
+}
+
+
+@pytest.mark.parametrize("action", UNDOING)
+@pytest.mark.parametrize("times", [1, 15])
+def test_what_a_user_makes_of_a_job_after_its_turn_stays(action: OperationAction, times: int) -> None:
+    play = Play()
+    jobs = store_many(play, 3)
+    if action is RESUME:
+        pause(play.context(), [(job.key, None) for job in jobs])
+    play.store.operations.insert([operation(action, NOW)], NOW)
+    move_on(play.context(), [standing(play)], NOW)
+    begun = standing(play)
+    assert len(begun.batch) == 3
+    move_on(play.context(), [begun], NOW + 1)
+    for _ in range(times):
+        play.clock.advance(SECOND_MS)
+        UNDOING[PAUSE if play.job(jobs[0].key).status is JobStatus.PAUSED else RESUME](play, jobs[0].key)
+    left_as = play.job(jobs[0].key)
+    repeat(play, begun)
+    assert play.job(jobs[0].key) == left_as
+    assert standing(play).done == 3
+
+
+@pytest.mark.parametrize(("count", "missed"), [(5, 2), (5, 4), (1, 0)])
+def test_a_job_that_moves_between_two_statuses_while_the_listing_is_read_is_found(
+    monkeypatch: pytest.MonkeyPatch, count: int, missed: int
+) -> None:
+    play = Play()
+    jobs = store_many(play, count)
+    listed = play.store.jobs.listed
+
+    def moving(*asked: object) -> object:
+        patch.undo()
+        return [one for one in listed(*asked) if one[1] != jobs[missed].key]  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(play.store.jobs, "listed", moving)
+        create_operation(play.context(), operation(CANCEL, NOW))
+    over = scan_to_its_end(play)
+    assert statuses(play, jobs) == [JobStatus.CANCELLED] * count
+    assert (over.matched, over.done) == (count, count)
+
+
+def test_a_job_of_which_the_listing_does_not_know_yet_is_found() -> None:
+    play = Play()
+    store_many(play, 3)
+    create_operation(play.context(), operation(PAUSE, NOW))
+    play.store_jobs([spec("just-created", Every(60, NOW + DAY_MS))], NOW)
+    assert scan_to_its_end(play).matched == 4
+
+
+def test_a_job_that_cannot_be_changed_just_now_is_tried_again_and_then_left() -> None:
+    play = Play()
+    jobs = store_many(play, 3)
+    store = play.store
+    play.store = with_outages(store, lambda name, item: name == "jobs.swap" and "job-00001" in repr(item))
+    create_operation(play.context(), operation(PAUSE, NOW))
+    assert standing(play).done == 1
+    over = scan_to_its_end(play)
+    assert (over.done, over.failures) == (2, (Failure("job-00001", Fault.UNAVAILABLE),))
+    assert statuses(play, jobs) == [JobStatus.PAUSED, JobStatus.PENDING, JobStatus.PAUSED]
+    assert play.clock.now() - NOW > 4 * 60 * SECOND_MS
+
+
+def test_after_a_short_outage_every_job_is_done() -> None:
+    play = Play()
+    jobs = store_many(play, 3)
+    store = play.store
+    play.store = with_outages(store, lambda name, _: name == "jobs.swap")
+    create_operation(play.context(), operation(PAUSE, NOW))
+    play.store = store
+    over = scan_to_its_end(play)
+    assert (over.status, over.done) == (OperationStatus.SUCCEEDED, 3)
+    assert statuses(play, jobs) == [JobStatus.PAUSED] * 3
+
+
+def test_an_operation_is_stored_although_nothing_can_be_done_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    jobs = store_many(play, 3)
+
+    def unavailable(*_: object) -> None:
+        raise UnavailableError("not now")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(play.store.jobs, "listed", unavailable)
+        assert create_operation(play.context(), operation(PAUSE, NOW)) is None
+    assert scan_to_its_end(play).done == 3
+    assert statuses(play, jobs) == [JobStatus.PAUSED] * 3
+
+
+def test_a_status_that_the_operation_itself_changes_hides_no_job_from_it() -> None:
+    play = Play()
+    jobs = store_many(play, 350)
+    over = through(play, operation(PAUSE, NOW, Match(status="pending")))
+    assert (over.matched, over.done) == (350, 350)
+    assert statuses(play, jobs) == [JobStatus.PAUSED] * 350

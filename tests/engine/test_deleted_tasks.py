@@ -1,0 +1,77 @@
+"""Tasks that are deleted, and jobs that come at the same time: nobody's runs are left without a target."""
+
+from dataclasses import replace
+
+from tests.engine.play import NOW, Play
+from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.run import RunState
+from timeball.domain.model.target import HttpTarget
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.changes.change import cancel
+from timeball.engine.runs.trigger import Trigger, trigger
+from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, list_tasks
+
+
+def test_a_task_that_open_jobs_name_is_not_deleted() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    play.store_jobs([of_task(name=f"other-{n}", at=NOW + MINUTE_MS) for n in range(2)])
+    refused = delete_task(play.context(), TASK)
+    assert (refused.outcome, refused.users and (refused.users.count, refused.users.is_more)) == (
+        TaskOutcome.IN_USE,
+        (3, False),
+    )
+    cancel(play.context(), [(JobKey("acme", name), None) for name in ("job", "other-0", "other-1")])
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.NOT_FOUND
+    assert list_tasks(play.context(), "acme", 10).items == ()
+
+
+def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
+    play = Play()
+    put(play)
+    play.store_jobs([of_task(name=f"job-{n}", at=NOW + MINUTE_MS) for n in range(130)])
+    users = delete_task(play.context(), TASK).users
+    assert users is not None
+    assert (users.count, users.is_more) == (100, True)
+
+
+def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    store, asked = play.store, list[object]()
+    of = store.jobs.of_task
+
+    def lagging(*args: object, **how: object) -> object:
+        asked.append(args)
+        return [] if len(asked) == 1 else of(*args, **how)  # type: ignore[arg-type]
+
+    store.jobs.of_task = lagging  # type: ignore[method-assign,assignment]
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
+    (task,) = store.tasks.read([TASK])
+    assert task is not None
+    assert (task.is_deleted, task.version) == (False, 1)
+
+
+def test_a_job_that_slips_through_goes_on_with_the_task_as_it_was() -> None:
+    play, _ = begin(at=NOW + MINUTE_MS)
+    store = play.store
+    of = store.jobs.of_task
+    store.jobs.of_task = lambda *_, **__: []  # type: ignore[method-assign]
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    store.jobs.of_task = of  # type: ignore[method-assign]
+    play.clock.advance(MINUTE_MS)
+    play.run_on(KEY)
+    assert (urls(play), the_run(play).state) == (["one"], RunState.SUCCEEDED)
+
+
+def test_a_finished_job_that_is_run_again_finds_its_deleted_task_and_a_new_one_of_that_name() -> None:
+    play, _ = begin()
+    play.run_on(KEY)
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    trigger(play.context(), [Trigger(KEY, fingerprint="f")])
+    play.execute_next()
+    third = create_task(play.context(), replace(SAYS, target=HttpTarget("https://new.example")))
+    assert (third.outcome, third.task and third.task.version) == (TaskOutcome.CREATED, 2)
+    trigger(play.context(), [Trigger(KEY, fingerprint="g")])
+    play.execute_next()
+    assert urls(play) == ["one", "one", "new"]

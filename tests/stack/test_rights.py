@@ -1,0 +1,156 @@
+"""What each function may do: what it does, and no more."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.stack.conftest import ROOT, Synthesized
+from tests.stack.functions import NAMED_BY_USERS, short_name
+
+ROWS = {"BatchGetItem", "PartiQLInsert", "PartiQLUpdate", "PutItem", "UpdateItem"}
+
+FIND = {"Query"}
+
+KEEP = {"BatchGetItem", "PutItem", "UpdateItem"}
+
+CONSUME = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
+
+INVOKE = {"InvokeFunction"}
+
+SEND = {"SendMessage"}
+
+SENDER = {"High": SEND, "Normal": SEND, "Low": SEND, "Watch": SEND}
+
+LOOK = {"GetQueueAttributes"}
+
+LISTED = {"Jobs/index/listing": FIND}
+
+KEEPER = {**SENDER, "Unreadable": SEND}
+
+SIGN = {"secrets": {"GetSecretValue"}}
+
+
+@pytest.mark.parametrize(
+    ("function", "allowed"),
+    [
+        (
+            "api",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                "Jobs/index/by_task": FIND,
+                **dict.fromkeys(SENDER, SEND | LOOK),
+                "Watch": SEND,
+                "BusEvents": {"ListRules", "PutEvents"},
+                "executelow": {"InvokeFunction"},
+                "rules": {"DeleteRule", "ListRules", "PutRule", "PutTargets", "RemoveTargets"},
+            },
+        ),
+        (
+            "scan",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/due": FIND,
+                "Jobs/index/listing": FIND,
+                "Jobs/index/by_task": FIND,
+                **SENDER,
+                "Tenants": {"BatchGetItem"},
+            },
+        ),
+        (
+            "execute-high",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN},
+        ),
+        (
+            "execute-normal",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN},
+        ),
+        (
+            "execute-low",
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN},
+        ),
+        (
+            "watch",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                **dict.fromkeys(SENDER, SEND | LOOK),
+                "Unreadable": SEND,
+                "Watch": CONSUME | SEND,
+            },
+        ),
+        (
+            "events",
+            {
+                "Jobs": ROWS | FIND,
+                "Jobs/index/listing": FIND,
+                **KEEPER,
+                "Events": CONSUME,
+                "rules": {"DeleteRule", "RemoveTargets"},
+            },
+        ),
+        ("authorize", {"Tenants": {"BatchGetItem"}}),
+        ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),
+        ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
+    ],
+)
+def test_a_function_may_do_what_it_does_and_no_more(
+    function: str, allowed: dict[str, set[str]], stack: Synthesized
+) -> None:
+    role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
+    granted: dict[str, set[str]] = {}
+    for policy in stack.resources("AWS::IAM::Policy").values():
+        if {"Ref": role} in policy["Properties"]["Roles"]:
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+                for resource in _listed(statement["Resource"]):
+                    actions = {action.split(":")[1] for action in _listed(statement["Action"])}
+                    granted.setdefault(short_name(resource), set()).update(actions)
+    assert granted == {**allowed, f"{function.replace('-', '')}log": {"CreateLogStream", "PutLogEvents"}}
+    assert "ManagedPolicyArns" not in stack.template["Resources"][role]["Properties"]
+
+
+def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
+    source = "".join(
+        (ROOT / f"layers/core/python/timeball/aws/dynamodb/table/{name}.py").read_text()
+        for name in ("queries", "writes")
+    )
+    asked = {name.title().replace("_", "") for name in re.findall(r"_client\.([a-z_]+)\(", source)}
+    statements = {f"PartiQL{verb.title()}" for verb in re.findall(r"f['\"](INSERT|UPDATE|DELETE|SELECT) ", source)}
+    assert "BatchExecuteStatement" in asked  # which AWS allows by what its statements do
+    assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
+
+
+def test_no_policy_has_a_wildcard_but_for_what_users_name(stack: Synthesized) -> None:
+    for policy in stack.resources("AWS::IAM::Policy").values():
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            resources = json.dumps([statement["Action"], statement["Resource"]])
+            for named in NAMED_BY_USERS:
+                resources = resources.replace(named, "")
+            assert "*" not in resources
+
+
+def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
+    sending = [
+        (short_name(statement["Resource"]), statement)
+        for policy in stack.resources("AWS::SQS::QueuePolicy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    assert {name for name, _ in sending} == {"Events", "Unreadable"}
+    for _, statement in sending:
+        assert (statement["Action"], statement["Principal"]) == ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
+        assert short_name(statement["Condition"]["ArnLike"]["aws:SourceArn"]) == "rules"
+
+
+def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
+    stack: Synthesized, local_stack: Synthesized
+) -> None:
+    assert "SendMessageBatch" in json.dumps(local_stack.template)
+    assert "SendMessageBatch" not in json.dumps(stack.template)
+    assert "BatchExecuteStatement" not in json.dumps(stack.template)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
