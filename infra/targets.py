@@ -13,6 +13,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class _Right:
 _CLUSTER: Final = ":cluster/"
 _MACHINE: Final = ":stateMachine:"
 _DEFINITION: Final = ":task-definition/"
+_FOLLOWED: Final = f'*"callbackToken":"{CALLBACK_PREFIX}*'
+"""What the input of an execution holds that a run follows."""
 _OF_A_PATTERN: Final = 10
 """How many ARNs a rule's pattern names: it may have 2,048 characters, and an ARN some 160."""
 _RIGHTS: Final = (
@@ -72,11 +75,14 @@ def allow_following(function: lambda_.Function, targets: str) -> None:
 
 
 def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
-    """Have a queue told when executions end of what a list of ARNs allows; of others it may be told too."""
+    """Have a queue told when executions end that Timeball has started of what a list of ARNs allows.
+
+    Of state machines those that it follows: others may start a thousand a second, and the queue is that of events.
+    """
     arns = _read(targets)
     machines = [arn for arn in arns if _MACHINE in arn]
     clusters = [arn for arn in arns if _CLUSTER in arn]
-    over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"]}
+    over = {"status": ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"], "input": [{"wildcard": _FOLLOWED}]}
     stopped = {"lastStatus": ["STOPPED"], "startedBy": [{"prefix": "timeball/"}]}
     for name, source, kind, detail, begins, named in (
         ("Executions", "aws.states", "Step Functions Execution Status Change", over, "stateMachineArn", machines),

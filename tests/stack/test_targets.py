@@ -1,13 +1,17 @@
 """What executors may call of AWS is what the setting lists, by the one action that calls it; nobody else may."""
 
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.stack.conftest import Synthesized, synthesized
+from timeball.domain.attempts.callback_token import token_of
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.setting import SettingsError
+from timeball.targets.envelope import as_json
 
 OF = "eu-west-1:123456789012"
 FUNCTION, QUEUE = f"arn:aws:lambda:{OF}:function:reports-*", f"arn:aws:sqs:{OF}:jobs"
@@ -62,6 +66,12 @@ def test_the_queue_of_events_is_told_when_executions_end_of_what_is_listed(tmp_p
     assert of_tasks["EventPattern"]["detail"]["clusterArn"] == [{"prefix": CLUSTER}]
     for rule in (of_machines, of_tasks):
         assert "QueuesEvents" in json.dumps(rule["Targets"])
+    # A state machine may be busy with others' executions: what they leave is not to fill the queue of tenants' events.
+    ((_, begun_with),) = of_machines["EventPattern"]["detail"]["input"][0].items()
+    token = {"callbackToken": token_of(RunId(JobKey("acme", "nightly"), 1, Origin.SCHEDULE), 1, "s")}
+    inputs = [as_json(token, '{"n": 1}'), as_json({"runId": "x"}, '{"n": 1}'), "{}", '{"callbackToken": "mine"}']
+    assert [fnmatchcase(text, begun_with) for text in inputs] == [True, False, False, False]
+    assert of_tasks["EventPattern"]["detail"]["startedBy"] == [{"prefix": "timeball/"}]
 
 
 def _granted(stack: Synthesized, function: str, action: str) -> list[str]:
