@@ -13,7 +13,6 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
-from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class _Right:
 _CLUSTER: Final = ":cluster/"
 _MACHINE: Final = ":stateMachine:"
 _DEFINITION: Final = ":task-definition/"
-_FOLLOWED: Final = f'*"callbackToken":"{CALLBACK_PREFIX}*'
+_FOLLOWED: Final = '*"callbackToken":"tba_*'
 """What the input of an execution holds that a run follows."""
 _OF_A_PATTERN: Final = 10
 """How many ARNs a rule's pattern names: it may have 2,048 characters, and an ARN some 160."""

@@ -54,6 +54,16 @@ def test_an_execution_that_outlives_its_time_is_stopped_and_its_attempt_has_time
     assert 900 * SECOND_MS <= (execution.stopped_at or 0) - NOW <= 910 * SECOND_MS
 
 
+@pytest.mark.parametrize("unanswered", [1, 2])
+def test_an_execution_that_has_succeeded_is_not_out_of_time_because_one_look_was_not_answered(unanswered: int) -> None:
+    play = started(890 * SECOND_MS, job=replace(JOB, timeout_seconds=900))
+    let_pass(play, 880 * SECOND_MS)
+    play.clock.advance(MINUTE_MS)  # it ends, and then its time
+    play.executions.unanswered = unanswered
+    let_pass(play, 2 * MINUTE_MS)
+    assert (run_of(play).state, run_of(play).attempt) == (RunState.SUCCEEDED, 1)
+
+
 @pytest.mark.parametrize(
     ("stop", "reason"),
     [

@@ -16,13 +16,17 @@ class Started:
 
 
 class MemoryExecutions:
-    """What has been started. While it is `silent` nobody knows how anything stands, and nothing is stopped."""
+    """What has been started. While it is `silent` nobody knows how anything stands, and nothing is stopped.
+
+    So many looks as are `unanswered` come to nothing by themselves.
+    """
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
         self.started: dict[str, Started] = {}
         self.looks: list[tuple[int, str]] = []
         self.silent = False
+        self.unanswered = 0
 
     def start(self, arn: str, ends_at: int, end: Standing) -> None:
         """Start an execution, unless one has that name."""
@@ -31,7 +35,9 @@ class MemoryExecutions:
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
         """Return how each execution stands; None: nobody knows now."""
         self.looks += [(self._now(), arn) for arn in arns]
-        return [None if self.silent else self._standing(arn) for arn in arns]
+        is_answered = not self.silent and self.unanswered == 0
+        self.unanswered = max(0, self.unanswered - 1)
+        return [self._standing(arn) if is_answered else None for arn in arns]
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
         """Stop each execution, as far as it is under way; return whether that is done."""

@@ -63,9 +63,10 @@ def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing
         if (run.cancel_requested or _callback(run).until <= now) and not (standing and standing.is_over)
     ]
     stopped = context.executions.stop([_callback(runs[place]).execution or "" for place in unwanted])
-    for place, done in zip(unwanted, stopped, strict=True):
-        if done:
-            looked[place] = _STOPPED
+    done = [place for place, is_done in zip(unwanted, stopped, strict=True) if is_done]
+    ends = context.executions.look([_callback(runs[place]).execution or "" for place in done])
+    for place, end in zip(done, ends, strict=True):  # what had succeeded before was not stopped
+        looked[place] = end if end is None or (end.is_over and end.error is None) else _STOPPED
     return looked
 
 
