@@ -19,6 +19,7 @@ from moto.core.request import Request
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.responses import DynamoHandler
+from moto.secretsmanager.responses import SecretsManagerResponse
 from moto.sqs.responses import SQSResponse
 
 from timeball.aws.dynamodb.store import dynamo_store
@@ -30,7 +31,7 @@ from timeball.ports.store import Store
 
 REGION = "us-east-1"
 DUMMY = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-_SERVICES = {"dynamodb": DynamoHandler, "sqs": SQSResponse}
+_SERVICES = {"dynamodb": DynamoHandler, "secretsmanager": SecretsManagerResponse, "sqs": SQSResponse}
 _PLAIN_TYPES = {"S", "N", "BOOL", "NULL"}
 _SERIALIZE = JSONSerializer._serialize_type_structure
 _numbers = itertools.count(1)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.contract.backends import client, moto
+from tests.contract.backends import client, moto, posts_to, thin_client
 from tests.contract.waits import Waits
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.ports.errors import UnavailableError
 from timeball.ports.secrets import Secrets, SecretUnreadableError
 from timeball.testing.memory_secrets import MemorySecrets
 
-NAME = "timeball/acme/orders"
+NAME, SERVICE = "timeball/acme/orders", "secretsmanager"
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Subject:
     put: Callable[[str, str], None]
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(params=["memory", "moto", "moto, thin"])
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     if request.param == "memory":
         memory = MemorySecrets()
         yield Subject(memory, memory.put)
         return
     with moto():
-        manager = client("secretsmanager")
+        manager = client(SERVICE)
 
         def put(name: str, value: str) -> None:
             if any(one["Name"] == name for one in manager.list_secrets()["SecretList"]):
@@ -40,7 +40,8 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
             else:
                 manager.create_secret(Name=name, SecretString=value)
 
-        yield Subject(SecretsManager(lambda: manager, Waits().asker()), put)
+        asked = thin_client(SERVICE, posts_to(SERVICE)) if "thin" in request.param else manager
+        yield Subject(SecretsManager(lambda: asked, Waits().asker()), put)
 
 
 def test_a_secret_has_its_value_and_once_it_has_another_the_one_before_too(subject: Subject) -> None:

@@ -53,6 +53,14 @@ def test_a_method_asks_for_the_operation_of_its_name_and_returns_the_answer() ->
     assert body == {"TableName": "jobs", "Key": {}}
 
 
+def test_each_service_is_asked_in_its_own_way() -> None:
+    posts = Posts()
+    client_of(posts, "secretsmanager").get_secret_value(SecretId="timeball/acme/orders")
+    ((headers, _),) = posts.came
+    assert headers["x-amz-target"] == "secretsmanager.GetSecretValue"
+    assert headers["content-type"] == "application/x-amz-json-1.1"
+
+
 def test_what_is_not_in_use_is_no_method() -> None:
     assert not hasattr(client_of(Posts()), "delete_table")
     assert not hasattr(client_of(Posts(), "sqs"), "put_item")

@@ -101,7 +101,8 @@ class FunctionSettings:
     aws_client: str = one_of(
         "thin",
         ("thin", "boto3"),
-        "What asks DynamoDB and SQS: a client of our own, which takes a tenth of the processor time, or boto3",
+        "What asks DynamoDB, SQS and Secrets Manager: a client of our own, which takes a tenth of the processor time, "
+        "or boto3",
     )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"

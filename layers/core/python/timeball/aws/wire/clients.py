@@ -1,4 +1,4 @@
-"""DynamoDB and SQS for the hot path, asked as boto3's clients are: by the same methods, with the same errors.
+"""What is hot asks AWS as boto3's clients do: by the same methods, with the same errors.
 
 boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
 with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON, signed and sent once; who
@@ -28,6 +28,7 @@ OPERATIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "application/x-amz-json-1.0",
         ("BatchExecuteStatement", "BatchGetItem", "PutItem", "Query", "UpdateItem"),
     ),
+    "secretsmanager": ("secretsmanager", "application/x-amz-json-1.1", ("GetSecretValue",)),
     "sqs": (
         "AmazonSQS",
         "application/x-amz-json-1.0",
