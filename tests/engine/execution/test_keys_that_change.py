@@ -11,8 +11,9 @@ from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.job import JobSpec, with_spec
 from timeball.domain.model.limiter import Bounds
+from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import revise
 from timeball.engine.quotas.keys import fix_key, read_key
 
@@ -95,3 +96,13 @@ def test_a_limit_that_a_person_sets_gives_no_second_burst(service: Service) -> N
     fix_key(service.play.context(), LimiterKey("acme", "crm"), Bounds(places=100), None, service.play.clock.now())
     service.until(at(14))
     assert len(service.target.visits) - begun <= 3
+
+
+def test_who_waited_before_its_job_had_an_overlap_policy_keeps_the_place_from_nobody(service: Service) -> None:
+    service.target.takes = lambda call: (100 if call.run.job.job_id == "holder" else 1) * SECOND_MS
+    job = replace(spec("job", Every(5, at(12))), flow=Flow(concurrency=DB))
+    service.play.store_jobs([_spec("holder", Flow(concurrency=DB)), job])
+    service.until(at(20))
+    _patch(service, replace(job, overlap=OverlapPolicy.QUEUE_ONE))
+    service.until(at(116))
+    assert len([one for one in service.target.visits if one.run.job == job.key]) >= 2
