@@ -106,7 +106,7 @@ class Run:
     that ended have cost.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
     itself: it waits for the runs of its items. With `waiting` it has no due key: its limiter is due. `places` names the
-    limiters in which it may have a place, as a run under way, or one that was called.
+    limiters in which it may have a place, as a run under way, one that was called, or one that waits for another.
     """
 
     id: RunId

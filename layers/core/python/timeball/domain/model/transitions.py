@@ -142,9 +142,8 @@ def called(run: Run) -> Run:
 
 def _out_of_line(run: Run) -> Run:
     """Return a run that waits in no line any more; it may have a place already that it was called for."""
-    if run.waiting is None:
-        return run
-    return evolve(run, waiting=None, places=(*run.places, run.waiting.name), reason=None)
+    left = run.waiting
+    return run if left is None else evolve(run, waiting=None, places=(*run.places, left.name), reason=None)
 
 
 def withdrawn(run: Run) -> Run:
@@ -255,10 +254,9 @@ def cleared(run: Run, now: int, *, waits: bool) -> Run:
     Its parents let it run anew; one that has none is due at once.
     """
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
-    reason = Reason.WAITING_FOR_PARENTS if waits else None
     return evolve(
         _with_fresh_budget(moved, max(now, run.not_before)),
-        reason=reason,
+        reason=Reason.WAITING_FOR_PARENTS if waits else None,
         waits=waits,
         blocked=None,
         pardon=None,
