@@ -122,6 +122,14 @@ class TestAMessage:
         assert asked(TARGETS["sqs"], None)["MessageBody"] == "{}"
         assert asked(TARGETS["sns"], None)["Message"] == "{}"
 
+    @pytest.mark.parametrize("name", ["sqs", "sns"])
+    def test_holds_no_character_that_a_message_may_not_hold(self, name: str) -> None:
+        # SQS takes the characters of XML 1.0 alone; JSON escapes all others of them itself.
+        arguments = asked(TARGETS[name], '{"\uffff": "a\ufffe\U0001f600\x7f"}')
+        body: str = arguments.get("MessageBody") or arguments["Message"]
+        assert not {"\ufffe", "\uffff"} & set(body)
+        assert json.loads(body) == {"\uffff": "a\ufffe\U0001f600\x7f"}
+
     def test_of_a_fifo_queue_is_grouped_by_its_job_and_marked_by_its_attempt(self) -> None:
         message = asked(TARGETS["sqs FIFO"])
         assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("nightly", f"acme.{RUN}-2")

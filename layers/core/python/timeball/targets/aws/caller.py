@@ -89,8 +89,8 @@ class AwsCaller:
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 request = await self._request(call, target)
-                if self._witness is not None:  # without the token, which is secret
-                    self._witness.request = shown(request_of(target, call, facts_of(call)))
+                if self._witness is not None:
+                    self._witness.request = shown(request)
                 reply = await self._in_thread(self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True
@@ -105,8 +105,8 @@ class AwsCaller:
         return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
 
     async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:
-        """Return what is asked of AWS."""
-        token, may_report = None, call.takes_report or is_followed(target)
+        """Return what is asked of AWS; in a trial, which has a witness, there is no run to report on."""
+        token, may_report = None, (call.takes_report or is_followed(target)) and self._witness is None
         if may_report and self._sign is not None:  # the first of a process reads the secret
             token = await self._in_thread(self._sign, call.run, call.attempt)
         return request_of(target, call, facts_of(call, token))

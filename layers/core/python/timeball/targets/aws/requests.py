@@ -24,6 +24,8 @@ from timeball.targets.envelope import Facts, as_headers, as_json, as_variables
 _NOTHING: Final = "{}"
 """The body of a message without a payload: AWS takes none that is empty."""
 
+_NO_CHARACTERS: Final = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+
 _LONGEST_TOKEN: Final = 64
 """Of ECS, in characters; the name of an execution may have 80, and the mark of a message 128."""
 
@@ -106,7 +108,7 @@ def _invocation(target: LambdaTarget, call: Call, facts: Facts) -> dict[str, Any
 def _message(target: SqsTarget, call: Call, facts: Facts) -> dict[str, Any]:
     return {
         "QueueUrl": queue_url(target.queue_arn),
-        "MessageBody": call.work.payload or _NOTHING,
+        "MessageBody": _text(call),
         **_with_message(target.queue_arn, target.message_group_id, call, facts),
     }
 
@@ -114,10 +116,15 @@ def _message(target: SqsTarget, call: Call, facts: Facts) -> dict[str, Any]:
 def _notification(target: SnsTarget, call: Call, facts: Facts) -> dict[str, Any]:
     return {
         "TopicArn": target.topic_arn,
-        "Message": call.work.payload or _NOTHING,
+        "Message": _text(call),
         **({} if target.subject is None else {"Subject": target.subject}),
         **_with_message(target.topic_arn, target.message_group_id, call, facts),
     }
+
+
+def _text(call: Call) -> str:
+    """Return a payload as a message: what SQS takes no message with stands in strings alone, and is escaped there."""
+    return (call.work.payload or _NOTHING).translate(_NO_CHARACTERS)
 
 
 def _with_message(arn: str, group: str | None, call: Call, facts: Facts) -> dict[str, Any]:
