@@ -104,6 +104,21 @@ def test_a_target_that_keeps_silent_is_timed_out_and_did_receive_the_call() -> N
     assert len(target.requests) == 1
 
 
+def test_a_call_that_outlasts_its_caller_is_ended_with_it_and_is_nothing_to_the_next() -> None:
+    async def main() -> tuple[bool, Answer]:
+        async with listening(holding(b"")) as silent, listening(answering(OK)) as target:
+            async with http_caller(VirtualClock(NOW), LOCAL) as caller:
+                calling = asyncio.create_task(caller.call(a_call(silent.url)))
+                while not silent.requests:
+                    await asyncio.sleep(0)
+            async with http_caller(VirtualClock(NOW), LOCAL) as caller:
+                answer = await caller.call(a_call(target.url))
+            await asyncio.wait([calling])
+            return calling.cancelled(), answer
+
+    assert asyncio.run(main()) == (True, success("ok"))
+
+
 def test_a_cancelled_call_hangs_up() -> None:
     async def main() -> None:
         received, hung_up = asyncio.Event(), asyncio.Event()

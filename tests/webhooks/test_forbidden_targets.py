@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening, no_answer
+from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening, no_answer, success
 from timeball.ports.target import Answer
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
@@ -135,6 +135,18 @@ def test_a_name_is_resolved_once_a_call_and_the_checked_address_is_the_one_that_
     assert [answer.status for answer in answers] == [200, None]
     assert lookups == ["rebind.example"] * 2
     assert (public_connections, private_connections) == (1, 0)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"])
+def test_an_address_that_is_open_is_called_as_the_url_has_it(host: str) -> None:
+    async def main() -> tuple[Answer, str]:
+        where = "::1" if host == "[::1]" else "127.0.0.1"
+        rules = parse_rules("127.0.0.0/8,::1/128")
+        async with listening(answering(OK), host=where) as target, http_caller(VirtualClock(NOW), rules) as caller:
+            answer = await caller.call(a_call(f"http://{host}:{target.port}/"))
+            return answer, target.requests[0].headers["host"].rpartition(":")[0]
+
+    assert asyncio.run(main()) == (success("ok"), host)
 
 
 def test_the_target_sees_its_name_although_an_address_is_called() -> None:

@@ -51,8 +51,9 @@ def handle_of(
     if request.body is not None or request.method not in _BODILESS:
         curl.setopt(pycurl.POSTFIELDS, request.body or b"")
     curl.setopt(pycurl.HTTPHEADER, _lines(request))
-    curl.setopt(pycurl.RESOLVE, [_known(request.url, addresses)])
-    curl.setopt(pycurl.RESOLVER_START_FUNCTION, _ask_nobody)
+    if request.url.host not in addresses:  # it is a name
+        curl.setopt(pycurl.RESOLVE, [_known(request.url, addresses)])
+        curl.setopt(pycurl.RESOLVER_START_FUNCTION, _ask_nobody)
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(timeout_seconds * 1000) + 1000)  # by then the call is over
     for option, callback in (
         (pycurl.OPENSOCKETFUNCTION, exchange.open_socket),

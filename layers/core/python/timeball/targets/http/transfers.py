@@ -46,15 +46,21 @@ class Transfers:
             code: int = await end
             return code
         finally:
-            del self._ends[curl]
-            self._multi.remove_handle(curl)
+            self._take_off(curl)
 
     def close(self) -> None:
-        """Close what still says goodbye, and watch nothing any more."""
+        """End what is under way, close what still says goodbye, and watch nothing any more."""
+        for curl, end in list(self._ends.items()):
+            self._take_off(curl)
+            end.cancel()
         self._multi.perform()
         self._set_timer(-1)
         for descriptor in list(self._watched):
             self._watch(pycurl.POLL_REMOVE, descriptor)
+
+    def _take_off(self, curl: pycurl.Curl) -> None:
+        if self._ends.pop(curl, None) is not None:
+            self._multi.remove_handle(curl)
 
     def _watch(self, what: int, descriptor: int, *_: object) -> None:
         """Watch a socket for what libcurl waits for there."""
