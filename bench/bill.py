@@ -13,9 +13,6 @@ from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
 QUEUES = 4
 """That a function consumes: three priorities, and watches."""
 
-BATCH = 10
-"""Messages in a request, and those that an executor is handed."""
-
 _POLLS_A_SECOND = 5 / 20
 """Of Lambda's pollers at an idle queue: five, each of which waits for 20 s (documented)."""
 _OVERLAP = 62 / 60
@@ -68,14 +65,15 @@ def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
 
 def usd_per_million(burst: Mapping[str, float], created_cpu_ms: float | None = None) -> float:
     """Return what a million runs cost that take so much each; of one-offs the creation too, each by a request."""
+    batches = 1 / burst["runs_of_a_batch"]
     scan_gb_seconds = burst["scan_cpu_ms"] / 1000 * _GB_OF_A_PROCESSOR
-    executor_ms = (_AHEAD_MS + _REQUESTS_OF_AN_EXECUTOR * _ROUND_TRIP_MS) / BATCH
+    executor_ms = (_AHEAD_MS + _REQUESTS_OF_AN_EXECUTOR * _ROUND_TRIP_MS) * batches
     executor_gb_seconds = executor_ms / 1000 * _EXECUTOR_GB + burst["execute_cpu_ms"] / 1000 * _GB_OF_A_PROCESSOR
     usd = (
         burst["write_units"] * PRICES.write_unit
         + burst["read_units"] * PRICES.read_unit
-        + QUEUE_REQUESTS_OF_A_BATCH / BATCH * PRICES.queue_request
-        + CALLS_OF_A_BATCH / BATCH * PRICES.function_request
+        + QUEUE_REQUESTS_OF_A_BATCH * batches * PRICES.queue_request
+        + CALLS_OF_A_BATCH * batches * PRICES.function_request
         + (scan_gb_seconds + executor_gb_seconds) * PRICES.function_gb_second
     )
     if created_cpu_ms is not None:
