@@ -41,6 +41,7 @@ from timeball.ports.queue import Delivery
 from timeball.ports.registers.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
+from timeball.testing.handing_out import handed_out
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
@@ -258,7 +259,7 @@ class Stack:
         begun_at, machine = self.clock.now(), one.machine
         most = self.series["at once"]
         most[begun_at // SECOND_MS] = max(most[begun_at // SECOND_MS], self.at_once)
-        await execute(
+        work = execute(
             one.context,
             machine.sees(line),
             _Caller(machine, self.calls),
@@ -267,6 +268,7 @@ class Stack:
             machine.run,
             Term(begun_at + _LIVES_MS),
         )
+        await handed_out(line, deliveries, work)
         self.at_once -= 1
         self._called(machine, begun_at)
         self._idle[priority].append(one)

@@ -11,6 +11,7 @@ from timeball.engine.execution.invocation import Term
 from timeball.ports.queue import Delivery
 from timeball.ports.successor import Successor
 from timeball.ports.target import Answer, Call
+from timeball.testing.handing_out import handed_out
 from timeball.testing.memory_queue import MemoryInbox
 
 HANGS_MS = 200_000
@@ -55,7 +56,7 @@ def executed(
     term = Term(deadline_at, successor, stays_until)
     deliveries = [] if stays_until else play.queue.receive("normal")
     work = execute(play.context(), inbox, play.caller, deliveries, "one", inline, term)
-    assert play.clock.run(work) == []
+    assert play.clock.run(handed_out(inbox, deliveries, work)) == []
     return inbox
 
 

@@ -31,6 +31,7 @@ from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
+from timeball.testing.handing_out import handed_out
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_executions import MemoryExecutions
 from timeball.testing.memory_queue import MemoryQueue
@@ -181,7 +182,7 @@ class Play:
             inbox, caller = with_faults(inbox, points), StoppableCaller(caller, points)
         owner = f"invocation-{self.invocations}"
         work = execute(self.context(points), inbox, caller, deliveries, owner, inline, Term(deadline_at))
-        return self.clock.run(work)
+        return self.clock.run(handed_out(inbox, deliveries, work))
 
     def execute_next(self) -> bool:
         """Execute the messages that can be received from one queue; False: there are none in any."""

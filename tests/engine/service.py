@@ -22,6 +22,7 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.registers.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import Points
+from timeball.testing.handing_out import handed_out
 from timeball.testing.memory_store import MemoryStore
 
 KEY = JobKey("acme", "job")
@@ -104,7 +105,8 @@ class Service:
                 self._invocations += 1
                 owner, inbox = f"executor-{self._invocations}", self.play.queue.inbox(priority)
                 work = execute(self.play.context(), inbox, self.target, deliveries, owner, inline)
-                task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work)
+                handing_out = handed_out(inbox, deliveries, work)
+                task: asyncio.Task[object] = asyncio.get_running_loop().create_task(handing_out)
                 self._executors.add(task)
                 task.add_done_callback(self._executors.discard)
         if self.is_watching:

@@ -1,5 +1,6 @@
 """While a call lasts, its executor takes what waits in its queue: a call that hangs holds a place, and no executor."""
 
+import asyncio
 from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
@@ -121,3 +122,25 @@ def test_n_tenants_leave_the_n_and_first_part_of_the_places_free() -> None:
         assert max(got.values()) - min(got.values()) <= 1
         assert PLACES - got.total() >= PLACES // (tenants + 1)
         assert placed(got, ["somebody else"]) == [True]
+
+
+def test_messages_that_are_done_when_their_executor_returns_are_left_to_who_handed_them_out() -> None:
+    play = played(quick=(10, 0))
+    deliveries, inbox = play.queue.receive("normal"), play.queue.inbox("normal")
+    assert play.clock.run(execute(play.context(), inbox, play.caller, deliveries, "one", inline)) == []
+    assert len(play.messages()) == 10
+
+
+def test_an_executor_that_goes_on_with_what_it_has_taken_removes_what_it_was_handed() -> None:
+    play, left = played(step2=(10, 0), slow=(1, 0)), list[str]()
+    deliveries, inbox = play.queue.receive("normal"), play.queue.inbox("normal")
+
+    async def looks() -> None:
+        await play.clock.sleep_until(NOW + 2 * SECOND_MS)
+        left.extend(run.job.tenant for run, _ in play.messages())
+
+    async def both() -> None:
+        await asyncio.gather(execute(play.context(), inbox, play.caller, deliveries, "one", inline), looks())
+
+    play.clock.run(both())
+    assert left == ["slow"]

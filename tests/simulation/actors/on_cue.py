@@ -25,6 +25,7 @@ from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.registers.partitions import Owner
+from timeball.testing.handing_out import handed_out
 
 KEY = JobKey("acme", "job")
 
@@ -109,7 +110,8 @@ async def executes(story: Story, process: Process) -> None:
         simulated(story.queue.inbox("normal"), process),
         SimulatedCaller(story.receiver, process, story.context(process)),
     )
-    await execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
+    work = execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
+    await handed_out(inbox, deliveries, work, process.run)
 
 
 async def claims(story: Story, process: Process) -> None:

@@ -14,6 +14,7 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.partitions import Owner
+from timeball.testing.handing_out import handed_out
 
 VISIBILITY_SECONDS = 90
 """How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
@@ -80,7 +81,8 @@ async def _invocations(story: Story, process: Process) -> None:
             continue
         process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
         inbox = simulated(story.queue.inbox(priority), process)
-        await execute(context, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
+        work = execute(context, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
+        await handed_out(inbox, deliveries, work, process.run)
 
 
 async def judge_dead_letters(story: Story) -> None:

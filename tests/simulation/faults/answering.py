@@ -47,7 +47,7 @@ FAULTS = {
     ),
     "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 48),
     "a trigger's payload is forgotten": Fault(
-        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 56
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 91
     ),
     "a retry by hand is answered and not done": Fault(
         lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"

@@ -46,7 +46,7 @@ FAULTS = {
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
-        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 45
+        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 124
     ),
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),

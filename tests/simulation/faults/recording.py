@@ -78,7 +78,7 @@ FAULTS = {
         answered("runs.swap", _as_if_new), "no run is counted twice", seed=11
     ),
     "who finds a job moved on counts the fires that were skipped, too": Fault(
-        answered("jobs.swap", _as_if_new), "no run is counted twice", seed=101
+        answered("jobs.swap", _as_if_new), "no run is counted twice", seed=870
     ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),

@@ -4,7 +4,6 @@ Invariant: a delivery is acknowledged only when its run's finish and effects are
 so, or when a message of that run alone is sent; and a message is removed when all of its deliveries are.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,18 +11,18 @@ from timeball.domain.sharing.succession import unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.offload import Offload
-from timeball.ports.queue import Delivery, Inbox, one_of_each_message
+from timeball.ports.queue import Delivery, Inbox, by_message, one_of_each_message
 
 _LONGEST_HIDE_SECONDS = 900
 
 
 class Messages:
-    """What an invocation was handed: deliveries that are `acknowledged`, and of them those whose messages are gone."""
+    """What an invocation was handed, and of that the deliveries that are `acknowledged`."""
 
     def __init__(self, context: Context, inbox: Inbox, offload: Offload) -> None:
         self._context, self._inbox, self._offload = context, inbox, offload
         self.acknowledged: list[Delivery] = []
-        self.removed: list[Delivery] = []
+        self._removed: set[str] = set()
         self._has_sent_back = False
 
     async def hide(self, deliveries: Sequence[Delivery], wait_ms: int = 0) -> None:
@@ -63,11 +62,14 @@ class Messages:
         has_sent_back, self._has_sent_back = self._has_sent_back, False
         return has_sent_back
 
+    def done(self) -> list[Delivery]:
+        """Return one delivery of each message that has done its work: all of its runs are acknowledged."""
+        acknowledged = by_message(dict.fromkeys(self.acknowledged))
+        return [ones[0] for ones in acknowledged if len(ones) == ones[0].together]
+
     async def remove_acknowledged(self) -> None:
         """Remove the messages that have done their work."""
-        left = [delivery for delivery in dict.fromkeys(self.acknowledged) if delivery not in self.removed]
-        done = Counter(delivery.receipt for delivery in left)
-        gone = [delivery for delivery in left if done[delivery.receipt] == delivery.together]
+        gone = [delivery for delivery in self.done() if delivery.receipt not in self._removed]
         if gone:
-            await self._offload(self._inbox.delete, one_of_each_message(gone))
-            self.removed += gone
+            await self._offload(self._inbox.delete, gone)
+            self._removed.update(delivery.receipt for delivery in gone)

@@ -35,7 +35,7 @@ class Batch:
     """The messages of one batch, and the runs of theirs that are live.
 
     `owner` names it and no other; its invocation, of which it is in the `hands`, is ended at `deadline_at` (ms; None:
-    never). `waiting` are those whose runs are not claimed yet.
+    never). With `removes` it ends with its messages removed. `waiting` are those whose runs are not claimed yet.
     """
 
     context: Context
@@ -46,6 +46,7 @@ class Batch:
     owner: str
     hands: Hands
     deadline_at: int | None = None
+    removes: bool = True
     live: list[InFlight] = field(default_factory=list)
     tried: dict[RunId, Claim] = field(default_factory=dict)
 
@@ -54,20 +55,29 @@ class Batch:
         self._came_at_ms = self.hands.take(len(self.deliveries), self.context.clock.now())
         self.last_call_at = last_call_at(self.deadline_at)
         self.messages = Messages(self.context, self.inbox, self.offload)
-        self.finishes = Finishes(self.context, self.offload, last_write_at(self.deadline_at))
+        self.finishes = Finishes(self.context, self.offload, last_write_at(self.deadline_at), self._is_calling)
 
     async def work(self) -> list[Delivery]:
-        """Work through the deliveries; return those that are not acknowledged, for the queue to deliver again.
+        """Work through the deliveries; return those whose messages are not done, for the queue to deliver again.
 
         Never raises for a message, a target or an unavailable store.
         """
-        for step in (self._work, self.messages.remove_acknowledged):
-            try:
-                await step()
-            except Exception:
-                log.exception("what is not acknowledged is given back", extra={"owner": self.owner})
+        try:
+            await self._work()
+        except Exception:
+            log.exception("what is not acknowledged is given back", extra={"owner": self.owner})
+        if self.removes:
+            await self.remove()
         self.waiting.clear()
-        return [delivery for delivery in self.deliveries if delivery not in self.messages.removed]
+        done = {delivery.receipt for delivery in self.messages.done()}
+        return [delivery for delivery in self.deliveries if delivery.receipt not in done]
+
+    async def remove(self) -> None:
+        """Remove the messages that are done."""
+        try:
+            await self.messages.remove_acknowledged()
+        except Exception:
+            log.exception("messages of runs that are over come again", extra={"owner": self.owner})
 
     def tenants(self) -> list[str]:
         """Return whose runs are held here, one for each: those that are live, and those that wait."""
@@ -81,6 +91,9 @@ class Batch:
     def has_called_by(self, at: int) -> bool:
         """Say whether a call lasts that began at an instant (ms) or before it."""
         return any(one.called_at is not None and one.called_at <= at for one in self.live if not one.is_over)
+
+    def _is_calling(self) -> bool:
+        return any(flight.is_calling for flight in self.live)
 
     async def _work(self) -> None:
         """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.

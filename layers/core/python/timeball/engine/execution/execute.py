@@ -14,6 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from timeball.domain.sharing.places import PLACES, placed, room_for_alike, room_for_others
 from timeball.domain.sharing.succession import Part, needs_successor, part_of
@@ -48,15 +49,18 @@ async def execute(
 ) -> list[Delivery]:
     """Work through the deliveries, and what is taken meanwhile; return those of the deliveries not acknowledged.
 
-    `owner` names this invocation and no other, which has its `term`. Never raises for a message, a target or an
-    unavailable store.
+    The messages of the others are to be removed by whom they were handed by, as Lambda does when this returns; before
+    that they are removed here only where other batches last longer. `owner` names this invocation and no other, which
+    has its `term`. Never raises for a message, a target or an unavailable store.
     """
     is_full = len(by_message(deliveries)) >= _AT_ONCE
     taking = _Taking(context, inbox, offload, term, term.successor, began_full=is_full, came_full=is_full)
     clock, hands = context.clock, Hands()
-    first = Batch(context, inbox, caller, offload, deliveries, owner, hands, term.deadline_at)
+    first = Batch(context, inbox, caller, offload, deliveries, owner, hands, term.deadline_at, removes=False)
     given = asyncio.create_task(first.work())
-    at_work, look_at = {given: first}, clock.now() + (0 if term.stays_until else LOOK_EVERY_MS)
+    at_work: dict[asyncio.Task[Any], Batch] = {given: first}
+    look_at = clock.now() + (0 if term.stays_until else LOOK_EVERY_MS)
+    are_left = True
     try:
         while at_work or taking.stays():
             look = asyncio.create_task(clock.sleep_until(look_at))
@@ -73,6 +77,8 @@ async def execute(
             if clock.now() >= look_at:  # and not anew whenever a batch ends: they may end again and again
                 look_at = clock.now() + LOOK_EVERY_MS
             at_work = {task: batch for task, batch in at_work.items() if not task.done()}
+            if at_work and given.done() and are_left:  # Lambda removes them only when all of this returns
+                at_work[asyncio.create_task(first.remove())], are_left = first, False
     finally:
         for task in at_work:
             task.cancel()

@@ -22,8 +22,9 @@ from timeball.ports.target import Answer, Call
 class InFlight:
     """A run with its message, its row as last written, and its call.
 
-    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_over` that nothing is
-    left to do for this executor; `took` is its part of the invocation, once it is answered.
+    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_answered` that
+    this is over, `is_over` that nothing is left to do for this executor; `took` is its part of the invocation, once it
+    is answered.
     """
 
     delivery: Delivery
@@ -31,11 +32,17 @@ class InFlight:
     job: Job
     is_watched: bool = False
     called_at: int | None = None
+    is_answered: bool = False
     is_over: bool = False
     took: Spent = NOTHING
     _call: asyncio.Task[Answer | None] | None = None
     _is_cut: bool = False
     _instead: Answer | None = None
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether its call lasts."""
+        return self.called_at is not None and not self.is_answered
 
     def stop_at(self, rules: Rules) -> int:
         """Return when (ms) this executor must let go: a margin before the lease's end. A renewal moves it on."""
@@ -55,6 +62,8 @@ class InFlight:
             if not self._is_cut:
                 raise
             return self._instead
+        finally:
+            self.is_answered = True
 
     def cut(self, instead: Answer | None) -> bool:
         """End the call, and let an answer (None: none) stand for its own; False: it is over already, or not begun."""
