@@ -150,6 +150,14 @@ def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
         assert passed == (Passed(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
 
 
+def test_a_job_that_says_another_rate_waits_for_no_turn_of_the_rate_before() -> None:
+    slow, fast = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
+    limiter, _ = admit(FREE, run(), slow, NOW, NOW, LEASE_MS)
+    limiter, passed = admit(limiter, run(NOW + 1), fast, NOW, NOW, LEASE_MS)
+    assert passed == Passed(NOW + 100)
+    assert admit(limiter, run(NOW + 2), slow, NOW, NOW, LEASE_MS)[1] == TAKES_TURN
+
+
 def test_who_was_not_seen_in_the_line_is_looked_for_for_a_while() -> None:
     after = expected(replace(FREE, joined_at=1), NOW)
     assert (after.due_at, left_in_line(after, (), NOW, some_called=False).due_at) == (NOW, NOW + SECOND_MS)

@@ -81,12 +81,13 @@ def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
 
 def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
     """Return the limiter as a person bounds it from now on: due now, if others wait."""
-    return _bounded_anew(limiter, evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1)), now)
+    fixed = evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1))
+    return evolve(_counted_on(limiter, fixed, now), due_at=None if limiter.due_at is None else now)
 
 
 def said_anew(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
     """Return the limiter as a job that was changed bounds it from now on: due now, if others wait."""
-    return _bounded_anew(limiter, evolve(limiter, said=bounds.over(limiter.said)), now)
+    return evolve(_said(limiter, bounds, now), due_at=None if limiter.due_at is None else now)
 
 
 def is_bound(quotas: Quotas) -> bool:
@@ -149,7 +150,7 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
 
     Returns the limiter as that leaves it. Who is named keeps its place; nobody else overtakes those in a line.
     """
-    limiter, bounds = evolve(limiter, said=ask.bounds.over(limiter.said)), limiter.fixed.bounds.over(ask.bounds)
+    limiter, bounds = _said(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
     others = tuple(one for one in limiter.begun if one.run != run.id)
     is_placed, most = ask.bounds.places is not None, bounds.places or 0
     if is_placed and not _is_named(limiter, run) and (Part.PLACE in limiter.lines or len(others) >= most):
@@ -247,16 +248,19 @@ def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
 
 
-def _bounded_anew(before: Limiter, after: Limiter, now: int) -> Limiter:
+def _said(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
+    return _counted_on(limiter, evolve(limiter, said=bounds.over(limiter.said)), now)
+
+
+def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
     """Return a limiter with other bounds. Turns that are given stand, and a bucket that was empty is not full now."""
-    due_at = None if before.due_at is None else now
     old, new, free_at = before.bounds, after.bounds, before.turns.free_at
     if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
-        return evolve(after, due_at=due_at)
+        return after
     taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
     given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
     refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
-    return evolve(after, due_at=due_at, turns=Turns(max(given_to, refilled_at)))
+    return evolve(after, turns=Turns(max(given_to, refilled_at)))
 
 
 def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:
