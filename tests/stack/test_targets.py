@@ -10,7 +10,9 @@ import pytest
 from tests.stack.conftest import Synthesized, synthesized
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.runtime.wiring import stack_name
 from timeball.setting import SettingsError
+from timeball.targets.aws.allowed import AllowedArns
 from timeball.targets.envelope import as_json
 
 OF = "eu-west-1:123456789012"
@@ -107,6 +109,22 @@ def test_no_rule_has_a_longer_pattern_than_eventbridge_takes_and_all_that_is_lis
     patterns = [one["EventPattern"] for one in made if one.get("EventPattern", {}).get("source") == ["aws.states"]]
     assert max(len(json.dumps(pattern)) for pattern in patterns) <= 2048
     assert [one["prefix"] for pattern in patterns for one in pattern["detail"]["stateMachineArn"]] == machines
+
+
+def test_the_api_knows_what_is_timeballs_own_by_its_names(stack: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What has no name of its own here is given one by CloudFormation, that begins with the stack's.
+    own = [
+        f"arn:aws:x:{OF}:{begin}{body['Properties'][named]}"
+        for begin, kind, named in (
+            ("function:", "AWS::Lambda::Function", "FunctionName"),
+            ("stateMachine:", "AWS::StepFunctions::StateMachine", "StateMachineName"),
+            ("event-bus/", "AWS::Events::EventBus", "Name"),
+        )
+        for body in stack.resources(kind).values()
+    ]
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", stack.functions()["api"]["FunctionName"])
+    assert len(own) > len(stack.functions()) + 1
+    assert not [arn for arn in own if AllowedArns((arn,), stack_name()).covers(arn)]
 
 
 def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
