@@ -18,6 +18,7 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.engine.context import Rules
 from timeball.ports.store import Store
 from timeball.testing.faults import Crash, Points, crash
+from timeball.testing.memory_executions import Started
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
 
@@ -92,6 +93,7 @@ class Picture:
     rows: object
     messages: bytes
     caller: NotingCaller
+    executions: dict[str, Started]
     rules: Rules
     invocations: int
 
@@ -100,7 +102,7 @@ class Picture:
         return self._shown() == other._shown()
 
     def _shown(self) -> tuple[object, ...]:
-        return self.at, self.rows, self.messages, self.caller.calls, self.caller.statuses
+        return self.at, self.rows, self.messages, self.caller.calls, self.caller.statuses, self.executions
 
 
 class Stage:
@@ -151,14 +153,16 @@ class Stage:
         """Return a play that stands as a picture shows, with no process at work."""
         play = Play(self._place.put_back(picture.rows), picture.at, picture.rules)
         play.queue = _restored(play.queue, picture.messages)
+        play.executions.started = {**picture.executions}
         play.caller = _noted_by(picture.caller, play)
         play.invocations = picture.invocations
         return play
 
     def picture(self, play: Play) -> Picture:
         """Return what stands outside of all processes now."""
-        caller = _noted_by(play.caller, play)
-        return Picture(play.clock.now(), self._place.rows(), _kept(play.queue), caller, play.rules, play.invocations)
+        caller, executions = _noted_by(play.caller, play), {**play.executions.started}
+        rows, messages = self._place.rows(), _kept(play.queue)
+        return Picture(play.clock.now(), rows, messages, caller, executions, play.rules, play.invocations)
 
 
 def stop_when(play: Play, verb: Callable[[Play], object], condition: Callable[[Play], bool]) -> None:
@@ -202,4 +206,5 @@ def _restored(fake: MemoryQueue, kept: bytes) -> MemoryQueue:
 
 def _noted_by(caller: NotingCaller, play: Play) -> NotingCaller:
     """Return a target that knows what has been asked of it so far; what others did meanwhile is over."""
-    return replace(caller, clock=play.clock, calls=[*caller.calls], statuses=[*caller.statuses], meanwhile=None)
+    noted = replace(caller, clock=play.clock, calls=[*caller.calls], statuses=[*caller.statuses], meanwhile=None)
+    return replace(noted, executions=play.executions, ends=[*caller.ends])

@@ -27,6 +27,7 @@ READS = frozenset(
         "sample",
         "children",
         "in_line",
+        "ahead",
     }
     | {"depth"}  # a queue's
 )

@@ -24,11 +24,12 @@ from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import Scan, scan
 from timeball.engine.stats.tally import Tally
 from timeball.ports.collections.runs import LedgerQuery
-from timeball.ports.executions import Executions
+from timeball.ports.executions import Executions, Standing
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller
+from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.handing_out import handed_out
@@ -43,6 +44,9 @@ NOW = parse_instant("2026-11-21T09:30:00.250Z")
 
 WORK = Work(HttpTarget("https://target.example/hook"), '{"n": 1}')
 PLAIN_RETRY = RetryPolicy(max_retries=3, base_seconds=5, jitter=Jitter.NONE)
+
+UNHEARD = 0
+"""What stands for a status where something was started, and nobody heard of it."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -78,8 +82,10 @@ class NotingCaller:
     meanwhile: Callable[[], object] | None = None
     """What somebody else does during the first call."""
     calls: list[tuple[int, Call]] = field(default_factory=list)
-    start: Callable[[Call], str] | None = None
-    """What starts that which a followed target's run follows, and returns its name."""
+    executions: MemoryExecutions | None = None
+    """Where it starts what is followed: each `lasts_ms`, and ends as the next of the list `ends` (well without)."""
+    lasts_ms: int = 0
+    ends: list[Standing] = field(default_factory=list)
     prepared: list[tuple[int, Call]] = field(default_factory=list)
     takes_to_prepare_ms: int = 0
 
@@ -92,11 +98,24 @@ class NotingCaller:
         self.calls.append((called_at, call))
         if self.meanwhile is not None and len(self.calls) == 1:
             self.meanwhile()
-        if self.start is not None and is_followed(call.work.target):
-            return Answer(Accepted(self.start(call)), called_at, called_at, is_down=False)
+        if self.executions is not None and is_followed(call.work.target):
+            return self._started(self.executions, call, called_at)
         status = self.statuses.pop(0) if self.statuses else 200
         await self.clock.sleep_until(called_at + self.takes_ms)
         return answered(call, called_at, self.clock.now(), status)
+
+    def _started(self, executions: MemoryExecutions, call: Call, called_at: int) -> Answer:
+        """Start what is followed, unless its name says that it was started before, or the next status is another."""
+        status = self.statuses.pop(0) if self.statuses else 200
+        if status not in (200, UNHEARD):
+            return answered(call, called_at, called_at, status)
+        name = f"{call.run}-{call.starts_as}"
+        if name not in executions.started:
+            end = self.ends.pop(0) if self.ends else Standing(is_over=True)
+            executions.start(name, called_at + self.lasts_ms, end)
+        if status == UNHEARD:
+            return unanswered(call, called_at, called_at, "No answer came.")
+        return Answer(Accepted(name), called_at, called_at, is_down=False)
 
     def attempts(self) -> list[tuple[int, int]]:
         """Return (fire time, attempt) of each call, in order."""
@@ -131,10 +150,10 @@ class Play:
         self.store: Store = store or MemoryStore()
         self.rules = rules or Rules(shards=1, runs_per_message=1)
         self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms, self.rules.runs_per_message)
-        self.caller = NotingCaller(self.clock)
         self.telemetry = KeptTelemetry()
         self.tally = Tally(self.clock, self.telemetry)
         self.executions = MemoryExecutions(self.clock.now)
+        self.caller = NotingCaller(self.clock, executions=self.executions)
         self.points: Points | None = None
         self.invocations = 0
 

@@ -61,7 +61,7 @@ class Service:
 
     def __init__(self, play: Play) -> None:
         self.play = play
-        self.target = Target(play.clock)
+        self.target = Target(play.clock, executions=play.executions)
         self.is_scanning = self.is_executing = True
         self.is_watching = False
         self._runner = play.clock.runner()

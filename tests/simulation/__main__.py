@@ -1,7 +1,7 @@
 """Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`.
 
 `--faults` looks in so many stories for one of each deliberate fault whose story does not show it any more (reseed.py).
-`--graphs` plays so many stories in which jobs wait for jobs, and no others.
+`--only graphs` plays so many stories in which jobs wait for jobs, and no others; so does each `has_…` of a story.
 `--dags` holds so many random graphs against a reference (tests/engine/dependencies/random_graphs.py).
 """
 
@@ -41,9 +41,7 @@ def main() -> int:
     parser.add_argument(
         "--faults", action="store_true", help="give faults whose stories have changed others of so many that show them"
     )
-    parser.add_argument(
-        "--graphs", action="store_true", help="of so many seeds, only stories of jobs that wait for jobs"
-    )
+    parser.add_argument("--only", metavar="CLASS", help="so many stories of a class alone, such as graphs, executions")
     parser.add_argument("--dags", action="store_true", help="hold so many random graphs against a reference")
     asked = parser.parse_args()
     if asked.trace is not None:
@@ -51,8 +49,9 @@ def main() -> int:
         print("\n".join(found) or "every promise was kept")
         return bool(found)
     seeds: Sequence[int] = range(asked.first, asked.first + asked.seeds)
-    if asked.graphs:
-        seeds = [*islice((seed for seed in count(asked.first) if Story(seed).has_graphs), asked.seeds)]
+    if asked.only:
+        of_class = (seed for seed in count(asked.first) if getattr(Story(seed), f"has_{asked.only}"))
+        seeds = [*islice(of_class, asked.seeds)]
     with processes() as pool:
         if asked.faults:
             return bool(reseed(pool, seeds))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tests.simulation.actors.events import receive_events, send_events
+from tests.simulation.actors.executions import tell_of_ends
 from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.operations import operate
@@ -54,6 +55,7 @@ async def _play(story: Story) -> None:
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
     actors += [run_again(story)] if story.has_reruns else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []
+    actors += [tell_of_ends(story)] if story.has_executions else []
     actors += [come_again(story, number) for number in (1, 2)] if story.has_flows else []
     tasks = [asyncio.create_task(actor) for actor in actors]
     await asyncio.gather(act(story, 1), act(story, 2))

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.world.bus import KeptBus
+from tests.simulation.world.executions import SimulatedExecutions, seen_by
 from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.queue import UnrulyQueue
 from tests.simulation.world.receiver import HOSTS, Receiver
@@ -48,6 +49,9 @@ _KEYS_EACH = 5
 _RERUNS_EACH = 10
 _EVENTS_EACH = 10
 _FLOWS_EACH = 30
+_WITH_EXECUTIONS = (9, 12, 28)
+_EXECUTIONS_EACH = 30
+"""The first beside quotas, the second beside keys, the third beside tasks."""
 
 _CALM_MS = 20 * SECOND_MS
 _TOGETHER_EACH = 10
@@ -124,6 +128,8 @@ class Story:
         self.operation_draw = Random(f"the operations of {self.seed}")
         self.event_draw = Random(f"the events of {self.seed}")
         self.bus = KeptBus(self.clock, self.event_draw)
+        self.executions_draw = Random(f"the jobs with executions of {self.seed}")
+        self.executions = SimulatedExecutions(self.clock, Random(f"the executions of {self.seed}"))
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
 
     def _draw_partitions(self, draw: Random) -> None:
@@ -211,6 +217,11 @@ class Story:
         return self.seed % _FLOWS_EACH == 5
 
     @property
+    def has_executions(self) -> bool:
+        """Whether this is one of the stories in which most jobs follow what they start."""
+        return self.seed % _EXECUTIONS_EACH in _WITH_EXECUTIONS
+
+    @property
     def slowness(self) -> int:
         """How slowly one thing follows another."""
         return 4 if self.is_long else 1
@@ -223,7 +234,8 @@ class Story:
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
         store, queue = simulated(self.store, process), simulated(self.queue, process)
-        return self.hand(Context(store, queue, process, self.rules, self.telemetry))
+        executions = seen_by(process, self.executions)
+        return self.hand(Context(store, queue, process, self.rules, self.telemetry, executions=executions))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""
@@ -236,6 +248,7 @@ class Story:
         self.weather.fails_before = self.weather.fails_after = self.weather.cut_off = 0
         self.weather.slow = self.weather.stalls = 0
         self.store.past.lags = self.queue.unruly = False
+        self.executions.is_calm = True
         self.receiver.down_until.clear()
         if self.is_long:
             self.store.hosts.clear()  # their rows expire

@@ -17,6 +17,7 @@ from timeball.domain.model.target import (
     Invocation,
     LambdaTarget,
     SqsTarget,
+    StepFunctionsTarget,
     Target,
     TargetType,
 )
@@ -167,6 +168,13 @@ def test_two_tenants_whose_jobs_have_the_same_id_have_marks_of_their_own() -> No
     # Ids are the tenants' to choose: what is started for the one is not what was started for the other.
     alike = [RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE) for tenant in ("acme", "b", "acme-b", "x" * 40)]
     assert len({mark_of(a_call(TARGETS["ecs"], run=run)) for run in alike}) == 4
+
+
+@pytest.mark.parametrize(("follow", "named"), [(True, 1), (False, 3)])
+def test_what_is_followed_is_named_by_the_first_attempt_that_may_have_started_it(named: int, *, follow: bool) -> None:
+    target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m", follow=follow)
+    call = a_call(target, run=RUN, attempt=3)
+    assert mark_of(replace(call, starts_as=1)) == f"acme.{RUN}-{named}"
 
 
 def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:

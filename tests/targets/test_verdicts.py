@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.response import StreamingBody
+from botocore.stub import Stubber
 
 from tests.targets.calls import DONE, NOW, OF, RUN, TARGETS, Prepare, a_call, answer_of
 from timeball.domain.model.target import EcsTarget, Invocation, LambdaTarget, StepFunctionsTarget
@@ -138,6 +139,16 @@ def test_what_was_started_before_is_followed_by_its_name(qualifier: str) -> None
     target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m{qualifier}", follow=True)
     answer = answer_of(a_call(target), refused("stepFunctions", "ExecutionAlreadyExists", 400))
     assert answer.verdict == Accepted(f"arn:aws:states:{OF}:execution:m:acme.{RUN}-2")
+
+
+def test_a_task_that_was_run_before_is_followed_by_the_arn_that_aws_tells() -> None:
+    target = TARGETS["ecs"]
+    assert isinstance(target, EcsTarget)
+
+    def prepare(stub: Stubber) -> None:
+        stub.add_client_error("run_task", "ConflictException", modeled_fields={"resourceIds": ["arn:task"]})
+
+    assert answer_of(a_call(replace(target, follow=True)), prepare).verdict == Accepted("arn:task")
 
 
 def test_a_job_may_hold_a_status_for_worth_another_try() -> None:

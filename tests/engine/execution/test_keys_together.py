@@ -26,8 +26,6 @@ from timeball.engine.quotas.keys import note_keys, read_key
 from timeball.engine.runs.limiters import move_on
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.ports.collections.rows import Swap
-from timeball.ports.executions import Standing
-from timeball.ports.target import Call
 
 PLACE, TURN = ConcurrencyKey("db", 1), RateKey("crm", 1)
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
@@ -50,19 +48,13 @@ def _begun(service: Service, prefix: str = "") -> list[tuple[float, float]]:
 
 
 def test_a_followed_execution_has_its_place_until_it_has_ended(service: Service) -> None:
-    begun: list[int] = []
-
-    def start(call: Call) -> str:
-        begun.append(service.play.clock.now())
-        service.play.executions.start(str(call.run), begun[-1] + 100 * SECOND_MS, Standing(is_over=True, body="{}"))
-        return str(call.run)
-
-    service.target.start = start
+    service.target.lasts_ms = 100 * SECOND_MS
     jobs = [_spec(f"job-{n}", Flow(concurrency=PLACE), at(10 + 7 * n)) for n in range(4)]
     service.play.store_jobs([replace(one, work=Work(MACHINE, "{}"), timeout_seconds=3600) for one in jobs])
     service.until(at(600))
-    assert len(begun) == 4
-    assert all(later >= earlier + 100 * SECOND_MS for earlier, later in pairwise(begun))
+    ends = sorted(one.ends_at for one in service.play.executions.started.values())
+    assert len(ends) == 4
+    assert all(later >= earlier + 100 * SECOND_MS for earlier, later in pairwise(ends))
 
 
 def test_jobs_that_need_a_place_and_a_turn_go_on_where_others_need_the_turn_alone(service: Service) -> None:

@@ -1,5 +1,6 @@
 """A run whose target has started an execution, which ends when and as a test says."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
@@ -11,7 +12,6 @@ from timeball.domain.model.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.ports.executions import Standing
-from timeball.ports.target import Call
 
 SECRET = "s" * 64
 HOUR_MS = 60 * MINUTE_MS
@@ -22,17 +22,11 @@ BROKEN = Standing(is_over=True, error="The execution ended as FAILED.")
 JOB = replace(spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=6 * 3600), work=Work(MACHINE, "{}"))
 
 
-def started(takes_ms: int = 5 * HOUR_MS, *ends: Standing, job: JobSpec = JOB) -> Play:
+def started(takes_ms: int = 5 * HOUR_MS, *ends: Standing, job: JobSpec = JOB, statuses: Sequence[int] = ()) -> Play:
     """Return a play in which a one-off has started its execution, and its retries will; each has its end."""
     play = Play()
-    each = list(ends)
-
-    def start(call: Call) -> str:
-        name = f"{call.run}-{call.attempt}"
-        play.executions.start(name, play.clock.now() + takes_ms, each.pop(0) if each else DONE)
-        return name
-
-    play.caller.start = start
+    play.caller.statuses = [*statuses]
+    play.caller.lasts_ms, play.caller.ends = takes_ms, [*ends] or [DONE]
     play.store_jobs([job])
     play.scan_all()
     play.drain()

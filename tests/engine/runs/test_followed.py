@@ -1,12 +1,12 @@
 """Followed executions: a run goes on until what it started has ended, and stops that if it is to."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from random import Random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.engine.play import NOW, PLAIN_RETRY, Play
+from tests.crash.stage import stop_when
+from tests.engine.play import NOW, PLAIN_RETRY, UNHEARD, Play
 from tests.engine.runs.following import BROKEN, DONE, HOUR_MS, JOB, KEY, let_pass, run_of, started
 from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.policies import OverlapPolicy
@@ -16,9 +16,11 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.follow import follow
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.runs.refusal import Refusal
-from timeball.testing.faults import Crash, Points
+from timeball.ports.executions import Standing
+from timeball.testing.memory_executions import MemoryExecutions
 
 
 def test_an_execution_of_hours_costs_no_executors_time_and_few_looks() -> None:
@@ -163,83 +165,68 @@ def test_whoever_tells_first_of_its_end_is_believed_and_an_older_attempt_tells_n
     assert (run_of(play).state, last and last.body) == (RunState.SUCCEEDED, "told")
 
 
-def _story(seed: int, points: Points | None = None) -> Play:
-    """Play some executions that end well and badly, while scans die and AWS is silent at times; a user may cancel."""
-    draw = Random(seed)  # noqa: S311 - a story
-    ends = [draw.choice((DONE, BROKEN)) for _ in range(4)]
-    play = started(draw.choice((5, 40, 400)) * SECOND_MS, *ends, job=replace(JOB, timeout_seconds=300))
-    cancels_at = draw.choice((None, None, 3, 20, 50))
-    for step in range(120):
-        play.clock.advance(10 * SECOND_MS)
-        play.executions.silent = draw.random() < 0.2
-        if step == cancels_at:
-            cancel_runs(play.context(), [run_of(play).id])
-        try:
-            play.scan(Points(draw.randrange(40)) if draw.random() < 0.3 else points)
-        except Crash:
-            continue
-        while play.execute_next():
-            pass
-    play.executions.silent = False
-    let_pass(play, 40 * MINUTE_MS, every_ms=30 * SECOND_MS)
-    return play
-
-
-def _check(play: Play) -> None:
-    """Hold a story to what is promised."""
-    run = run_of(play)
-    assert (run.is_terminal, run.due_at) == (True, None)
-    assert len(play.executions.started) == len(play.caller.calls) == run.attempt
-    kept = {one.number: one for one in play.store.attempts.of_run(run.id)}
-    for number, (_, execution) in enumerate(sorted(play.executions.started.items()), start=1):
-        told = run.last if run.last is not None and run.last.number == number else kept[number]
-        was_stopped = execution.stopped_at is not None
-        ended_well = execution.end is DONE and not was_stopped
-        assert told is not None
-        assert (told.outcome is Outcome.SUCCEEDED) is ended_well, number
-        assert was_stopped or (told.finished_at or 0) >= execution.ends_at  # none is said to be over while it goes on
-    if run.state is RunState.SUCCEEDED:
-        assert run.last is not None
-        assert run.last.body == DONE.body
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_in_stories_each_run_ends_as_its_execution_did_and_none_goes_on_behind_an_end(seed: int) -> None:
-    _check(_story(seed))
-
-
-def test_the_check_of_these_stories_finds_a_run_that_ends_without_stopping_its_execution(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("statuses", "attempts"),
+    [
+        ([UNHEARD], 2),
+        ([UNHEARD, 429, UNHEARD, 503], 5),  # a refusal tells nothing of the attempt before
+    ],
+)
+def test_what_an_attempt_has_started_that_nobody_heard_of_is_followed_by_a_later_one(
+    statuses: list[int], attempts: int
 ) -> None:
-    """A deliberate fault: what is to stop is taken for stopped."""
-    monkeypatch.setattr("timeball.testing.memory_executions.MemoryExecutions.stop", lambda _, arns: [True] * len(arns))
-
-    def holds(seed: int) -> bool:
-        try:
-            _check(_story(seed))
-        except AssertionError:
-            return False
-        return True
-
-    assert not all(holds(seed) for seed in range(60))
+    job = replace(JOB, retry=replace(PLAIN_RETRY, max_retries=5))
+    play = started(2 * MINUTE_MS, BROKEN, DONE, job=job, statuses=statuses)
+    let_pass(play, 2 * MINUTE_MS)
+    run = run_of(play)
+    assert (run.attempt, [*play.executions.started]) == (attempts, [f"{run.id}-1"])
+    let_pass(play, 5 * MINUTE_MS)  # it has failed, and so another is started
+    run = run_of(play)
+    assert (run.state, [*play.executions.started]) == (RunState.SUCCEEDED, [f"{run.id}-1", f"{run.id}-{attempts + 1}"])
 
 
-@pytest.mark.parametrize("takes_ms", [MINUTE_MS, HOUR_MS])
-def test_a_scan_that_dies_at_any_point_of_a_look_loses_nothing_and_starts_nothing_twice(takes_ms: int) -> None:
-    at = 0
-    while True:
-        play = started(takes_ms, job=replace(JOB, timeout_seconds=900))
-        if takes_ms == HOUR_MS:
-            cancel_runs(play.context(), [run_of(play).id])
-        play.clock.advance(2 * MINUTE_MS)
-        points = Points(at)
-        try:
-            play.scan(points)
-        except Crash:
-            at += 1
-        else:
-            assert at > 2
-            return
-        let_pass(play, 3 * MINUTE_MS)
-        _check(play)
-        assert run_of(play).state is (RunState.CANCELLED if takes_ms == HOUR_MS else RunState.SUCCEEDED)
+def test_what_a_dead_executor_has_started_is_followed_by_who_takes_its_run_over() -> None:
+    play = Play()
+    play.caller.lasts_ms = HOUR_MS
+    play.store_jobs([JOB])
+    play.scan_all()
+    stop_when(play, lambda play: play.execute(play.queue.receive("normal")), lambda play: bool(play.executions.started))
+    let_pass(play, 2 * MINUTE_MS)
+    run = run_of(play)
+    assert (run.attempt, run.followed, [*play.executions.started]) == (2, f"{run.id}-1", [f"{run.id}-1"])
+
+
+def test_an_execution_that_ends_by_itself_before_it_is_stopped_has_ended_so() -> None:
+    """Nobody can look, and then the stop is taken: of something that was over by then."""
+    play = started(MINUTE_MS)
+    play.clock.advance(2 * MINUTE_MS)
+    cancel_runs(play.context(), [run_of(play).id])
+    context = replace(play.context(), executions=_BlindOnce(play.executions))
+    assert follow(context, [run_of(play)], play.clock.now()) == 1
+    assert run_of(play).state is RunState.SUCCEEDED
+
+
+def test_who_tells_of_an_end_when_the_time_is_up_tells_that_and_may_repeat_it() -> None:
+    """The scan has stopped it, and died before it could write that."""
+    play = started(job=replace(JOB, timeout_seconds=900, retry=replace(PLAIN_RETRY, max_retries=0)))
+    run = run_of(play)
+    play.clock.advance(901 * SECOND_MS)
+    told = [Report(run.id, 1, error="It was stopped." + "!" * 500)] * 2
+    assert [refusal for refusal, _ in report(play.context(), told)] == [None, None]
+    (attempt,) = play.store.attempts.of_run(run.id)
+    assert (attempt.outcome, attempt.error) == (Outcome.TIMED_OUT, told[0].error)
+
+
+@dataclass
+class _BlindOnce:
+    """Executions of which AWS tells nothing when they are first looked at."""
+
+    executions: MemoryExecutions
+    is_blind: bool = True
+
+    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+        was_blind, self.is_blind = self.is_blind, False
+        return [None] * len(arns) if was_blind else self.executions.look(arns)
+
+    def stop(self, arns: Sequence[str]) -> list[bool]:
+        return self.executions.stop(arns)

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from tests.simulation.actors.executions import caller_of
 from tests.simulation.story import START, Done, Story
 from tests.simulation.world.process import Process, Weather, simulated
-from tests.simulation.world.receiver import REFUSED, SimulatedCaller
+from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.job import JobSpec, JobStatus
 from timeball.domain.model.policies import OverlapPolicy
@@ -108,7 +109,7 @@ async def executes(story: Story, process: Process) -> None:
     deliveries = story.queue.receive("normal", visibility_seconds=40)
     inbox, caller = (
         simulated(story.queue.inbox("normal"), process),
-        SimulatedCaller(story.receiver, process, story.context(process)),
+        caller_of(story, process),
     )
     work = execute(story.context(process), inbox, caller, deliveries, f"{process.name}/1", process.run)
     await handed_out(inbox, deliveries, work, process.run)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.events import cancelling, changing, listening, submitting
 from tests.simulation.actors.exclusions import change_calendar, freeze, with_moved_fires
+from tests.simulation.actors.executions import following
 from tests.simulation.actors.notices import telling
 from tests.simulation.actors.quotas import with_keys
 from tests.simulation.actors.tasks import of_task
@@ -120,7 +121,7 @@ class _User(Client):
     async def _submit(self) -> None:
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
         spec = telling(self.story, with_moved_fires(self.story, of_task(self.story, self._spec(key))))
-        spec = listening(self.story, spec)
+        spec = following(self.story, listening(self.story, spec))
         if await self.ask("submit", key, submitting(self, submit), [spec], self.process.now(), self.by) is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
@@ -167,7 +168,7 @@ class _User(Client):
         """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
         story = self.story
         wanted = replace(with_moved_fires(story, of_task(story, self._spec(key))), tags={"n": str(next(story.names))})
-        wanted = listening(story, telling(story, wanted))
+        wanted = following(story, listening(story, telling(story, wanted)))
         change = story.random.choice(("all", "all", "tags", "instant"))
         for _ in range(10):
             job = await self._read(key)

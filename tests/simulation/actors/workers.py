@@ -3,9 +3,10 @@
 import asyncio
 from itertools import count
 
+from tests.simulation.actors.executions import caller_of
 from tests.simulation.story import Story
 from tests.simulation.world.process import Process, simulated
-from tests.simulation.world.receiver import HOSTS, SimulatedCaller
+from tests.simulation.world.receiver import HOSTS
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import execute
 from timeball.engine.runs.reconcile_messages import reconcile_messages
@@ -72,7 +73,7 @@ async def execute_messages(story: Story, number: int) -> None:
 
 
 async def _invocations(story: Story, process: Process) -> None:
-    context, caller = story.context(process), SimulatedCaller(story.receiver, process, story.context(process))
+    context, caller = story.context(process), caller_of(story, process)
     for number in count(1):
         priority = process.random.choice(await story.queue.arrivals())
         await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))

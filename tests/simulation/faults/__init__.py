@@ -6,6 +6,7 @@ from tests.simulation.faults import (
     depending,
     dispatching,
     finishing,
+    following,
     guarding,
     hearing,
     holding,
@@ -28,6 +29,7 @@ FAULTS = (
     | claiming.FAULTS
     | trying.FAULTS
     | finishing.FAULTS
+    | following.FAULTS
     | guarding.FAULTS
     | hearing.FAULTS
     | holding.FAULTS

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from zlib import crc32
 
 from tests.simulation.world.process import Process
-from tests.urls import url_of
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.target import HttpTarget, is_followed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.naming import Naming, name_items
@@ -56,10 +57,16 @@ class Receiver:
     named: list[tuple[RunId, int, tuple[str, ...]]] = field(default_factory=list)
     _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
+    def note(self, call: Call) -> str:
+        """Note a call; return the URL, or the ARN, of what is called."""
+        target = call.work.target
+        url = target.url if isinstance(target, HttpTarget) else target.resource
+        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
+        return url
+
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
-        url = url_of(call.work.target)
-        self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
+        url = self.note(call)
         if self.down_until and self.down_until.get(url.split("/")[2], 0) > self.clock.now():
             return 503, 10
         takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
@@ -84,6 +91,8 @@ class SimulatedCaller:
     process: Process
     context: Context
     """What the targets see that name items."""
+    start: Callable[[Process, Call], Awaitable[Answer]]
+    """How what is to be followed is started."""
 
     async def prepare(self, call: Call) -> None:
         """Fetch nothing."""
@@ -92,6 +101,8 @@ class SimulatedCaller:
         """Call the target once."""
         process = self.process
         await process.thaw()
+        if is_followed(call.work.target):
+            return await self.start(process, call)
         called_at = process.now()
         status, takes_ms = self.receiver.answer_of(call)
         process.trace(f"{process.name} calls {call.run} attempt {call.attempt}: {status} in {takes_ms} ms")

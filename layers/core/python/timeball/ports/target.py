@@ -14,7 +14,8 @@ class Call:
 
     `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
     over. `depth` is the run's generation. `has_parents`: the payload is beside what came of the job's
-    parents. `task_id` is the task that the job names.
+    parents. `task_id` is the task that the job names. `starts_as` is the attempt by whose name it starts what is
+    followed.
     """
 
     run: RunId
@@ -26,6 +27,7 @@ class Call:
     depth: int = 0
     has_parents: bool = False
     task_id: str | None = None
+    starts_as: int | None = None
 
 
 @dataclass(frozen=True)

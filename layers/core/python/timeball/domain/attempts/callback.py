@@ -7,6 +7,7 @@ becomes of the target, the scan ends the attempt. Nobody else claims such a run.
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.job import Completion, Job
+from timeball.domain.model.policies import Cause
 from timeball.domain.model.run import Callback, Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
@@ -68,7 +69,7 @@ def seen_under_way(run: Run, now: int, margin_ms: int) -> Run:
     """Return the run whose execution was looked at, and goes on: due at the next look."""
     if run.callback is None:
         raise ValueError(f"{run.id} has no execution that could be followed")
-    lease_until = _lease_until(run.callback, now)
+    lease_until = now + _FIRST_LOOK_MS if run.cancel_requested else _lease_until(run.callback, now)
     return evolve(run, lease_until=lease_until, due_at=lease_until + margin_ms)
 
 
@@ -91,16 +92,29 @@ def expired_attempt(run: Run) -> Attempt:
 
 
 def reported_attempt(run: Run, now: int, error: str | None, body: str | None) -> Attempt:
-    """Return the record of an attempt on which its target reports at `now`: failed if there is an `error`."""
+    """Return the record of an attempt that ends at `now`, as its target says: failed if there is an `error`.
+
+    An execution that fails when its time is up was stopped for that, whoever tells of it first.
+    """
+    is_out = run.callback is not None and run.followed is not None and run.callback.until <= now
+    failed = Outcome.TIMED_OUT if is_out else Outcome.FAILED
     return Attempt(
         number=run.attempt,
-        outcome=Outcome.SUCCEEDED if error is None else Outcome.FAILED,
+        outcome=Outcome.SUCCEEDED if error is None else failed,
         claimed_at=run.claimed_at or run.created_at,
         started_at=max(run.claimed_at or 0, run.not_before) if run.callback is None else run.callback.called_at,
         finished_at=now,
         error=error,
         body=body,
     )
+
+
+def cause_of(attempt: Attempt) -> Cause:
+    """Return as what the retry policy counts the failure of an attempt that was handed over."""
+    return _CAUSES.get(attempt.outcome, Cause.REPORTED)
+
+
+_CAUSES = {Outcome.TIMED_OUT: Cause.TIMEOUT, Outcome.LOST: Cause.LOST}
 
 
 def _lease_until(callback: Callback, now: int) -> int:

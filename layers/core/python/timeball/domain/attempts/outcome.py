@@ -30,4 +30,14 @@ def after_attempt(
 def lost_attempt(run: Run) -> Attempt:
     """Return the record of an attempt whose lease ran out: nobody knows how far it came."""
     claimed_at = run.claimed_at or run.created_at
-    return Attempt(run.attempt, Outcome.LOST, claimed_at, error="Its executor vanished.", worker=run.owner)
+    error, unheard_from = "Its executor vanished.", starts_as(run)
+    return Attempt(run.attempt, Outcome.LOST, claimed_at, error=error, worker=run.owner, unheard_from=unheard_from)
+
+
+def starts_as(run: Run) -> int:
+    """Return by which attempt's name a running run starts what it follows: its own, or the first that was not heard of.
+
+    So what that may have started is met again, and nothing is started beside it.
+    """
+    unheard_from = None if run.last is None else run.last.unheard_from
+    return run.attempt if unheard_from is None else unheard_from

@@ -18,7 +18,8 @@ class Attempt:
     """One finished try of a run: its number, instants (ms), outcome, and what the target answered.
 
     `started_at` is the moment of the call; None if the attempt was lost and nobody knows. `worker` is the executor that
-    had claimed it; None if the target itself reported how it ended.
+    had claimed it; None if the target itself reported how it ended. `unheard_from` is the first of the attempts, up to
+    this one, of which nobody heard what they have started, if anything.
     """
 
     number: int
@@ -30,3 +31,4 @@ class Attempt:
     error: str | None = None
     body: str | None = None
     worker: str | None = None
+    unheard_from: int | None = None

@@ -175,6 +175,11 @@ class Run:
         return self.id.fire_at if self.moved_to is None else self.moved_to
 
     @property
+    def followed(self) -> str | None:
+        """The execution that it goes on with, if it follows one: its lease then says no more than when to look."""
+        return None if self.callback is None else self.callback.execution
+
+    @property
     def is_terminal(self) -> bool:
         """Whether nothing but a person moves this run on."""
         return self.state in TERMINAL

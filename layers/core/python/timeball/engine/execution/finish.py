@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.attempts.callback import handed_over
-from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.attempts.outcome import after_attempt, starts_as
 from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
@@ -18,7 +18,7 @@ from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.spent import NOTHING, Spent
-from timeball.domain.model.verdict import Accepted, Succeeded
+from timeball.domain.model.verdict import Accepted, Failed, Succeeded
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -30,6 +30,9 @@ from timeball.engine.runs.on_run_end import change_runs
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
+
+_FAULT = 500
+"""From this status on nobody knows what the target did."""
 
 
 @dataclass(frozen=True)
@@ -121,4 +124,13 @@ def _attempt(result: Result) -> Attempt:
         error=answer.error,
         body=answer.body or None,
         worker=run.owner,
+        unheard_from=_unheard_from(run, answer),
     )
+
+
+def _unheard_from(run: Run, answer: Answer) -> int | None:
+    """Return the first attempt that may have started something unheard of; a refusal tells nothing of those before."""
+    first = starts_as(run)
+    is_refused = answer.called_at is None or (answer.status is not None and answer.status < _FAULT)
+    is_known = not isinstance(answer.verdict, Failed) or (is_refused and first == run.attempt)
+    return None if is_known else first

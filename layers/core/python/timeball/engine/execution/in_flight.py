@@ -7,6 +7,7 @@ executor may soon call.
 import asyncio
 from dataclasses import dataclass
 
+from timeball.domain.attempts.outcome import starts_as
 from timeball.domain.model.job import Completion, Job
 from timeball.domain.model.policies import Cause
 from timeball.domain.model.run import Run
@@ -80,5 +81,14 @@ def call_of(run: Run, job: Job) -> Call:
     seconds, takes_report = call_seconds(job.spec.timeout_seconds), job.spec.completion is Completion.CALLBACK
     retry_on, has_parents = job.spec.retry.retry_on, job.spec.pass_parents
     return Call(
-        run.id, run.attempt, job.spec.work, seconds, retry_on, takes_report, run.depth, has_parents, job.task_id
+        run.id,
+        run.attempt,
+        job.spec.work,
+        seconds,
+        retry_on,
+        takes_report,
+        run.depth,
+        has_parents,
+        job.task_id,
+        starts_as(run),
     )

@@ -47,8 +47,8 @@ def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]],
     """Give an attempt that stands as a run's last one a row of its own, if it may have none. May be repeated.
 
     Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), those of
-    callback runs (their rows are written after the run's, and a crash may have come between), and the successes of
-    runs that are run again.
+    callback runs, and those of which an event told (their rows are written after the run's, and a crash may have come
+    between), and the successes of runs that are run again.
     """
     kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(run, last, job)]
     keep_attempts(context, kept, now)
@@ -68,7 +68,8 @@ def answer_of(context: Context, run: Run) -> str | None:
 def _may_have_no_row(run: Run, last: Attempt, job: Job | None) -> bool:
     if last.outcome is Outcome.SUCCEEDED:
         return not run.is_terminal
-    return last.outcome is Outcome.LOST or (job is not None and job.spec.completion is Completion.CALLBACK)
+    was_handed_over = last.worker is None or (job is not None and job.spec.completion is Completion.CALLBACK)
+    return was_handed_over or last.outcome is Outcome.LOST
 
 
 def _cut(text: str | None) -> str | None:

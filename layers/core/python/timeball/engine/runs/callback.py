@@ -7,14 +7,13 @@ for no message is left that would bring its effects about: only the scan drops t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.attempts.callback import awaits_report, extended, follows, reported_attempt, takes_report
+from timeball.domain.attempts.callback import awaits_report, cause_of, extended, follows, reported_attempt, takes_report
 from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.job import Job
-from timeball.domain.model.policies import Cause
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.engine.context import Context
@@ -61,16 +60,16 @@ def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answ
 
 def _report(context: Context, report: Report) -> Answered:
     def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
-        if report.execution is not None and not follows(run, report.execution):
-            return Refusal.NOT_EXPECTED
         if _was_taken(context, run, report):
             return run  # its first answer was lost
+        if report.execution is not None and not follows(run, report.execution):
+            return Refusal.NOT_EXPECTED
         waiting = _waiting(run, job, report.attempt)
         if isinstance(waiting, Refusal):
             return waiting
-        failed = Failed(report.may_retry and waiting.spec.retry.retries(Cause.REPORTED))
-        verdict = Succeeded() if report.error is None else failed
         attempt = reported_attempt(run, now, report.error, report.body)
+        failed = Failed(report.may_retry and waiting.spec.retry.retries(cause_of(attempt)))
+        verdict = Succeeded() if report.error is None else failed
         return after_attempt(run, waiting, inline(attempt), verdict, now, Guarantor.SCAN)
 
     refusal, run = change_run(context, report.run, after)
@@ -110,4 +109,6 @@ def _was_taken(context: Context, run: Run, report: Report) -> bool:
 
 def _as_reported(last: Attempt, report: Report) -> Attempt:
     """Return the attempt that a run's row keeps, with all that a report tells of it."""
-    return evolve(last, outcome=report.outcome, status=None, error=report.error, body=report.body)
+    is_out = last.outcome is Outcome.TIMED_OUT and report.error is not None
+    outcome = last.outcome if is_out else report.outcome
+    return evolve(last, outcome=outcome, status=None, error=report.error, body=report.body)

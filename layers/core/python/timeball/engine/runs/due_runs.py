@@ -52,7 +52,7 @@ def resend(context: Context, runs: Sequence[Run]) -> int:
     worked = work_through(context, heads)
     runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + heal(context, dead_heads)
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
-    followed = [run for run in expired if run.callback is not None and run.callback.execution is not None]
+    followed = [run for run in expired if run.followed is not None]
     silent = [run for run in expired if run not in followed]
     reaped = reap(context, silent, now) if silent else 0
     reaped += follow(context, followed, now) if followed else 0

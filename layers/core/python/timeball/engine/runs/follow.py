@@ -2,25 +2,24 @@
 
 A look that finds the execution under way renews the lease, so no executor's time goes by meanwhile. Written on
 condition that the run is still as it was read, and by the attempt that started the execution: the first to tell of its
-end wins. An execution whose run is to stop, or is out of time, is stopped before that is written.
+end wins. An execution whose run is to stop, or is out of time, is stopped, and its run goes on until it is over.
 """
 
 from collections.abc import Sequence
 
-from timeball.domain.attempts.callback import expired_attempt, reported_attempt, seen_under_way
+from timeball.domain.attempts.callback import cause_of, expired_attempt, reported_attempt, seen_under_way
 from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
-from timeball.domain.model.policies import Cause
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Callback, Run, RunState
 from timeball.domain.model.transitions import ended
 from timeball.domain.model.verdict import Failed, Succeeded
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
-from timeball.engine.runs.attempts import inline, needs_a_row
+from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.collections.rows import Swap
@@ -29,8 +28,6 @@ from timeball.ports.executions import UNKNOWN, Standing
 _GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
 _KNOWN_AFTER_MS = 5 * MINUTE_MS
 """So long AWS may take, as it says of ECS, until whoever asks is told of what was started."""
-
-_STOPPED = Standing(is_over=True, error="The execution was stopped.")
 
 
 def follow(context: Context, runs: Sequence[Run], now: int) -> int:
@@ -42,7 +39,7 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
     standings = _standings(context, runs, now)
     told = [_told(run, standing, now) for run, standing in zip(runs, standings, strict=True)]
     telling = [(run.id, one) for run, one in zip(runs, told, strict=True) if one is not None and needs_a_row(one)]
-    context.store.attempts.insert(telling, now)  # before the rows: nobody looks at an execution whose run is over
+    keep_attempts(context, telling, now)  # before the rows: nobody looks at an execution whose run is over
     swaps = [
         Swap(run, seen_under_way(run, now, context.rules.margin_ms) if one is None else _over(run, job, one, now))
         for run, job, one in zip(runs, jobs, told, strict=True)
@@ -52,22 +49,33 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
 
 
 def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
-    """Return how executions stand, after those were stopped whose runs are to stop or are out of time."""
-    looked = context.executions.look([_callback(run).execution or "" for run in runs])
-    for place, run in enumerate(runs):
-        if looked[place] == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS:
-            looked[place] = None
-    unwanted = [
-        place
-        for place, (run, standing) in enumerate(zip(runs, looked, strict=True))
-        if (run.cancel_requested or _callback(run).until <= now) and not (standing and standing.is_over)
+    """Return how executions stand, after those were stopped whose runs are to stop or are out of time.
+
+    What a stop came to the next look says: it may have ended by itself just before, and a task takes its time.
+    """
+    looked = dict(zip([run.id for run in runs], _look(context, runs, now), strict=True))
+    unwanted = [run for run in runs if _is_unwanted(run, now) and not _is_over(looked[run.id])]
+    stopped = context.executions.stop([run.followed or "" for run in unwanted])
+    again = [run for run, done in zip(unwanted, stopped, strict=True) if done]
+    looked |= zip([run.id for run in again], _look(context, again, now), strict=True)
+    return [looked[run.id] for run in runs]
+
+
+def _look(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
+    """Return how executions stand; None: nobody knows, as of one that AWS does not know yet."""
+    standings = context.executions.look([run.followed or "" for run in runs])
+    return [
+        None if standing == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS else standing
+        for run, standing in zip(runs, standings, strict=True)
     ]
-    stopped = context.executions.stop([_callback(runs[place]).execution or "" for place in unwanted])
-    done = [place for place, is_done in zip(unwanted, stopped, strict=True) if is_done]
-    ends = context.executions.look([_callback(runs[place]).execution or "" for place in done])
-    for place, end in zip(done, ends, strict=True):  # what had succeeded before was not stopped
-        looked[place] = end if end is None or (end.is_over and end.error is None) else _STOPPED
-    return looked
+
+
+def _is_over(standing: Standing | None) -> bool:
+    return standing is not None and standing.is_over
+
+
+def _is_unwanted(run: Run, now: int) -> bool:
+    return run.cancel_requested or _callback(run).until <= now
 
 
 def _told(run: Run, standing: Standing | None, now: int) -> Attempt | None:
@@ -75,19 +83,17 @@ def _told(run: Run, standing: Standing | None, now: int) -> Attempt | None:
 
     One that is out of time and cannot be stopped is given up after a while: that AWS may never allow.
     """
+    if standing is not None and standing.is_over:
+        return reported_attempt(run, now, standing.error, standing.body)
     until = _callback(run).until
-    if until <= now and (standing == _STOPPED or now >= until + _GIVEN_UP_AFTER_MS):
-        return expired_attempt(evolve(run, lease_until=until))
-    if standing is None or not standing.is_over:
-        return None
-    return reported_attempt(run, now, standing.error, standing.body)
+    return expired_attempt(evolve(run, lease_until=until)) if now >= until + _GIVEN_UP_AFTER_MS else None
 
 
 def _over(run: Run, job: Job | None, attempt: Attempt, now: int) -> Run:
     if job is None:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, inline(attempt))
-    cause = Cause.TIMEOUT if attempt.outcome is Outcome.TIMED_OUT else Cause.REPORTED
-    verdict = Succeeded() if attempt.outcome is Outcome.SUCCEEDED else Failed(job.spec.retry.retries(cause))
+    failed = Failed(job.spec.retry.retries(cause_of(attempt)))
+    verdict = Succeeded() if attempt.outcome is Outcome.SUCCEEDED else failed
     return after_attempt(run, job, inline(attempt), verdict, now, Guarantor.SCAN)
 
 

@@ -5,12 +5,10 @@ Written on condition that the run is still as it was read: a heartbeat that came
 
 from collections.abc import Sequence
 
-from timeball.domain.attempts.callback import expired_attempt
+from timeball.domain.attempts.callback import cause_of, expired_attempt
 from timeball.domain.attempts.outcome import after_attempt
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.job import Job
-from timeball.domain.model.policies import Cause
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.run import Run, RunState
 from timeball.domain.model.transitions import ended
@@ -41,5 +39,5 @@ def _reaped(run: Run, job: Job | None, now: int) -> Run:
     attempt = expired_attempt(run)
     if job is None:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, attempt)
-    cause = Cause.LOST if attempt.outcome is Outcome.LOST else Cause.TIMEOUT
-    return after_attempt(run, job, attempt, Failed(job.spec.retry.retries(cause)), now, Guarantor.SCAN)
+    failed = Failed(job.spec.retry.retries(cause_of(attempt)))
+    return after_attempt(run, job, attempt, failed, now, Guarantor.SCAN)

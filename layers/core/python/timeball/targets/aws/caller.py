@@ -21,7 +21,7 @@ from timeball.targets.answers import unanswered
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.sizes import too_large
-from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, reply_of
+from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, refused, reply_of
 from timeball.targets.envelope import facts_of
 from timeball.targets.witness import Witness
 
@@ -133,9 +133,8 @@ class AwsCaller:
             answer: dict[str, Any] = getattr(client, request.operation)(**request.arguments)
             if "Payload" in answer:
                 answer["Payload"] = answer["Payload"].read(BODY_BYTES)
-        except exceptions.ClientError as refused:
-            error, about = refused.response.get("Error", {}), refused.response.get("ResponseMetadata", {})
-            return Reply(about.get("HTTPStatusCode", 0), "", error.get("Code", "Unknown"), error.get("Message", ""))
+        except exceptions.ClientError as error:
+            return refused(error.response)
         except exceptions.ParamValidationError as bad:
             return Reply(400, "", "ParamValidationError", str(bad))
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError):

@@ -1,6 +1,7 @@
 """What is asked of AWS for a call: one operation of one service for each type of target.
 
-What AWS can tell apart is named by run and attempt, so that the same request again does nothing again.
+What AWS can tell apart is named by run and attempt, so that the same request again does nothing again. What is followed
+is named so that no run has two of it at once.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from timeball.domain.model.target import (
     SnsTarget,
     SqsTarget,
     StepFunctionsTarget,
+    is_followed,
 )
 from timeball.ports.target import Call
 from timeball.targets.envelope import Facts, as_headers, as_json, as_variables
@@ -73,9 +75,11 @@ def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
 def mark_of(call: Call) -> str:
     """Return what names an attempt of a run wherever AWS takes a name: readable if that is short enough.
 
-    Two tenants may have jobs of the same id, and call the same resource for the same instant.
+    Two tenants may have jobs of the same id, and call the same resource for the same instant. What is followed has the
+    name of the first attempt that may have started it, until it is known what became of it.
     """
-    readable = f"{call.run.job.tenant}.{call.run}-{call.attempt}"
+    attempt = call.starts_as if is_followed(call.work.target) and call.starts_as is not None else call.attempt
+    readable = f"{call.run.job.tenant}.{call.run}-{attempt}"
     if len(readable) <= _LONGEST_TOKEN:
         return readable
     return hashlib.blake2b(readable.encode(), digest_size=_LONGEST_TOKEN // 2).hexdigest()

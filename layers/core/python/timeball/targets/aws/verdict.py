@@ -64,8 +64,8 @@ _NO_ROOM: Final = (
 )
 """How ECS begins to say, by a code or in words, that it has no room for a task now."""
 
-_ALREADY: Final = "ExecutionAlreadyExists"
-"""An execution has the name of this attempt: it was started before."""
+_ALREADY: Final = ("ExecutionAlreadyExists", "ConflictException")
+"""An execution has this name, or a task this token: it was started before. Of the latter AWS says its ARN."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,17 @@ def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
             return Reply(status)
 
 
+def refused(answer: Mapping[str, Any]) -> Reply:
+    """Return what an error says that AWS answers with."""
+    error, about = answer.get("Error", {}), answer.get("ResponseMetadata", {})
+    tasks = answer.get("resourceIds") or [None]
+    kept = "" if tasks[0] is None else _kept(taskArn=tasks[0])
+    return Reply(about.get("HTTPStatusCode", 0), kept, error.get("Code", "Unknown"), error.get("Message", ""))
+
+
 def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answer:
     """Return what a reply makes of a call. An error that blames the request tells of a service that works."""
-    if reply.code is None or reply.code == _ALREADY:
+    if reply.code is None or reply.code in _ALREADY:
         done = _handed_over(call, reply)
         return Answer(done, called_at, finished_at, reply.status, reply.body, is_down=False)
     status = _as_status(reply)

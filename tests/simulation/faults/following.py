@@ -1,0 +1,98 @@
+"""Faults of runs that follow what they have started: it is not looked at, not stopped, or taken for another one's."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import timeball.engine.runs.follow as following
+from tests.simulation.faults.hands import Fault, given, instead
+from timeball.aws.executions import AwsExecutions, of_task
+from timeball.domain.attempts.callback import awaits_report, handed_over
+from timeball.domain.attempts.claim import ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.outcome import starts_as
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.guarantor import Guarantor
+from timeball.domain.model.job import Job
+from timeball.domain.model.limiter import Begun, Limiter
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.transitions import asked_to_stop, ended
+from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.sharing.limiter import has_place
+from timeball.ports.executions import UNDER_WAY, Standing
+
+_BEFORE_ITS_EXECUTION = "no attempt ends before its execution"
+
+
+def _nobody_knows(_: AwsExecutions, arns: Sequence[str]) -> list[Standing | None]:
+    return [None] * len(arns)
+
+
+def _taken(_: AwsExecutions, arns: Sequence[str]) -> list[bool]:
+    return [True] * len(arns)
+
+
+def _by_exit_codes_alone(task: Mapping[str, Any]) -> Standing:
+    return of_task({**task, "stopCode": None})
+
+
+def _over_once_it_is_to_stop(task: Mapping[str, Any]) -> Standing:
+    return of_task({**task, "lastStatus": task.get("desiredStatus", task["lastStatus"])})
+
+
+def _to_report(run: Run, job: Job, called_at: int, now: int, margin_ms: int, _: str | None = None) -> Run:
+    return handed_over(run, job, called_at, now, margin_ms)
+
+
+def _whoever_has_it(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
+    is_followed = run is not None and run.followed is not None
+    return decide_claim(evolve(run, callback=None) if run and is_followed else run, job, now, rules, excluded)
+
+
+def _ended_at_once(run: Run, reason: Reason) -> Run:
+    return ended(run, RunState.CANCELLED, run.claimed_at or run.created_at, Guarantor.SCAN, reason)
+
+
+def _by_its_lease(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+    return has_place(limiter, begun, None if row is None else evolve(row, callback=None), now)
+
+
+def _whichever_attempt(run: Run, _: int) -> bool:
+    return run.state is RunState.RUNNING
+
+
+FAULTS = {
+    "nobody looks how an execution stands": Fault(given(AwsExecutions, "look", _nobody_knows), "an end is seen", 9),
+    "the end of an execution ends whichever attempt is under way": Fault(
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING),
+        "whoever finishes an attempt holds it",
+        148,
+    ),
+    "what is to stop is taken for stopped": Fault(
+        given(AwsExecutions, "stop", _taken), "whose run is asked to stop is stopped", 28
+    ),
+    "what AWS does not see yet is taken for gone": Fault(
+        given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
+    ),
+    "a task has succeeded whatever stopped it": Fault(
+        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 39
+    ),
+    "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 279),
+    "a newer run takes the place of one whose execution goes on": Fault(
+        instead(asked_to_stop, _ended_at_once), "executions of a guarded job come one by one", 28
+    ),
+    "what was started is forgotten at the hand-over": Fault(
+        instead(handed_over, _to_report), "what a run has started is followed", 9
+    ),
+    "a message claims a run that is followed": Fault(
+        instead(decide_claim, _whoever_has_it), "no executor has what is followed", 28
+    ),
+    "a run is cancelled and its execution is not": Fault(
+        instead(asked_to_stop, _ended_at_once), "nothing goes on that nobody follows", 28
+    ),
+    "an attempt starts what another may have started": Fault(
+        instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 99
+    ),
+    "what is followed holds its place by its lease": Fault(
+        instead(has_place, _by_its_lease), "no more runs are under way than may", 39
+    ),
+}
