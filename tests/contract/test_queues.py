@@ -1,39 +1,18 @@
 """Queues and inboxes: what is sent comes, later if it was delayed, again if it is not deleted."""
 
-import os
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from tests.contract.backends import client, moto, posts_to, thin_client
+from tests.contract.queues import ENDPOINT, LEAD_MS, PRIORITIES, Queues, queues_of
 from tests.contract.rows import NOW, run
-from timeball.aws.sqs import Form, SqsInbox, SqsQueue, UnreadableMessageError, parse_message, parse_watch
+from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.run import Run
-from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Inbox, Queue, Watch
-from timeball.testing.memory_queue import MemoryQueue
-from timeball.testing.virtual_clock import VirtualClock
+from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Watch
 
-ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
-LEAD_MS = 3_000
-PRIORITIES = ("high", "normal", "low")
 NOTHING = Depth(0, 0, 0)
-WATCH = "watch"
-
-
-@dataclass(frozen=True)
-class Queues:
-    """The sender's side, the receiver's side by priority, and how Lambda receives."""
-
-    queue: Queue
-    inbox: Callable[[str], Inbox]
-    receive: Callable[[str], Sequence[Delivery]]
-    due_watches: Callable[[], Sequence[Watch]]
 
 
 @pytest.fixture(params=["memory", "moto", "moto-thin", *(["endpoint", "endpoint-thin"] if ENDPOINT else [])])
@@ -43,54 +22,14 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def queues(kind: str) -> Iterator[Queues]:
-    with _queues(kind, 1) as one_by_one:
+    with queues_of(kind, 1) as one_by_one:
         yield one_by_one
 
 
 @pytest.fixture
 def together(kind: str) -> Iterator[Queues]:
-    with _queues(kind, 5) as in_fives:
+    with queues_of(kind, 5) as in_fives:
         yield in_fives
-
-
-@contextmanager
-def _queues(kind: str, runs_per_message: int) -> Iterator[Queues]:
-    if kind == "memory":
-        memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS, runs_per_message)
-        yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
-        return
-    with ThreadPoolExecutor(4) as threads:
-        place, _, is_thin = kind.partition("-")
-        endpoint = ENDPOINT if place == "endpoint" else None
-        with nullcontext() if endpoint else moto(), closing(posts_to("sqs", endpoint)) as posts:
-            sqs = client("sqs", endpoint)
-            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads, Form(LEAD_MS, runs_per_message))
-
-
-def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor, form: Form) -> Queues:
-    prefix = f"contract-{uuid.uuid4().hex[:8]}"
-    urls = {name: sqs.create_queue(QueueName=f"{prefix}-{name}")["QueueUrl"] for name in (*PRIORITIES, WATCH)}
-
-    def receive(priority: str) -> list[Delivery]:
-        answer = sqs.receive_message(
-            QueueUrl=urls[priority], MaxNumberOfMessages=10, VisibilityTimeout=900, WaitTimeSeconds=0
-        )
-        return [
-            delivery
-            for message in answer.get("Messages", [])
-            for delivery in parse_message({"body": message["Body"], "receiptHandle": message["ReceiptHandle"]})
-        ]
-
-    def due_watches() -> list[Watch]:
-        answer = sqs.receive_message(QueueUrl=urls[WATCH], MaxNumberOfMessages=10, WaitTimeSeconds=0)
-        return [parse_watch({"body": message["Body"]}) for message in answer.get("Messages", [])]
-
-    return Queues(
-        SqsQueue(asking, urls, urls[WATCH], VirtualClock(NOW), threads, form=form),
-        lambda priority: SqsInbox(asking, urls[priority], threads),
-        receive,
-        due_watches,
-    )
 
 
 def _message(run_id: RunId, priority: str, not_before: int) -> Run:

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +21,7 @@ from tests.webhooks.targets import (
     listening,
     no_answer,
     receive,
-    self_signed,
     success,
-    trusting,
 )
 from timeball.domain.model.target import HttpTarget
 from timeball.domain.model.work import Work
@@ -34,9 +31,13 @@ from timeball.targets.http.exchange import BODY_BYTES
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = {"Authorization": "Bearer s3cret"}
+
 EARLY = "127.0.0.1 closed the connection before it answered."
+
 MIDDLE = "127.0.0.1 closed the connection in the middle of its answer, or broke the rules of HTTP there."
+
 GARBAGE = "What 127.0.0.1 answered is not HTTP, or its headers are too large."
+
 LATE = "127.0.0.1 did not answer in full within 0.2 s."
 
 BROKEN = [
@@ -156,57 +157,6 @@ async def refuse_upload(_: Target, reader: asyncio.StreamReader, writer: asyncio
 def test_an_answer_before_the_payload_is_read_is_an_answer() -> None:
     answer, _ = call_target(refuse_upload, payload='"' + "x" * 250_000 + '"')
     assert answer.status == 413
-
-
-def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
-    async def main() -> tuple[Answer, Target]:
-        async with (
-            listening(answering(OK), tls=self_signed(tmp_path)) as target,
-            http_caller(VirtualClock(NOW), LOCAL) as caller,
-        ):
-            return await caller.call(a_call(target.url)), target
-
-    answer, target = asyncio.run(main())
-    error = "The TLS certificate of 127.0.0.1 could not be verified."
-    assert answer == no_answer(error, None)
-    assert target.requests == []
-
-
-def test_a_certificate_of_another_host_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
-    async def main() -> tuple[Answer, Target]:
-        async with (
-            listening(answering(OK), tls=self_signed(tmp_path)) as target,
-            http_caller(VirtualClock(NOW), LOCAL, lambda *_: ["127.0.0.1"], trust=trusting(tmp_path)) as caller,
-        ):
-            return await caller.call(a_call(f"https://hooks.example:{target.port}/")), target
-
-    answer, target = asyncio.run(main())
-    assert answer == no_answer("The TLS certificate of hooks.example could not be verified.", None)
-    assert target.requests == []
-
-
-def test_a_target_that_never_greets_in_tls_is_given_up_when_the_time_is_over() -> None:
-    async def main() -> Answer:
-        async with (
-            listening(lambda *_: asyncio.sleep(60)) as target,
-            http_caller(VirtualClock(NOW), LOCAL) as caller,
-        ):
-            return await caller.call(a_call(f"https://127.0.0.1:{target.port}/", timeout=0.2))
-
-    error = "No connection to 127.0.0.1 came about within 0.2 s."
-    assert asyncio.run(main()) == no_answer(error, None, timed_out=True)
-
-
-def test_tls_with_a_target_that_speaks_none_ends_the_call_before_it_leaves() -> None:
-    async def main() -> Answer:
-        async def shout(_: Target, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 400 Speak plainly\r\n\r\n")
-
-        async with listening(shout) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
-            return await caller.call(a_call(f"https://127.0.0.1:{target.port}/"))
-
-    error = "No TLS connection to 127.0.0.1 could be agreed on."
-    assert asyncio.run(main()) == no_answer(error, None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from functions.api.http.access import Access
 from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import Api, event_of
-from tests.api.http.test_edge import path_of
+from tests.api.http.requests import path_of
 from timeball.engine.exclusions.freezes import start_tenant
 
 TENANTS = "/v1/admin/tenants"

@@ -18,7 +18,7 @@ from functions.api.http.problems import Problem
 from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Answer, Api
-from tests.api.http.test_edge import BODIES
+from tests.api.http.requests import BODIES
 from tests.api.runs.rows import waiting
 from timeball.domain.model.role import Role
 

@@ -5,7 +5,7 @@ import pytest
 from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import DOCUMENT, Api
-from tests.api.http.test_edge import BODIES, path_of
+from tests.api.http.requests import BODIES, path_of
 
 
 @pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match", "If-None-Match"])

@@ -2,55 +2,21 @@
 
 import json
 import logging
-import re
-from dataclasses import fields, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
-from functions.api.app import build_api
-from functions.api.backfills.request import BackfillRequest
-from functions.api.calendars.request import CalendarBody, CalendarRequest
-from functions.api.cycles.rerunning import RerunRequest
-from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
-from functions.api.events.request import EventsRequest
-from functions.api.freezes.request import FreezeRequest
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
-from functions.api.jobs.batch import BatchRequest
-from functions.api.jobs.request import JobRequest
-from functions.api.jobs.triggering import TriggerRequest
-from functions.api.keys.request import FlowKeyBody
-from functions.api.operations.request import OperationRequest
 from functions.api.routes import PUBLIC_PATHS, ROUTES
-from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from functions.api.runs.fan_out import FanOutRequest
-from functions.api.runs.manual import RetryRequest, SucceedRequest
-from functions.api.targets.trying import TrialRequest
-from functions.api.tasks.request import TaskRequest
 from tests.api.client import Api, event_of
-from timeball.ports.collections.tenants import Tenants
+from tests.api.http.broken import broken_api
+from tests.api.http.requests import BODIES, STORED, path_of
 from timeball.ports.errors import UnavailableError
-from timeball.ports.store import Store
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
-
-
-IDS = {
-    "fireTime": "2026-11-21T09:30:00Z",
-    "jobId": "job_1",
-    "runId": "job_1.5.s",
-    "tenant": "acme",
-    "keyId": "acme.0123456789ab",
-}
-"""What ids look like that are not any name at all."""
-
-
-def path_of(route: Route) -> str:
-    return re.sub(r"\{(\w+)\}", lambda name: IDS.get(name[1], "1"), route.path)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -135,61 +101,6 @@ def test_every_answer_carries_its_request_id_and_is_not_to_be_stored(api: Api, r
         expected = "application/problem+json" if answer.status >= 400 else route.media_type
         assert answer.headers["Content-Type"] == expected
         assert answer.status < 400 or answer.body["instance"] == "request-1"
-
-
-class _Broken:
-    """A collection of which every call raises."""
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def __getattr__(self, name: str) -> Any:
-        def broken(*_: object, **__: object) -> NoReturn:
-            raise self._error
-
-        return broken
-
-
-def broken_api(error: Exception) -> Api:
-    api = Api()
-    broken: Any = _Broken(error)
-    store = Store(*(broken for _ in fields(Store)))
-    context, tenants = replace(api.context, store=store), Tenants(broken, broken)
-    api.handle = build_api(replace(api.edge, context=context, tenants=tenants))
-    return api
-
-
-STORED = [route for route in ROUTES if not route.is_public and route.path != "/v1/schedules:preview"]
-"""The routes that need the store."""
-
-
-BODIES: dict[type[BaseModel], dict[str, Any]] = {
-    JobRequest: {"handler": "https://example.com"},
-    BatchRequest: {"jobs": [{"handler": "https://example.com"}]},
-    TaskRequest: {"handler": "https://example.com"},
-    OperationRequest: {"action": "pause", "match": {"all": True}},
-    TriggerRequest: {"payload": 1},
-    BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
-    HeartbeatRequest: {"attempt": 1},
-    FanOutRequest: {"attempt": 1, "items": [1]},
-    RetryRequest: {"payload": 1},
-    RerunRequest: {"mode": "all"},
-    CompleteRequest: {"attempt": 1},
-    FailRequest: {"attempt": 1},
-    ReplayRequest: {"filter": {}},
-    DiscardRequest: {"runIds": ["job_1.5.s"]},
-    CalendarRequest: {"name": "closed", "timezone": "UTC"},
-    CalendarBody: {"timezone": "UTC"},
-    FlowKeyBody: {"limit": 1},
-    FreezeRequest: {"match": {"all": True}},
-    TenantRequest: {"name": "acme"},
-    KeyRequest: {"role": "viewer"},
-    RotateRequest: {"overlapSeconds": 60},
-    SucceedRequest: {},
-    EventsRequest: {"source": "shop", "type": "order.placed"},
-    TrialRequest: {"handler": "https://example.com"},
-}
-"""Of each route that takes a body and needs the store, one that nothing is wrong with."""
 
 
 def call_all(api: Api) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 from functions.api.http.body import MAX_BYTES
 from functions.api.http.problems import CONTENT_TYPE, Problem
 from tests.api.client import OPERATING, Answer, Api, event_of
-from tests.api.http.test_edge import broken_api
+from tests.api.http.broken import broken_api
 from tests.api.runs.rows import called, dead, say, waiting
 from timeball.domain.model.freeze import MAX_FREEZES
 from timeball.domain.model.run import Run, RunState

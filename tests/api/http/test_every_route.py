@@ -15,8 +15,8 @@ from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.backfills.calls import HOURLY
 from tests.api.client import OPERATING, Api
+from tests.api.http.requests import BODIES
 from tests.api.http.test_access import rows_of
-from tests.api.http.test_edge import BODIES
 from tests.api.runs.rows import waiting
 
 JSON = {"Content-Type": "application/json"}

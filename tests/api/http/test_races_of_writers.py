@@ -16,7 +16,7 @@ from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.admin.test_tenants import is_stopped
 from tests.api.client import Answer, Api
-from tests.api.http.test_edge import BODIES
+from tests.api.http.requests import BODIES
 from timeball.ports.collections.tenants import Tenants
 from timeball.ports.store import Store
 

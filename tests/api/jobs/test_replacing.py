@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
+from tests.api.http.preconditions import PRECONDITIONS
 from timeball.domain.time.instants import DAY_MS
 
 HOURLY = {"handler": "https://example.com/hook", "cronExpression": "0 * * * *"}
@@ -72,18 +73,6 @@ def test_another_tenants_job_of_that_id_is_another_job(api: Api) -> None:
     put(api, HOURLY)
     assert api.call("PUT", "/v1/jobs/nightly", HOURLY, tenant="other").status == 201
     assert {key.tenant for key in api.store.jobs} == {"acme", "other"}
-
-
-PRECONDITIONS: dict[str, tuple[bool, dict[str, str], int]] = {
-    "If-None-Match on none": (False, {"If_None_Match": "*"}, 201),
-    "If-None-Match on one": (True, {"If_None_Match": "*"}, 412),
-    "If-Match on none": (False, {"If_Match": '"1"'}, 412),
-    "If-Match: * on none": (False, {"If_Match": "*"}, 412),
-    "If-Match: * on one": (True, {"If_Match": "*"}, 200),
-    "the right If-Match": (True, {"If_Match": '"1"'}, 200),
-    "a stale If-Match": (True, {"If_Match": '"2"'}, 412),
-    "a foreign If-None-Match": (True, {"If_None_Match": '"1"'}, 400),
-}
 
 
 @pytest.mark.parametrize(("exists", "headers", "status"), PRECONDITIONS.values(), ids=PRECONDITIONS)

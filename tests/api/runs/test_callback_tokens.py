@@ -9,8 +9,8 @@ from functions.api.http.access import Access
 from functions.api.http.route import Route
 from functions.api.routes import ROUTES
 from tests.api.client import SECRET, Answer, Api
+from tests.api.http.requests import BODIES
 from tests.api.http.test_access import World, populated
-from tests.api.http.test_edge import BODIES
 from tests.api.runs.rows import row, waiting
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.run import RunState

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Answer, Api
+from tests.api.http.preconditions import PRECONDITIONS
 from timeball.domain.model.ids import TaskKey
 
 URL = "https://example.com/hook"
@@ -71,17 +72,6 @@ def test_put_creates_then_replaces_and_the_same_again_changes_nothing(api: Api) 
     changed = put(api, MAIL)
     assert (changed.status, changed.headers["ETag"], changed.body["maxRetries"]) == (200, '"2"', 3)
     assert changed.body["payloadSchema"] is None
-
-
-PRECONDITIONS: dict[str, tuple[bool, dict[str, str], int]] = {
-    "If-None-Match on none": (False, {"If_None_Match": "*"}, 201),
-    "If-None-Match on one": (True, {"If_None_Match": "*"}, 412),
-    "If-Match on none": (False, {"If_Match": '"1"'}, 412),
-    "If-Match: * on one": (True, {"If_Match": "*"}, 200),
-    "the right If-Match": (True, {"If_Match": '"1"'}, 200),
-    "a stale If-Match": (True, {"If_Match": '"2"'}, 412),
-    "a foreign If-None-Match": (True, {"If_None_Match": '"1"'}, 400),
-}
 
 
 @pytest.mark.parametrize(("exists", "headers", "status"), PRECONDITIONS.values(), ids=PRECONDITIONS)

@@ -1,0 +1,31 @@
+"""An API whose store fails."""
+
+from dataclasses import fields, replace
+from typing import Any, NoReturn
+
+from functions.api.app import build_api
+from tests.api.client import Api
+from timeball.ports.collections.tenants import Tenants
+from timeball.ports.store import Store
+
+
+class _Broken:
+    """A collection of which every call raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        def broken(*_: object, **__: object) -> NoReturn:
+            raise self._error
+
+        return broken
+
+
+def broken_api(error: Exception) -> Api:
+    api = Api()
+    broken: Any = _Broken(error)
+    store = Store(*(broken for _ in fields(Store)))
+    context, tenants = replace(api.context, store=store), Tenants(broken, broken)
+    api.handle = build_api(replace(api.edge, context=context, tenants=tenants))
+    return api

@@ -1,0 +1,71 @@
+"""A request for each route: its path, and its body."""
+
+import re
+from typing import Any
+
+from pydantic import BaseModel
+
+from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
+from functions.api.backfills.request import BackfillRequest
+from functions.api.calendars.request import CalendarBody, CalendarRequest
+from functions.api.cycles.rerunning import RerunRequest
+from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
+from functions.api.events.request import EventsRequest
+from functions.api.freezes.request import FreezeRequest
+from functions.api.http.route import Route
+from functions.api.jobs.batch import BatchRequest
+from functions.api.jobs.request import JobRequest
+from functions.api.jobs.triggering import TriggerRequest
+from functions.api.keys.request import FlowKeyBody
+from functions.api.operations.request import OperationRequest
+from functions.api.routes import ROUTES
+from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from functions.api.runs.fan_out import FanOutRequest
+from functions.api.runs.manual import RetryRequest, SucceedRequest
+from functions.api.targets.trying import TrialRequest
+from functions.api.tasks.request import TaskRequest
+
+IDS = {
+    "fireTime": "2026-11-21T09:30:00Z",
+    "jobId": "job_1",
+    "runId": "job_1.5.s",
+    "tenant": "acme",
+    "keyId": "acme.0123456789ab",
+}
+"""What ids look like that are not any name at all."""
+
+
+def path_of(route: Route) -> str:
+    return re.sub(r"\{(\w+)\}", lambda name: IDS.get(name[1], "1"), route.path)
+
+
+STORED = [route for route in ROUTES if not route.is_public and route.path != "/v1/schedules:preview"]
+"""The routes that need the store."""
+
+BODIES: dict[type[BaseModel], dict[str, Any]] = {
+    JobRequest: {"handler": "https://example.com"},
+    BatchRequest: {"jobs": [{"handler": "https://example.com"}]},
+    TaskRequest: {"handler": "https://example.com"},
+    OperationRequest: {"action": "pause", "match": {"all": True}},
+    TriggerRequest: {"payload": 1},
+    BackfillRequest: {"from": "2026-11-21T08:00:00Z", "to": "2026-11-21T09:00:00Z"},
+    HeartbeatRequest: {"attempt": 1},
+    FanOutRequest: {"attempt": 1, "items": [1]},
+    RetryRequest: {"payload": 1},
+    RerunRequest: {"mode": "all"},
+    CompleteRequest: {"attempt": 1},
+    FailRequest: {"attempt": 1},
+    ReplayRequest: {"filter": {}},
+    DiscardRequest: {"runIds": ["job_1.5.s"]},
+    CalendarRequest: {"name": "closed", "timezone": "UTC"},
+    CalendarBody: {"timezone": "UTC"},
+    FlowKeyBody: {"limit": 1},
+    FreezeRequest: {"match": {"all": True}},
+    TenantRequest: {"name": "acme"},
+    KeyRequest: {"role": "viewer"},
+    RotateRequest: {"overlapSeconds": 60},
+    SucceedRequest: {},
+    EventsRequest: {"source": "shop", "type": "order.placed"},
+    TrialRequest: {"handler": "https://example.com"},
+}
+"""Of each route that takes a body and needs the store, one that nothing is wrong with."""
