@@ -62,7 +62,7 @@ FAULTS = {
     ),
     "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
     "a report is taken whatever its attempt": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 1
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 5
     ),
     "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 400),
 }

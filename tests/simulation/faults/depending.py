@@ -55,7 +55,7 @@ FAULTS = {
     "nobody tells the children": Fault(
         instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
     ),
-    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 11),
+    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 1),
     "a child has a fire time of its own": Fault(
         instead(fire_time, _a_second_late), "a job runs once for its parents", 6
     ),

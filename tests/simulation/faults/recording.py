@@ -75,13 +75,13 @@ FAULTS = {
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
     ),
     "who finds the end of a run written counts it, too": Fault(
-        answered("runs.swap", _as_if_new), "no run is counted twice", seed=11
+        answered("runs.swap", _as_if_new), "no run is counted twice", seed=42
     ),
     "who finds a job moved on counts the fires that were skipped, too": Fault(
         answered("jobs.swap", _as_if_new), "no run is counted twice", seed=870
     ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
-    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 17),
+    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 5),
     "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
 }
