@@ -34,11 +34,14 @@ MOST_SUCCESSORS = 10
 _OVERLAPPING = 6
 """How many such groups there are at the most: of a priority two may overlap."""
 
-FEWEST_AT_ONCE = 2
-"""What AWS takes as the least bound of a queue's mapping, and as the fewest pollers."""
+FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 1_000
+"""What AWS takes as the bound of a queue's mapping without pollers; and the fewest pollers of one that has some."""
 
 BATCHES_OF_A_POLLER = 10
 """How many batches a provisioned poller has under way at the most."""
+
+MOST_READY = 200
+"""How many pollers of a mapping AWS lets stand ready at the most; it may have more."""
 
 NOTICED = 3
 """Executors that hold thirty messages between them: from so many of a tenant on, SQS lets others go first."""
@@ -83,7 +86,7 @@ class Settings:
     execute_concurrency: int = whole(
         150,
         6,
-        3000,
+        10_000,
         "Most executors at a time, ten messages each: 60 % for `high`, 35 % for `normal`, 5 % for `low`, two at least",
     )
     pollers: int = whole(
@@ -152,13 +155,13 @@ class Settings:
         most = {
             priority: max(FEWEST_AT_ONCE, count // BATCHES_OF_A_POLLER) for priority, count in self.executors.items()
         }
-        return {priority: (min(least, most[priority]), most[priority]) for priority, least in shares.items()}
+        return {name: (min(least, most[name], MOST_READY), most[name]) for name, least in shares.items()}
 
     @property
     def raised_of(self) -> dict[str, int]:
         """Return up to how many pollers of each priority the scan lets stand ready. Empty: it changes none."""
         shares = _shares(self.raised_pollers) if self.raised_pollers else {}
-        return {priority: min(share, self.pollers_of[priority][1]) for priority, share in shares.items()}
+        return {name: min(share, self.pollers_of[name][1], MOST_READY) for name, share in shares.items()}
 
     @property
     def successors(self) -> int:
@@ -224,6 +227,10 @@ class Settings:
             )
         if self.pollers * BATCHES_OF_A_POLLER > self.execute_concurrency:
             problems.append("pollers must be at most a tenth of execute_concurrency: each has ten executors at work")
+        if not self.pollers and max(self.executors.values()) > MOST_AT_ONCE:
+            problems.append(
+                "execute_concurrency needs pollers where a priority has more than 1000 executors, as AWS has it"
+            )
         if self.functions.rules.runs_per_message > 1 and min(self.executors.values()) < NOTICED:
             problems.append(
                 "runs_per_message must be 1 where a priority has less than three executors: of so few messages "

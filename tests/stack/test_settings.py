@@ -66,6 +66,9 @@ def test_a_priority_has_its_share_of_the_pollers_and_no_more_than_its_executors_
 def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
     assert _read(stage="large").raised_of == {}
     assert _read(stage="large", raised_pollers=40).raised_of == {"high": 24, "normal": 14, "low": 2}
+    most = {"execute_concurrency": 10_000, "account_concurrency": 15_000}  # and AWS lets no more than 200 stand ready
+    assert _read(stage="large", **most, pollers=600).pollers_of["high"] == (200, 600)
+    assert _read(stage="large", **most, raised_pollers=600).raised_of == {"high": 200, "normal": 200, "low": 30}
     assert _read(stage="large", raised_pollers=600).raised_of == {"high": 45, "normal": 26, "low": 3}
 
 
@@ -84,8 +87,8 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
-        ({"execute_concurrency": 0}, "must be a whole number from 6 to 3000"),  # there is no "no bound"
-        ({"execute_concurrency": 5}, "must be a whole number from 6 to 3000"),  # as AWS has it, of each priority
+        ({"execute_concurrency": 0}, "must be a whole number from 6 to 10000"),  # there is no "no bound"
+        ({"execute_concurrency": 5}, "must be a whole number from 6 to 10000"),  # as AWS has it, of each priority
         ({"account_concurrency": 10}, "execute_concurrency must be at most three quarters"),  # a new account
         ({"partitions": 4, "reserved_concurrency": 7}, "must be 0 or at least twice partitions"),
         ({"reserved_concurrency": 301}, "must leave of account_concurrency what AWS demands"),
@@ -93,6 +96,10 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
         ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
         ({"pollers": 16}, "pollers must be at most a tenth of execute_concurrency"),
+        (
+            {"execute_concurrency": 1700, "account_concurrency": 3000},
+            "execute_concurrency needs pollers where a priority",
+        ),
         ({"raised_pollers": 40}, "raised_pollers must be 0 or at least pollers, which must not be 0"),
         ({"stage": "large", "raised_pollers": 19}, "raised_pollers must be 0 or at least pollers"),
         ({"execute_concurrency": 40}, "runs_per_message must be 1 where a priority has less than three executors"),
