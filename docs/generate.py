@@ -9,7 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.scale.report import capacity_as_markdown, cases_as_markdown, curves_as_markdown
+from bench.scale.report import (
+    capacity_as_markdown,
+    cases_as_markdown,
+    curves_as_markdown,
+    scans_as_markdown,
+    steps_as_markdown,
+)
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.model.reason import Reason
@@ -51,7 +57,13 @@ def metrics() -> str:
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
     "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
-    "scale.md": {"cases": cases_as_markdown, "curves": curves_as_markdown, "capacity": capacity_as_markdown},
+    "scale.md": {
+        "cases": cases_as_markdown,
+        "steps": steps_as_markdown,
+        "curves": curves_as_markdown,
+        "capacity": capacity_as_markdown,
+        "scans": scans_as_markdown,
+    },
     "settings.md": {"settings": as_markdown},
 }
 """The pages that have generated parts, and what makes each part."""

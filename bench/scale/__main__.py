@@ -3,17 +3,20 @@
 import logging
 import os
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 
-from bench.scale.cases import CASES, STAGES, Case, Wave
+from bench.scale.cases import CASES, QUIET_FOR_POLLERS, STAGES, Case, Wave
+from bench.scale.limits import MEASURED
 from bench.scale.outcome import Outcome, play
 from bench.scale.report import curve, keep
+from bench.scale.scanning import CPU_MS, scan_rate
 from bench.scale.stack import Deployment
 
-_RATES = (200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 12_000, 15_000, 20_000, 30_000)
-_SPIKES = (*_RATES, 50_000, 70_000, 100_000)
+_RATES = (200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000, 12_000, 15_000, 20_000, 30_000, 40_000)
+_SPIKES = (*_RATES, 50_000, 70_000, 100_000, 150_000, 200_000)
 
 
 def shown(case: Case) -> tuple[Mapping[str, object], str]:
@@ -36,19 +39,24 @@ def sustained(deployment: Deployment) -> Mapping[str, object]:
 
 def spike(deployment: Deployment) -> Mapping[str, object]:
     """Return the largest spike after quiet that a deployment keeps, of some; and what is full beyond."""
-    size, _, beyond = _highest(_SPIKES, lambda size: play(Case("", deployment, (Wave(size),), 30)))
+    quiet = QUIET_FOR_POLLERS if deployment.settings.raised_of else 12
+    size, _, beyond = _highest(_SPIKES, lambda size: play(Case("", deployment, (Wave(size),), 30, quiet)))
     return {"deployment": deployment.told(), "spike": size, "spike_limit": beyond.first_limit()}
 
 
 def _highest(sizes: tuple[int, ...], play_at: Callable[[int], Outcome]) -> tuple[int, Outcome, Outcome]:
-    """Return the largest size that is kept, with all below it; what came of it, and of the next one."""
-    size, kept = sizes[0], play_at(sizes[0])
-    for larger in sizes[1:]:
-        beyond = play_at(larger)
-        if not beyond.is_kept:
-            return size, kept, beyond
-        size, kept = larger, beyond
-    return size, kept, kept
+    """Return the largest size that is kept, sought by halves; what came of it, and of the next one, if any."""
+    played: dict[int, Outcome] = {}
+
+    def is_beyond(size: int) -> bool:
+        played[size] = play_at(size)
+        return not played[size].is_kept
+
+    kept_to = bisect_left(sizes, 1, key=is_beyond)
+    if kept_to == 0:
+        raise ValueError("the smallest size is not kept")
+    kept, beyond = sizes[kept_to - 1], sizes[min(kept_to, len(sizes) - 1)]
+    return kept, played[kept], played[beyond]
 
 
 def main() -> int:
@@ -56,10 +64,12 @@ def main() -> int:
     with ProcessPoolExecutor(int(os.environ.get("WORKERS", "0")) or None, initializer=_be_quiet) as processes:
         cases = [processes.submit(shown, case) for case in CASES]
         found = [(processes.submit(sustained, one), processes.submit(spike, one)) for one in STAGES]
+        rates = [processes.submit(scan_rate, cpu_ms) for cpu_ms in (MEASURED.scan_ms, *CPU_MS)]
         for case, future in zip(CASES, cases, strict=True):
             print(f"{case.name}: {future.result()[0]}", flush=True)
         capacity = [_both(*pair) for pair in found]
-    keep([future.result() for future in cases], capacity)
+        scans = [future.result() for future in rates]
+    keep([future.result() for future in cases], capacity, scans)
     return 0
 
 

@@ -18,14 +18,16 @@ from timeball.domain.time.instants import HOUR_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Every, Schedule
 
 BEGINS_AT = parse_instant("2026-11-21T09:00:00Z")
-QUIET_MS = 12 * SECOND_MS
-"""How long nothing is due at first."""
 _TENANTS = 20
+_HOURLY = 3_600
 
 
 @dataclass(frozen=True)
 class Wave:
-    """So many jobs a second of the whole deployment that fire on whole seconds of a stretch, every `period` seconds."""
+    """So many jobs a second of the whole deployment that fire on whole seconds of a stretch, every `period` seconds.
+
+    Those of a spike, of one second, fire each hour, and so once here.
+    """
 
     a_second: int
     from_second: int = 0
@@ -36,22 +38,30 @@ class Wave:
 
 @dataclass(frozen=True)
 class Case:
-    """What is simulated, and for how long after the last fire at the most."""
+    """What is simulated, how long nothing is due at first, and how long after the last fire it ends at the latest."""
 
     name: str
     deployment: Deployment
     waves: tuple[Wave, ...]
     patience_seconds: int = 120
+    quiet_seconds: int = 12
+
+    @property
+    def first_at(self) -> int:
+        """The first instant, before which nothing is due."""
+        return BEGINS_AT + self.quiet_seconds * SECOND_MS
 
 
 def stored_by(case: Case, shards: int, part: float) -> Iterator[tuple[Job, list[RunId]]]:
     """Yield the jobs of a part of a deployment, as stored an hour ago, each with the runs that it is to have."""
     for number, wave in enumerate(case.waves):
-        first_at = BEGINS_AT + QUIET_MS + wave.from_second * SECOND_MS
+        first_at = case.first_at + wave.from_second * SECOND_MS
         last_at = first_at + (wave.seconds - 1) * SECOND_MS
         for phase in range(min(wave.period, wave.seconds)):
             anchor_at = first_at + phase * SECOND_MS
-            schedule = Schedule(Every(wave.period, anchor_at), anchor_at, last_at)
+            is_spike = wave.seconds == 1
+            every, until = (_HOURLY, None) if is_spike else (wave.period, last_at)
+            schedule = Schedule(Every(every, anchor_at), anchor_at, until)
             fires = range(anchor_at, last_at + 1, wave.period * SECOND_MS)
             for one in range(round(wave.a_second * part)):
                 key = JobKey(f"tenant-{one % _TENANTS}", f"{number}-{phase}-{one}")
@@ -78,10 +88,12 @@ RAISED = Deployment(
     changed=(
         ("partitions", 32),
         ("shards", 128),
-        ("execute_concurrency", 3000),
-        ("account_concurrency", 4000),
-        ("pollers", 300),
-        ("warm_runs_per_second", 30_000),
+        ("execute_concurrency", 4000),
+        ("account_concurrency", 5400),
+        ("raised_pollers", 400),
+        ("lookahead_seconds", 12),
+        ("lead_seconds", 9),
+        ("warm_runs_per_second", 40_000),
     ),
 )
 """`large`, raised for a hundred thousand runs of one second."""
@@ -94,15 +106,18 @@ def _an_hour(seconds: int) -> tuple[Wave, ...]:
     return base, *minutes, *(Wave(1_160, second, 5, 5) for second in range(60, seconds - 5, 300))
 
 
+QUIET_FOR_POLLERS = 330
+"""More than the five minutes for which the scan looks ahead."""
+
 CASES = (
     Case("10,000 a second for a minute", _LARGE, (Wave(10_000, 0, 60),)),
     Case("the same after quiet, 20 seconds", _LARGE_COLD, (Wave(10_000, 0, 20),)),
-    Case("100,000 in one second, of ten million jobs", RAISED, (Wave(100_000),)),
+    Case("100,000 in one second, of ten million jobs", RAISED, (Wave(100_000),), quiet_seconds=QUIET_FOR_POLLERS),
     Case("an hour of ten million a day, with peaks", _LARGE_COLD, _an_hour(3_600)),
     Case("two minutes of it", _SMALL_COLD, _an_hour(120)),
     Case("300 a second for half a minute", _SMALL, (Wave(300, 0, 30),)),
     Case("1,000 in one second, after quiet", _SMALL_COLD, (Wave(1_000),)),
-    Case("2,500 in one second, all of one shard", _SMALL, (Wave(2_500, shard=0),)),
+    Case("4,000 in one second, all of one shard", _SMALL, (Wave(4_000, shard=0),)),
 )
 
 STAGES = (_SMALL_COLD, _LARGE_COLD, RAISED)

@@ -23,6 +23,9 @@ POLLERS_BEGIN_WITH, POLLERS_GAIN_A_SECOND = 5, 5.0
 BATCHES_OF_A_POLLER, PROVISIONED_GAIN_A_SECOND = 10, 1_000 / 60
 """Documented: a provisioned poller hands out ten batches at a time; with more than the least, 1,000 more a minute."""
 
+MAPPING_HEEDS_MS = 60_000
+"""Assumed: after how long a mapping whose pollers are raised begins to gain them; AWS says nothing of it."""
+
 POLLS_OF_A_POLLER = 10
 """Documented: requests a second of a provisioned poller."""
 
@@ -47,7 +50,7 @@ START_CPU_MS = {"scan": 350, "execute": 450}
 LATER_SHARE, LATER_TIMES = 0.001, 20
 """Assumed: one request of a thousand takes twenty times as long."""
 
-REQUESTS_AT_ONCE = 16
+REQUESTS_AT_ONCE = 20
 """Threads of a process (runtime/wiring.py)."""
 
 

@@ -153,6 +153,13 @@ def _query(machine: Machine, method: Callable[..., object], args: tuple[Any, ...
     return pages
 
 
+def _ahead(machine: Machine, method: Callable[..., object], args: tuple[Any, ...], _: dict[str, Any]) -> object:
+    machine.ask("table", QUERY, 0, 1)
+    instants = cast("list[int]", method(*args))
+    machine.world.table.read(0.5 * (1 + len(instants) / _ENTRIES_OF_A_UNIT), machine.now())
+    return instants
+
+
 def _write(machine: Machine, method: Callable[..., object], args: tuple[Any, ...], _: dict[str, Any]) -> object:
     """Write a list, and what was throttled of it again, up to six times. Raises UnavailableError."""
     items, rest = cast("Sequence[object]", args[0]), args[1:]
@@ -194,6 +201,7 @@ def _receive(machine: Machine, method: Callable[..., object], args: tuple[Any, .
 _Timed = Callable[[Machine, Callable[..., object], tuple[Any, ...], dict[str, Any]], object]
 _TIMED: dict[str, _Timed] = {
     "due.query": _query,
+    "due.ahead": _ahead,
     ".read": _read,
     ".read_with_tasks": _read,
     ".insert": _write,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bench.scale.cases import BEGINS_AT, QUIET_MS, Case, stored_by
+from bench.scale.cases import BEGINS_AT, Case, stored_by
 from bench.scale.limits import INDEX_PARTITION_UNITS, POLLER_HOUR_DOLLARS
 from bench.scale.stack import Stack
 from timeball.domain.model.ids import RunId
@@ -31,22 +31,37 @@ class Outcome:
         """Return how late (ms) that share of the runs were at the most."""
         return self.late[min(len(self.late) - 1, int(share * len(self.late)))]
 
+    def steps(self) -> Mapping[str, Mapping[str, int]]:
+        """Return when (ms) half of all runs had passed each step, beside their instants; and half of the latest 1 %."""
+        trace = self.stack.trace
+        runs = trace.late()
+        latest = runs[int(0.99 * len(runs)) :]
+        return {"all": trace.beside_the_instant(runs), "latest": trace.beside_the_instant(latest)}
+
     @property
     def is_kept(self) -> bool:
         """Whether the promise holds: within a second at the 99th percentile, none lost, doubled or early."""
         return self.late_at(0.99) <= SECOND_MS and not self.lost + self.doubled + self.early
 
+    def sent_a_second(self) -> float:
+        """Return how many runs a second were sent, from the first message to the last."""
+        sent = sorted(self.stack.trace.when("sent"))
+        return len(sent) * SECOND_MS / max(1, sent[-1] - sent[0])
+
     def late_by_second(self) -> dict[int, int]:
         """Return how late (ms) 99 of 100 runs of each second were at the most, by seconds from the first fire."""
         late: defaultdict[int, list[int]] = defaultdict(list)
-        for run, calls in self.stack.calls.at.items():
-            late[(run.fire_at - _FIRST_AT) // SECOND_MS].append(calls[0] - run.fire_at)
+        for run, calls in self.stack.trace.calls.items():
+            late[(run.fire_at - self.case.first_at) // SECOND_MS].append(calls[0] - run.fire_at)
         return {second: sorted(ones)[int(0.99 * len(ones))] for second, ones in sorted(late.items())}
 
     def by_second(self, name: str) -> dict[int, int]:
         """Return a series of the whole deployment, by seconds from the first fire."""
         series = self.stack.series[name]
-        return {second - _FIRST_AT // SECOND_MS: round(of / self.stack.part) for second, of in sorted(series.items())}
+        return {
+            second - self.case.first_at // SECOND_MS: round(of / self.stack.part)
+            for second, of in sorted(series.items())
+        }
 
     def fullest(self) -> dict[str, float]:
         """Return how much of each limit was used in the fullest second."""
@@ -98,6 +113,7 @@ class Outcome:
             "deployment": self.case.deployment.told(),
             "runs": len(self.late),
             "late_ms": {"p50": self.late_at(0.5), "p99": self.late_at(0.99), "max": self.late[-1]},
+            "steps": self.steps(),
             "wrong": {"lost": self.lost, "doubled": self.doubled, "early": self.early},
             "executors": stack.most_at_once(),
             "cold_starts": round(stack.cold_starts / stack.part),
@@ -110,7 +126,6 @@ class Outcome:
         }
 
 
-_FIRST_AT = BEGINS_AT + QUIET_MS
 _MONTH_HOURS = 730
 
 
@@ -123,15 +138,15 @@ def play(case: Case) -> Outcome:
         expected.update(runs)
     stack.clock.run(_play(stack, max(run.fire_at for run in expected), case.patience_seconds, len(expected)))
     called: Counter[int] = stack.series["called"]
-    for calls in stack.calls.at.values():
+    for calls in stack.trace.calls.values():
         called[calls[0] // SECOND_MS] += 1
     return Outcome(
         case,
         stack,
-        late=sorted(calls[0] - run.fire_at for run, calls in stack.calls.at.items()),
-        lost=len(expected - stack.calls.at.keys()),
-        doubled=sum(len(calls) > 1 for calls in stack.calls.at.values()),
-        early=sum(at < run.fire_at for run, calls in stack.calls.at.items() for at in calls),
+        late=sorted(calls[0] - run.fire_at for run, calls in stack.trace.calls.items()),
+        lost=len(expected - stack.trace.calls.keys()),
+        doubled=sum(len(calls) > 1 for calls in stack.trace.calls.values()),
+        early=sum(at < run.fire_at for run, calls in stack.trace.calls.items() for at in calls),
     )
 
 
@@ -139,7 +154,7 @@ async def _play(stack: Stack, last_at: int, patience_seconds: int, expected: int
     work = asyncio.create_task(stack.work())
     while stack.clock.now() < last_at + patience_seconds * SECOND_MS and not work.done():
         await stack.clock.sleep_until(stack.clock.now() + SECOND_MS)
-        if stack.clock.now() > last_at and len(stack.calls.at) >= expected and not stack.at_once:
+        if stack.clock.now() > last_at and len(stack.trace.calls) >= expected and not stack.at_once:
             break
     work.cancel()
     with suppress(asyncio.CancelledError):

@@ -12,12 +12,14 @@ from itertools import count
 
 from bench.scale.limits import (
     BATCHES_OF_A_POLLER,
+    MAPPING_HEEDS_MS,
     MESSAGES_OF_A_REQUEST,
     POLLERS_BEGIN_WITH,
     POLLERS_GAIN_A_SECOND,
     POLLS_OF_A_POLLER,
     PROVISIONED_GAIN_A_SECOND,
 )
+from bench.scale.trace import Trace
 from bench.scale.units import Tokens
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.run import Run
@@ -38,8 +40,8 @@ class _Message:
 class Line:
     """One priority's queue: the executor's side of it, too."""
 
-    def __init__(self, clock: VirtualClock) -> None:
-        self._clock, self._order = clock, count()
+    def __init__(self, clock: VirtualClock, trace: Trace) -> None:
+        self._clock, self._trace, self._order = clock, trace, count()
         self._hidden: list[tuple[int, int, _Message]] = []
         self._visible: deque[_Message] = deque()
         self._received: dict[str, _Message] = {}
@@ -64,6 +66,8 @@ class Line:
             message = self._visible.popleft()
             self._received.pop(message.receipt, None)
             message.receipt = f"receipt-{next(self._order)}"
+            self._trace.note("received", message.runs, self._clock.now())
+            self._trace.note("begun", message.runs, self._clock.now())
             self._received[message.receipt] = message
             self._hide(message, self._clock.now() + seconds * SECOND_MS)
             deliveries += [
@@ -98,9 +102,9 @@ class Line:
 class Lines:
     """The sender's side of all queues. `watches` counts those that were sent: nothing is lost here, so none is read."""
 
-    def __init__(self, clock: VirtualClock, lead_ms: int, runs_per_message: int) -> None:
-        self._clock, self._lead_ms, self._runs_per_message = clock, lead_ms, runs_per_message
-        self.of: defaultdict[str, Line] = defaultdict(lambda: Line(clock))
+    def __init__(self, clock: VirtualClock, trace: Trace, lead_ms: int, runs_per_message: int) -> None:
+        self._clock, self._trace, self._lead_ms, self._runs_per_message = clock, trace, lead_ms, runs_per_message
+        self.of: defaultdict[str, Line] = defaultdict(lambda: Line(clock, trace))
         self.sent = 0
         self.watches = 0
 
@@ -112,6 +116,7 @@ class Lines:
             seconds = max(0, (first.not_before - self._lead_ms - sent_at) // SECOND_MS)
             named = [runs[position].id for position in positions]
             self.of[first.priority].put(named, first.not_before, sent_at + seconds * SECOND_MS)
+            self._trace.note("sent", named, sent_at)
         self.sent += len(runs)
         return [True] * len(runs)
 
@@ -138,6 +143,7 @@ class Mapping:
     level: float = field(default=0.0, init=False)
     under_way: int = field(default=0, init=False)
     _at: int = field(default=0, init=False)
+    _told: tuple[int, float] | None = field(default=None, init=False)
     _is_used: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -153,13 +159,21 @@ class Mapping:
         """Let it have all that it may have, as after a while of the same load."""
         self.level = self._most
 
+    def make_ready(self, pollers: int, now: int) -> None:
+        """Let so many pollers stand ready, as soon as AWS heeds it."""
+        self._told = now + MAPPING_HEEDS_MS, pollers * BATCHES_OF_A_POLLER * self.part
+
     def begins(self, waiting: int, now: int) -> int:
         """Return how many more batches may begin, of so many messages that wait."""
         passed, self._at = now - self._at if self._at else 0, now
         is_short = waiting > 0 and self.under_way >= int(max(1.0, self.level))
         step = self._gain * passed / SECOND_MS
+        if self._told is not None and now >= self._told[0]:
+            (_, self._least), self._told = self._told, None
         if is_short:
             self.level = min(self._most, self.level + step)
+        elif self.level < self._least:
+            self.level = min(self._least, self.level + step)
         elif self._is_used and self.under_way < self.level:
             self.level = max(self._least, self.level - step)
         self._is_used |= waiting > 0

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from bench.scale.chart import Line, chart
 from bench.scale.outcome import Outcome
+from bench.scale.trace import STEPS
 
 DOCS = Path(__file__).parents[2] / "docs"
 FIGURES, CURVES = DOCS / "scale/figures.json", DOCS / "scale"
@@ -50,14 +52,14 @@ def kept() -> dict[str, list[Figures]]:
     return figures
 
 
-def keep(cases: Sequence[tuple[Figures, str]], capacity: Sequence[Figures]) -> None:
+def keep(cases: Sequence[tuple[Figures, str]], capacity: Sequence[Figures], scans: Sequence[Figures]) -> None:
     """Keep figures and curves."""
     CURVES.mkdir(exist_ok=True)
     for old in CURVES.glob("*.svg"):
         old.unlink()
     for case, drawn in cases:
         (CURVES / curve_name(case["case"])).write_text(drawn, encoding="utf-8")
-    figures = {"cases": [case for case, _ in cases], "capacity": list(capacity)}
+    figures = {"cases": [case for case, _ in cases], "capacity": list(capacity), "scans": list(scans)}
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
@@ -97,6 +99,17 @@ def cases_as_markdown() -> str:
     return "\n".join(lines)
 
 
+def steps_as_markdown() -> str:
+    """Render when the runs of each case passed each step, and when its latest did."""
+    lines = _head(("case", "runs", *STEPS.values()))
+    for one in kept()["cases"]:
+        lines += [
+            f"| {one['case']} | {runs} | {' | '.join(_beside(one['steps'][which][step]) for step in STEPS)} |"
+            for which, runs in (("all", "half of all"), ("latest", "half of the latest hundredth"))
+        ]
+    return "\n".join(lines)
+
+
 def curves_as_markdown() -> str:
     """Show each curve."""
     return "\n\n".join(f"![{one['case']}](scale/{curve_name(one['case'])})" for one in kept()["cases"])
@@ -114,6 +127,16 @@ def capacity_as_markdown() -> str:
     return "\n".join(lines)
 
 
+def scans_as_markdown() -> str:
+    """Render how many runs a second one partition's scan moves on."""
+    measured, *others = kept()["scans"]
+    lines = _head(("processor time of a run", "by its share of a processor alone", "in the model"))
+    for one in sorted([measured, *others], key=itemgetter("cpu_ms"), reverse=True):
+        of = " (`make bench`, last release)" if one is measured else ""
+        lines.append(f"| {one['cpu_ms']} ms{of} | {one['by_processor']:,} | {one['in_model']:,} |")
+    return "\n".join(lines)
+
+
 def _stage(deployment: Figures) -> str:
     raised = [f"`{name}={value}`" for name, value in deployment["raised"].items()]
     warmth = "" if deployment["warm"] else ", cold"
@@ -126,6 +149,10 @@ def _head(heads: Sequence[str]) -> list[str]:
 
 def _listed(parts: Iterable[str]) -> str:
     return ", ".join(parts)
+
+
+def _beside(milliseconds: int) -> str:
+    return f"{'-' if milliseconds < 0 else ''}{_shown(abs(milliseconds))}"
 
 
 def _shown(milliseconds: int) -> str:

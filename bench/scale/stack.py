@@ -7,8 +7,8 @@ executors and of what AWS gives the table and a mapping. Nothing crashes here; t
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from bench.scale.limits import (
@@ -26,15 +26,18 @@ from bench.scale.limits import (
     Times,
 )
 from bench.scale.machine import Machine, World
-from bench.scale.queues import Line, Lines, Mapping
+from bench.scale.queues import Line, Lines
+from bench.scale.queues import Mapping as QueueMapping
+from bench.scale.trace import Trace
 from bench.scale.units import Table, Tokens
 from infra.settings import PREFIX, Settings
-from timeball.domain.model.ids import RunId
+from timeball.domain.sharing.pollers import Bounds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.scanning.buckets import Older, Sweeps
+from timeball.engine.scanning.pollers import Outlook, look_ahead
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
@@ -50,7 +53,7 @@ _LOOK_EVERY_MS = 20
 _SCAN_ITEMS, _EXECUTE_ITEMS = 4, 7
 """Items that a run is in the calls of a scan (read, insert, send, swap) and of an executor (hide, read run and job,
 claim, call, finish, delete): its measured processor time is divided among them."""
-_SCAN_MB = 1024
+SCAN_MB = 1024
 _SERIES = ("sent", "called", "at once", "waiting", "scanning")
 _LIVES_MS = 880 * SECOND_MS
 
@@ -83,6 +86,7 @@ class Deployment:
             "executor_mb": settings.functions.execute_memory_mb,
             "runs_per_message": settings.functions.rules.runs_per_message,
             "pollers": settings.pollers,
+            "raised_pollers": settings.raised_pollers,
             "warm_runs_per_second": settings.warm_runs_per_second,
         }
 
@@ -94,34 +98,42 @@ class Deployment:
         )
 
 
-@dataclass
-class Calls:
-    """All calls: when each began, by run; a run that was called twice has two."""
-
-    at: dict[RunId, list[int]] = field(default_factory=dict)
-
-    def begun(self, run: RunId, at: int) -> None:
-        """Note a call."""
-        self.at.setdefault(run, []).append(at)
-
-
 @dataclass(frozen=True)
 class _Caller:
     """The target of one machine: a call costs it processor time first."""
 
     machine: Machine
-    calls: Calls
+    trace: Trace
 
     async def prepare(self, call: Call) -> None:
         """Fetch nothing."""
 
     async def call(self, call: Call) -> Answer:
         """Call once."""
+        self.trace.note("claimed", [call.run], self.machine.now())
         await self.machine.sleep_until(self.machine.worked(1))
         called_at = self.machine.now()
-        self.calls.begun(call.run, called_at)
+        self.trace.called(call.run, called_at)
         await self.machine.sleep_until(called_at + math.ceil(TARGET.draw(self.machine.world.random)))
         return answered(call, called_at, self.machine.now(), 200)
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """The pollers of mappings, as the scan raises them."""
+
+    mappings: Mapping[str, QueueMapping]
+    pollers: dict[str, int]
+    clock: VirtualClock
+
+    def ready(self) -> Mapping[str, int]:
+        """Return how many are to stand ready."""
+        return dict(self.pollers)
+
+    def make_ready(self, priority: str, pollers: int) -> None:
+        """Let so many stand ready."""
+        self.pollers[priority] = pollers
+        self.mappings[priority].make_ready(pollers, self.clock.now())
 
 
 @dataclass
@@ -147,17 +159,19 @@ class Stack:
         self.clock = VirtualClock(at)
         self.world = World(self.clock, Random(seed), table, rules.runs_per_message)
         self.store = MemoryStore()
-        self.lines = Lines(self.clock, rules.lead_ms, rules.runs_per_message)
-        self.calls = Calls()
+        self.trace = Trace()
+        self.lines = Lines(self.clock, self.trace, rules.lead_ms, rules.runs_per_message)
         self.series: dict[str, Counter[int]] = {name: Counter() for name in _SERIES}
         self.cold_starts = 0
         self.at_once = 0
-        self._mappings: dict[str, Mapping] = {}
+        self._mappings: dict[str, QueueMapping] = {}
         self._idle: dict[str, list[_Environment]] = {}
         self._new = {
             name: Tokens(NEW_ENVIRONMENTS_A_SECOND * self.part, NEW_ENVIRONMENTS_AT_ONCE * self.part)
             for name in settings.executors
         }
+        least = {name: pollers[0] for name, pollers in settings.pollers_of.items()}
+        self._outlook, self.raised = Outlook(), _Raised(self._mappings, least, self.clock)
         self._invocations = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -169,7 +183,7 @@ class Stack:
         """Tick and hand out messages, for ever."""
         settings = self.settings
         for priority, most in settings.executors.items():
-            mapping = self._mappings[priority] = Mapping(most, self.part, settings.pollers_of.get(priority))
+            mapping = self._mappings[priority] = QueueMapping(most, self.part, settings.pollers_of.get(priority))
             self._idle[priority] = []
             if self.deployment.is_warm:
                 mapping.warm()
@@ -189,7 +203,7 @@ class Stack:
 
     async def _tick(self, partition: int) -> None:
         """Scan on each whole second, and at once again while there is backlog (`infra/tick.asl.json`)."""
-        machine = Machine(self.world, "scan", _SCAN_MB, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
+        machine = Machine(self.world, "scan", SCAN_MB, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
         shards = range(partition, self.rules.shards, self.partitions)
         one, sweeps = self._made(machine), Sweeps(older={shard: Older(2**60, 2**60, 2**60) for shard in shards})
         while True:
@@ -206,8 +220,17 @@ class Stack:
                     self.series["sent"][begun_at // SECOND_MS] += done.sent
                 except UnavailableError:
                     has_backlog = False
+                if partition == 0 and not has_backlog:
+                    await machine.run(self._look_ahead, one.context)
                 self._note_scanning(begun_at)
                 self._called(machine, begun_at)
+
+    def _look_ahead(self, context: Context) -> None:
+        """Raise pollers, if the settings say so: of the shards of the whole one is looked at."""
+        settings = self.settings
+        bounds = {name: Bounds(settings.pollers_of[name][0], most) for name, most in settings.raised_of.items()}
+        if bounds:
+            look_ahead(replace(context, rules=settings.functions.rules), self._outlook, self.raised, bounds)
 
     def _note_scanning(self, begun_at: int) -> None:
         """Note for how long of each second it scanned."""
@@ -217,7 +240,7 @@ class Stack:
             self.series["scanning"][at // SECOND_MS] += until - at
             at = until
 
-    async def _feed(self, priority: str, mapping: Mapping) -> None:
+    async def _feed(self, priority: str, mapping: QueueMapping) -> None:
         line = self.lines.of[priority]
         while True:
             await self.clock.sleep_until(self.clock.now() + _LOOK_EVERY_MS)
@@ -233,7 +256,7 @@ class Stack:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _hand_out(self, priority: str, line: Line, mapping: Mapping) -> None:
+    async def _hand_out(self, priority: str, line: Line, mapping: QueueMapping) -> None:
         """Poll, and call a function with what came: one that is idle, or a new one."""
         await self._pass(POLL)
         deliveries = line.receive(10, 900)
@@ -257,12 +280,13 @@ class Stack:
         self._invocations += 1
         self.at_once += 1
         begun_at, machine = self.clock.now(), one.machine
+        self.trace.note("begun", [delivery.run for delivery in deliveries], begun_at)
         most = self.series["at once"]
         most[begun_at // SECOND_MS] = max(most[begun_at // SECOND_MS], self.at_once)
         work = execute(
             one.context,
             machine.sees(line),
-            _Caller(machine, self.calls),
+            _Caller(machine, self.trace),
             deliveries,
             f"invocation-{self._invocations}",
             machine.run,

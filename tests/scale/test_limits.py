@@ -9,6 +9,7 @@ from bench.scale.limits import Cpu
 from bench.scale.outcome import play
 from bench.scale.queues import Mapping
 from bench.scale.stack import Deployment
+from bench.scale.trace import STEPS
 from bench.scale.units import Table, Tokens, Units, units_of
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.evolve import evolve
@@ -60,6 +61,32 @@ def test_a_mapping_begins_with_few_batches_and_gains_more_while_there_is_a_backl
     assert mapping.under_way == pytest.approx(after_a_minute, abs=10)
 
 
+def test_a_mapping_that_is_told_of_more_pollers_gains_them_after_a_minute_and_as_fast_as_is_documented() -> None:
+    mapping = Mapping(1_000, 1, (4, 50))
+    mapping.make_ready(40, NOW)
+    levels = {}
+    for milliseconds in range(0, 90_000, 20):
+        mapping.begins(0, NOW + milliseconds)
+        levels[milliseconds] = mapping.level
+    assert levels[59_980] == 40
+    assert levels[66_000] == pytest.approx(140, abs=2)
+    assert levels[89_980] == 400
+
+
+def test_the_scan_raises_the_pollers_of_a_spike_before_it_comes() -> None:
+    large = Deployment("large", parts=16, is_warm=False, changed=(("raised_pollers", 40),), cpu=SMALL.cpu)
+    outcome = play(Case("", large, (Wave(6_400),), 5, quiet_seconds=310))
+    assert outcome.stack.raised.pollers == {"high": 24, "normal": 14, "low": 2}
+    assert outcome.is_kept
+
+
+def test_a_run_passes_its_steps_in_their_order_and_the_latest_are_the_latest() -> None:
+    steps = play(Case("", SMALL, (Wave(200),), 30)).steps()
+    assert list(steps["all"].values()) == sorted(steps["all"].values())
+    assert list(steps["all"]) == list(STEPS)
+    assert steps["latest"]["called"] > steps["all"]["called"] >= 0
+
+
 def test_a_slower_processor_is_later() -> None:
     case = Case("", SMALL, (Wave(400),), 30)
     slow = replace(case, deployment=replace(SMALL, cpu=Cpu(0.2, 50)))
@@ -67,7 +94,7 @@ def test_a_slower_processor_is_later() -> None:
 
 
 def test_an_index_key_that_is_throttled_makes_its_runs_late_and_loses_none() -> None:
-    outcome = play(Case("", SMALL, (Wave(2_500, shard=0),), 30))
+    outcome = play(Case("", SMALL, (Wave(4_000, shard=0),), 30))
     assert outcome.stack.world.table.refused > 0
     assert (outcome.lost, outcome.doubled, outcome.early) == (0, 0, 0)
     assert outcome.late_at(0.99) > 100

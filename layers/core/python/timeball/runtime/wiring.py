@@ -36,7 +36,7 @@ from timeball.targets.http.keys import KeyRing
 
 log = logging.getLogger(__name__)
 
-_THREADS = 16
+_THREADS = 20
 
 _LOOK_SECONDS = 3
 _LOOK_THREADS = 2 * _THREADS

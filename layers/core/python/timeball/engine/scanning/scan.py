@@ -49,10 +49,10 @@ _Done = TypeVar("_Done")
 
 _ROUNDS = 10
 """Rows that a scan writes of one job: as many fires as it may have within twice the look-ahead, or catches up."""
-_CHUNK = 400
+_CHUNK = 500
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so.
 
-So many are written in one round trip: sixteen requests go side by side, each of 25 writes.
+So many are written in one round trip, by twenty requests side by side, and two are what a scan reads.
 """
 _TOLD = 10
 """Jobs whose children are told together: each may have a thousand."""
