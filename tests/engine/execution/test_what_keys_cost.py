@@ -17,6 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.limiters import free_places
 from timeball.engine.scanning.scan import scan
+from timeball.ports.collections.rows import Swap
 from timeball.ports.registers.partitions import Owner
 
 HOUR_MS = 3600 * SECOND_MS
@@ -64,3 +65,17 @@ def test_lines_of_many_keys_make_no_job_of_another_tenant_late() -> None:
     scan(slow.context(), 0, Owner("2026", "a"), open_days_only(0))
     (sent_at,) = [at for run, at in slow.sent_at.items() if run.job == job]
     assert sent_at < due_at
+
+
+def test_an_end_that_is_told_of_again_takes_the_place_of_no_later_attempt() -> None:
+    play = Play()
+    now, (holder,) = play.clock.now(), _line(play, "db", 1, 2)
+    before = replace(holder, state=RunState.RETRYING, lease_until=None, attempt=0)
+    (limiter,) = play.store.limiters.read([LimiterKey("acme", "db")])
+    assert limiter is not None
+    called = replace(limiter, begun=(replace(limiter.begun[0], called=True),))
+    assert play.store.limiters.swap([Swap(limiter, called)], now)[0].done
+    free_places(play.context(), [before])
+    (after,) = play.store.limiters.read([LimiterKey("acme", "db")])
+    assert after is not None
+    assert [one.run for one in after.begun] == [holder.id]

@@ -23,6 +23,7 @@ from timeball.domain.sharing.limiter import (
     looked_at,
     room_for,
 )
+from timeball.domain.time.instants import LATEST
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
@@ -108,7 +109,9 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
     named = [one.run for one in limiter.begun]
-    rows: dict[RunId, Run | None] = {run.id: run for run in over if run.id in named}
+    attempts = {one.run: one.attempt for one in limiter.begun}
+    known = [run for run in over if attempts.get(run.id, LATEST) <= run.attempt]  # a later one may be under way by now
+    rows: dict[RunId, Run | None] = {run.id: run for run in known}
     if named and not rows:
         rows = dict(zip(named, context.store.runs.read(named), strict=True))
     limiter = looked_at(limiter, rows, now)
