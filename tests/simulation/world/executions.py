@@ -57,6 +57,11 @@ class Execution:
     stop: Answer | None = None
 
     @property
+    def resource(self) -> str:
+        """The state machine, or the cluster, in which it goes on."""
+        return str(self.asked.get("stateMachineArn") or self.asked["cluster"])
+
+    @property
     def over_at(self) -> int:
         """When it was over (ms)."""
         return min(self.ends_at, self.stopped_at)

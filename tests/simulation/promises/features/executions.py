@@ -103,18 +103,26 @@ def _calm_from(story: Story) -> int:
     return max(story.storm_ends_at + 45 * SECOND_MS, *(process.frozen_until for process in story.scanners))
 
 
+def _is_left(story: Story, one: Execution) -> bool:
+    """Say whether nobody ever heard of it, and the next attempt had another target, for its job was changed."""
+    others = (other for other in story.executions.all.values() if other.run == one.run)
+    rows = (write.after for write in story.store.history.of_run(one.run))
+    return any(other.resource != one.resource for other in others) and all(row.followed != one.arn for row in rows)
+
+
 def _nothing_goes_on_that_nobody_follows(story: Story) -> Iterator[str]:
     now = story.clock.now()
     for one in story.executions.all.values():
         run = story.store.runs[one.run]
-        if run.is_terminal and one.over_at > now and not _is_unheard_of(story, one, now):
+        if run.is_terminal and one.over_at > now and not _is_unheard_of(story, one, now) and not _is_left(story, one):
             yield f"{one} goes on, of {run}"
 
 
 def _no_run_has_two_executions_at_once(story: Story) -> Iterator[str]:
+    """Of one target: its job may be given another between two attempts."""
     of_runs = defaultdict(list)
     for one in story.executions.all.values():
-        of_runs[one.run].append(one)
+        of_runs[one.run, one.resource].append(one)
     for executions in of_runs.values():
         yield from (f"{one} goes on beside {other}" for one, other in combinations(executions, 2) if _meet(one, other))
 
