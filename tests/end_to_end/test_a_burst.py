@@ -1,0 +1,54 @@
+"""Four hundred jobs that are due at one instant: how late each of them calls its target."""
+
+import statistics
+from collections.abc import Callable
+
+import pytest
+
+from local.demo_client import ApiClient
+from local.receiver import Arrival, Receiver
+from tests.end_to_end.steps import ask, in_time, until
+from timeball.domain.time.instants import SECOND_MS
+
+pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.mark.more]
+
+JOBS, TOGETHER = 400, 50
+AHEAD_SECONDS = 30
+TRIES = 2
+"""For a machine that is busy with other things for seconds: the bound below is that of one that is not."""
+
+WITHIN_MS = 3_000
+
+
+def test_four_hundred_calls_of_one_instant_are_made_each_once_none_early_and_99_of_100_within_three_seconds(
+    client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
+) -> None:
+    most = WITHIN_MS
+    for _ in range(TRIES):
+        calls = called_at_one_instant(client, receiver)
+        late = sorted(call.at - call.fire_at for call in calls)
+        assert len({call.job_id for call in calls}) == len(calls) == JOBS
+        assert late[0] >= 0
+        median, most = statistics.median(late), late[len(late) * 99 // 100]
+        figures = f"p50 {median / SECOND_MS:.2f} s, p99 {most / SECOND_MS:.2f} s, max {late[-1] / SECOND_MS:.2f} s"
+        record_property(f"end to end, {JOBS} calls due at one instant", figures)
+        if most < WITHIN_MS:
+            break
+    assert most < WITHIN_MS
+
+
+def called_at_one_instant(client: ApiClient, receiver: Receiver) -> list[Arrival]:
+    """Submit jobs for one instant, wait until all are called, and return the calls."""
+
+    def submit(due_at: str) -> set[str]:
+        body = {"jobs": [{"handler": f"{receiver.url}/ok", "scheduleAt": due_at}] * TOGETHER}
+        made = [ask(client, "POST", "/v1/jobs:batch", body) for _ in range(JOBS // TOGETHER)]
+        return {item["job"]["jobId"] for answer in made for item in answer["items"]}
+
+    jobs = in_time(AHEAD_SECONDS, submit)
+
+    def calls() -> list[Arrival]:
+        return [call for call in receiver.arrivals() if call.job_id in jobs]
+
+    until(lambda: len(calls()) >= JOBS, AHEAD_SECONDS + 60, otherwise="not all were called")
+    return calls()
