@@ -19,8 +19,8 @@ from tests.engine.play import NOW, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.patience import Asker, Patience
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.scanning.buckets import Sweeps

@@ -16,9 +16,9 @@ from typing import Any
 
 from bench.endpoint import Endpoint
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 

@@ -19,7 +19,7 @@ from bench.scale.report import (
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import MOVES, TERMINAL, RunState
+from timeball.domain.model.runs.run import MOVES, TERMINAL, RunState
 from timeball.engine.metrics import MEANINGS
 
 DOCS = Path(__file__).parent

@@ -19,9 +19,9 @@ from typing import Any, Final
 from timeball.aws.dynamodb.collections.tenants import DynamoHolders
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
-from timeball.domain.model.key import Key, hash_of, id_in
-from timeball.domain.model.quotas import NO_QUOTAS
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.tenants.key import Key, hash_of, id_in
+from timeball.domain.model.tenants.quotas import NO_QUOTAS
+from timeball.domain.model.tenants.tenant import Tenant
 from timeball.ports.clock import Clock
 from timeball.ports.collections.tenants import Holders
 from timeball.runtime.clock import SystemClock

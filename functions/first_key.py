@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
 from timeball.aws.patience import PATIENT, Timed, in_time
-from timeball.domain.model.key import Key, fresh_key, hash_of, id_in
-from timeball.domain.model.role import Role
-from timeball.domain.model.tenant import new_tenant
+from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
+from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.tenant import new_tenant
 from timeball.ports.collections.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 

@@ -1,6 +1,6 @@
 """The URL that a webhook calls, for tests in which every target is one."""
 
-from timeball.domain.model.target import HttpTarget, Target
+from timeball.domain.model.terms.target import HttpTarget, Target
 
 
 def url_of(target: Target) -> str:

@@ -12,8 +12,8 @@ from itertools import count
 from bench.scale.stack import Deployment
 from tests.engine.play import WORK
 from timeball.domain.model.ids import JobKey, Origin, RunId, shard_of
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Every, Schedule
 

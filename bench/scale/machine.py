@@ -25,7 +25,7 @@ from bench.scale.units import Table
 from tests.simulation.world.process import Process, Weather
 from timeball.aws.dynamodb.table.writes import BATCH
 from timeball.aws.patience import PAUSES_SECONDS
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import in_messages

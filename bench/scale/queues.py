@@ -22,7 +22,7 @@ from bench.scale.limits import (
 from bench.scale.trace import Trace
 from bench.scale.units import Tokens
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
 from timeball.testing.virtual_clock import VirtualClock

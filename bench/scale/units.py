@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.scale.limits import INDEX_PARTITION_UNITS
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.collections.rows import Swap
 

@@ -32,10 +32,10 @@ from functions.api.http.signed import known_by_signature
 from functions.api.http.token import told_by_token
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
-from timeball.domain.model.actor import Actor
-from timeball.domain.model.iam_caller import parse_callers
-from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.tenants.iam_caller import parse_callers
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.role import Role
 from timeball.domain.usage.hours import NOBODY
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.metrics import answered, refused

@@ -16,12 +16,12 @@ from functions.api.openapi.page import page_text
 from functions.api.routes import ROUTES
 from tests.patterns import matches
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.key import Key
-from timeball.domain.model.role import Role
-from timeball.domain.model.run import Run
-from timeball.domain.model.tenant import new_tenant
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.key import Key
+from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.tenant import new_tenant
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.engine.events.receive import Matched, receive

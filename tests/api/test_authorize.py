@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
-from timeball.domain.model.key import Key, fresh_key, hash_of, id_in
-from timeball.domain.model.role import Role
-from timeball.domain.model.tenant import Tenant, new_tenant
+from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
+from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.tenant import Tenant, new_tenant
 from timeball.ports.errors import UnavailableError
 from timeball.testing.memory_tenants import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock

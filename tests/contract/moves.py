@@ -23,22 +23,18 @@ from timeball.domain.backfills.slots import Slots
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import noted
 from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
-from timeball.domain.model.attempt import Attempt, Outcome
-from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
-from timeball.domain.model.event import Subscriber, Subscription, SubscriptionKey
-from timeball.domain.model.flow import Named, UniqueKey
-from timeball.domain.model.freeze import Freeze, Freezes, Match, without_freeze
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
-from timeball.domain.model.job import Job, JobStatus, advanced, locked, looked_at, with_spec
-from timeball.domain.model.job_delays import pushed_back, replanned
-from timeball.domain.model.job_ends import concluded, settled
-from timeball.domain.model.limiter import Begun, Bounds, Limiter, Turns
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.freeze import Freeze, Freezes, Match, without_freeze
+from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, looked_at, with_spec
+from timeball.domain.model.jobs.job_delays import pushed_back, replanned
+from timeball.domain.model.jobs.job_ends import concluded, settled
+from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, Run, RunState, Waiting
-from timeball.domain.model.task import Task
-from timeball.domain.model.transitions import (
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import (
     asked_to_stop,
     called,
     claimed,
@@ -54,6 +50,10 @@ from timeball.domain.model.transitions import (
     retrying,
     withdrawn,
 )
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
+from timeball.domain.model.terms.event import Subscriber, Subscription, SubscriptionKey
+from timeball.domain.model.terms.flow import Named, UniqueKey
 from timeball.domain.operations.operation import (
     Failure,
     Fault,

@@ -3,14 +3,14 @@
 from typing import Any
 
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey
-from timeball.domain.model.job import Completion, Guarantee, Job, JobSpec, Priority, RuleSet
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task import TaskSpec
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobSpec, Priority, RuleSet
+from timeball.domain.model.jobs.task import TaskSpec
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule

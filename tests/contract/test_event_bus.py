@@ -11,7 +11,14 @@ from tests.contract.backends import client, moto
 from tests.contract.waits import Waits
 from tests.patterns import matches
 from timeball.aws.event_bridge import BusNames, EventBridgeBus, UnreadableEventError, parse_matched
-from timeball.domain.model.event import MOST_BYTES, BusRule, Event, Subscription, SubscriptionKey, subscription_key
+from timeball.domain.model.terms.event import (
+    MOST_BYTES,
+    BusRule,
+    Event,
+    Subscription,
+    SubscriptionKey,
+    subscription_key,
+)
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
 from timeball.testing.memory_bus import MemoryBus
 

@@ -16,13 +16,13 @@ from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.successor import LambdaSuccessor
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.hours import CALLERS, NOBODY
 from timeball.engine.context import Context

@@ -9,7 +9,7 @@ from tests.contract.queues import ENDPOINT, LEAD_MS, PRIORITIES, Queues, queues_
 from tests.contract.rows import NOW, run
 from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Watch
 
 NOTHING = Depth(0, 0, 0)

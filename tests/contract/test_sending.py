@@ -12,7 +12,7 @@ from tests.contract.rows import NOW, run
 from tests.contract.waits import Waits
 from timeball.aws.sqs import SqsInbox, SqsQueue
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.ports.queue import Delivery, Watch
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from timeball.aws.trials import LONGEST_SECONDS, TRYING, ExecutorTrials, told, trial_in
-from timeball.domain.model.target import HttpTarget, SqsTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import HttpTarget, SqsTarget
+from timeball.domain.model.terms.work import Work
 from timeball.ports.errors import UnavailableError
 from timeball.ports.trials import Trial, Tried
 

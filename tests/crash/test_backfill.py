@@ -11,9 +11,9 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills

@@ -9,8 +9,8 @@ from tests.crash.stage import Stage
 from tests.engine.operations.operations import operation
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey, OperationKey, Origin
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.operations.operation import Match, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every

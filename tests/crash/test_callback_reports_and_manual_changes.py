@@ -11,8 +11,8 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Completion, JobStatus
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Completion, JobStatus
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.execution.claim import claim

@@ -9,13 +9,13 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from tests.engine.submitting import submit_once
-from timeball.domain.model.flow import Debounce, Flow, Unique
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.flow import Debounce, Flow, Unique
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger

@@ -13,7 +13,7 @@ from tests.crash.promises import (
 )
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.testing.faults import Points

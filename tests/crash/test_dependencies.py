@@ -9,11 +9,11 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.dependencies.graphs import node
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.model.dependency import Parent
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import Outcome, revise

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.play import Play, spec
 from tests.patterns import matches
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import OnEvents

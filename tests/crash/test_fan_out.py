@@ -10,8 +10,8 @@ from tests.crash.test_dependencies import CHILD, GRANDCHILD, ROOT, key, statuses
 from tests.engine.play import NOW, Play
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.run import RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import Naming, name_items

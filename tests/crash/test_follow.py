@@ -14,9 +14,9 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.aws.ended import Ended
 from timeball.domain.attempts.callback_token import token_of
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.target import StepFunctionsTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.target import StepFunctionsTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.manual import cancel_runs

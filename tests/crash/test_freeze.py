@@ -9,11 +9,11 @@ from tests.crash.promises import assert_all_is_well, assert_each_run_was_called_
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.freeze import Freeze, Freezes, Match
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.freeze import Freeze, Freezes, Match
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
 from timeball.engine.exclusions.freezes import lift_freeze

@@ -12,9 +12,9 @@ from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one
 from tests.crash.stage import Memory, Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.job import JobSpec, JobStatus
-from timeball.domain.model.policies import Jitter, OverlapPolicy, RetryPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.scheduling.submit import Submission, submit

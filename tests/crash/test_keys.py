@@ -9,11 +9,11 @@ import pytest
 
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, WORK, Play, spec
-from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.job import JobSpec, with_spec
-from timeball.domain.model.limiter import Bounds
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec, with_spec
+from timeball.domain.model.runs.limiter import Bounds
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import revise

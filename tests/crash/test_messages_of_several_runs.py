@@ -7,8 +7,8 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim

@@ -8,11 +8,11 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.ends.notices import end_of
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.notify import Notify
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.revision import RevisionId
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.jobs.revision import RevisionId
+from timeball.domain.model.terms.notify import Notify
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 

@@ -9,10 +9,10 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play
 from tests.engine.service import KEY, locked
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
 from timeball.engine.execution.claim import claim

@@ -11,11 +11,11 @@ from tests.crash.stage import Stage
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import JobStatus, with_spec
-from timeball.domain.model.job import Verb as Asked
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job import Verb as Asked
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
 from timeball.engine.changes.change import Outcome, pause, resume, revise, skip_next

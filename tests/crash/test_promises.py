@@ -6,9 +6,9 @@ import pytest
 
 from tests.crash.promises import Rest, assert_nothing_is_called_that_is_over, assert_nothing_was_early, at_rest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.model.job import Completion
+from timeball.domain.model.jobs.job import Completion
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.callback import Report, report

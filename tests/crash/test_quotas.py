@@ -8,9 +8,9 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.intake import Taking
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At

@@ -15,11 +15,11 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.runs.outcomes import DONE, outcome
 from tests.engine.service import KEY, Service, at
-from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.job import Completion, Job, JobStatus
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Completion, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Changed, cancel

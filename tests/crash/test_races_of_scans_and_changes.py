@@ -22,10 +22,10 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec, JobStatus, with_spec
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel

@@ -4,10 +4,10 @@ import pytest
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, node
 from tests.engine.dependencies.reruns import rerun_of, standing
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.operations.operation import OperationStatus, RerunMode
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.operations.operation import create_operation

@@ -15,9 +15,9 @@ from tests.crash.promises import (
 from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel

@@ -9,12 +9,12 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from tests.urls import url_of
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.policies import Jitter, RetryPolicy
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task import TaskSpec
-from timeball.domain.model.task_use import TaskUse
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.task import TaskSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.task_use import TaskUse
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task

@@ -8,9 +8,9 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume, revise

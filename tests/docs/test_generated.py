@@ -4,7 +4,7 @@ import pytest
 
 from docs.generate import DOCS, PAGES, NoSuchPartError, renewed, states
 from tests.docs.readme import read
-from timeball.domain.model.run import MOVES, RunState
+from timeball.domain.model.runs.run import MOVES, RunState
 
 
 @pytest.mark.parametrize("name", PAGES)

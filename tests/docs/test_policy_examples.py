@@ -15,10 +15,10 @@ from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import queued_run

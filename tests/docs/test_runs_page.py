@@ -11,8 +11,8 @@ from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
 from timeball.domain.attempts.circuit_breaker import Host, HostKey, HostRules, admit
 from timeball.domain.attempts.retry import patience_ms
-from timeball.domain.model.policies import RetryPolicy as Policy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import RetryPolicy as Policy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Rules
 

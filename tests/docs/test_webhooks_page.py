@@ -23,8 +23,8 @@ from tests.docs.readme import ROOT, read
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import asked_to_stop, claimed
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import asked_to_stop, claimed
 from timeball.ports.target import Call
 from timeball.targets.http.request import request_of
 from timeball.targets.http.verdict import ACCEPTED

@@ -10,7 +10,7 @@ from local.receiver import Receiver
 from local.stage import Stage
 from local.tenant import create_key
 from tests.end_to_end.steps import ask, calls_of, clock, ledger, soon, until
-from timeball.domain.model.key import id_in
+from timeball.domain.model.tenants.key import id_in
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 

@@ -18,9 +18,9 @@ from local.emulator import Emulator
 from tests.contract.backends import new_table
 from tests.engine.play import NOW, WORK, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.scheduling.submit import Submission, submit

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
-from timeball.domain.model.job import Job, JobSpec, Priority
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.policies import Jitter, RetryPolicy
-from timeball.domain.model.run import Run
-from timeball.domain.model.target import HttpTarget, is_followed
-from timeball.domain.model.verdict import Accepted
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job, JobSpec, Priority
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.verdict import Accepted
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget, is_followed
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Schedule, Timing
 from timeball.engine.context import Context, Rules

@@ -10,8 +10,8 @@ from typing import Self
 
 from tests.engine.play import NOW, WORK, NotingCaller, Play, inline, spec
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobSpec, Priority, with_spec
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job, JobSpec, Priority, with_spec
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Schedule, Timing
 from timeball.engine.changes.change import Changed, revise

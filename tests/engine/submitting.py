@@ -1,7 +1,7 @@
 """A submit under a unique key, as the API does it."""
 
-from timeball.domain.model.actor import NOBODY, Actor
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.context import Context
 from timeball.engine.runs.collect import collect_submit

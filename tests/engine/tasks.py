@@ -5,13 +5,13 @@ from dataclasses import replace
 from tests.engine.play import NOW, Play, spec
 from tests.urls import url_of
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.policies import Jitter, RetryPolicy
-from timeball.domain.model.run import Run
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task import Task, TaskSpec
-from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.task import Task, TaskSpec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.task_use import Override, TaskUse
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At
 from timeball.engine.tasks.change import TaskOutcome, create_task, revise_task
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.engine.play import NOW, Play
 from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.trigger import Trigger, trigger

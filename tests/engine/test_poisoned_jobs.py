@@ -2,7 +2,7 @@
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, reschedule
-from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.engine.changes.change import Outcome, cancel
 from timeball.ports.collections.rows import Swap

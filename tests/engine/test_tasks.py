@@ -7,12 +7,12 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Completion, Priority
-from timeball.domain.model.policies import Jitter, RetryPolicy
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Completion, Priority
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.task_use import Override, TaskUse
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel

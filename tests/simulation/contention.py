@@ -14,8 +14,8 @@ from infra.settings import NOTICED
 from tests.engine.play import NOW, open_days_only, spec
 from tests.simulation.executors import SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import JobSpec, Priority
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import JobSpec, Priority
+from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.sharing.places import PLACES, placed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At

@@ -14,9 +14,9 @@ from tests.simulation.contention import Contention
 from tests.simulation.executors import SUCCESSORS, Calls, Rule
 from timeball.domain.backfills.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey
-from timeball.domain.model.job import JobSpec, Priority
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobSpec, Priority
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.sharing.places import placed
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every

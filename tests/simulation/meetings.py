@@ -33,7 +33,7 @@ from tests.simulation.checker import complaints
 from tests.simulation.story import START, Story
 from tests.simulation.unfinished import is_going_on
 from tests.simulation.world.process import CutOffError, Stop
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 

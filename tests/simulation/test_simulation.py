@@ -5,7 +5,7 @@ import pytest
 from tests.simulation.checker import complaints
 from tests.simulation.play import play
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import MOVES, RunState
+from timeball.domain.model.runs.run import MOVES, RunState
 
 SEEDS = 300
 _ALWAYS = 150

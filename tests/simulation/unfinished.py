@@ -3,8 +3,8 @@
 from tests.simulation.promises.features.reckoning import waiting_for_nothing
 from tests.simulation.story import Story
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run
 
 
 def is_going_on(story: Story) -> bool:

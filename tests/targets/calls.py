@@ -10,8 +10,8 @@ from botocore.config import Config
 from botocore.stub import Stubber
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.policies import RETRIED_BY_DEFAULT
-from timeball.domain.model.target import (
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
     LambdaTarget,
@@ -20,7 +20,7 @@ from timeball.domain.model.target import (
     StepFunctionsTarget,
     Target,
 )
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.ports.target import Answer, Call
 from timeball.targets.aws.caller import aws_caller

@@ -7,7 +7,7 @@ import pytest
 
 from tests.targets.calls import RUN, TARGETS, a_call
 from timeball.aws.ended import Ended, is_of_executions, parse_ended
-from timeball.domain.model.target import EcsTarget, StepFunctionsTarget
+from timeball.domain.model.terms.target import EcsTarget, StepFunctionsTarget
 from timeball.ports.executions import Standing
 from timeball.targets.aws.requests import request_of
 from timeball.targets.envelope import facts_of

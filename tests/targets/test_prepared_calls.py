@@ -8,7 +8,7 @@ import pytest
 from tests.engine.play import NotingCaller
 from tests.targets.calls import NOW, TARGETS, a_call
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.aws.caller import aws_caller
 from timeball.targets.caller import TargetCaller
 from timeball.testing.virtual_clock import VirtualClock

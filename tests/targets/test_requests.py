@@ -10,7 +10,7 @@ from botocore.validate import ParamValidator
 
 from tests.targets.calls import NOW, OF, RUN, TARGETS, a_call, client
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.target import (
+from timeball.domain.model.terms.target import (
     AwsTarget,
     EcsTarget,
     HttpTarget,

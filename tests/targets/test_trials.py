@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from timeball.domain.model.target import SqsTarget, StepFunctionsTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import SqsTarget, StepFunctionsTarget
+from timeball.domain.model.terms.work import Work
 from timeball.ports.trials import Trial, Tried
 from timeball.targets.aws.caller import aws_caller
 from timeball.targets.trial import make_trial

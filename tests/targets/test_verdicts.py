@@ -10,8 +10,8 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from tests.targets.calls import DONE, NOW, OF, RUN, TARGETS, Prepare, a_call, answer_of
-from timeball.domain.model.target import EcsTarget, Invocation, LambdaTarget, StepFunctionsTarget
-from timeball.domain.model.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.terms.target import EcsTarget, Invocation, LambdaTarget, StepFunctionsTarget
 
 
 class Stream(StreamingBody):

@@ -23,8 +23,8 @@ from tests.webhooks.targets import (
     receive,
     success,
 )
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.exchange import BODY_BYTES

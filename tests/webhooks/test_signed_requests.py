@@ -9,9 +9,9 @@ from standardwebhooks.webhooks import Webhook
 
 from tests.webhooks.targets import LOCAL, OK, RUN, Target, a_call, answering, listening
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.verdict import Failed, Succeeded
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.keys import KeyRing

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.webhooks.targets import LOCAL, answering, listening, self_signed, trusting
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.ports.trials import Trial, Tried
 from timeball.runtime.clock import SystemClock
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.webhooks.targets import NOW, a_call
-from timeball.domain.model.policies import RETRIED_BY_DEFAULT
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Answer
 from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import answered, parse_retry_after

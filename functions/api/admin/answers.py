@@ -8,10 +8,10 @@ from pydantic import Field
 from functions.api.admin.quotas import QuotasAnswer, Used, quotas_answer
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.stats.costs import CostsAnswer
-from timeball.domain.model.key import Key
-from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.role import Role
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.tenants.key import Key
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.tenant import Tenant
 from timeball.domain.time.instants import format_instant
 
 

@@ -13,10 +13,10 @@ from functions.api.http.problems import Problem, ProblemError, invalid, not_foun
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
 from functions.api.http.request_model import aliases, read_fields
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.key import KEY_ID, Key, fresh_key, hash_of, id_in, tenant_of
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.key import KEY_ID, Key, fresh_key, hash_of, id_in, tenant_of
+from timeball.domain.model.tenants.role import Role
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import compare_and_swap

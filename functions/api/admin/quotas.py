@@ -6,7 +6,7 @@ from pydantic import Field
 
 from functions.api.http.edge import Edge
 from functions.api.http.reply import Answer
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.engine.stats.quotas import used_of_quotas
 
 Used = Mapping[str, int]

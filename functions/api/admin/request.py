@@ -9,7 +9,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
-from timeball.domain.model.quotas import (
+from timeball.domain.model.tenants.quotas import (
     GREATEST_WEIGHT,
     LEAST_WEIGHT,
     LONGEST_LEAST_PERIOD_SECONDS,
@@ -20,8 +20,8 @@ from timeball.domain.model.quotas import (
     MOST_RUNS_PER_SECOND,
     MOST_SUBMITS,
 )
-from timeball.domain.model.role import Role
-from timeball.domain.model.tenant import TENANT_NAME
+from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.tenant import TENANT_NAME
 
 MAX_KEY_TAGS: Final = 10
 LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600

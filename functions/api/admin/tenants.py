@@ -15,10 +15,10 @@ from functions.api.http.problems import Problem, ProblemError, invalid, not_foun
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from functions.api.stats.costs import read_tenant_costs
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
-from timeball.domain.model.tenant import TENANT_NAME, Tenant, new_tenant
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import TENANT_NAME, Tenant, new_tenant
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.exclusions.freezes import note_quotas, start_tenant, stop_tenant
 from timeball.ports.collections.rows import Swap

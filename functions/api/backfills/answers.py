@@ -8,8 +8,8 @@ from pydantic import Field
 from functions.api.http.reply import Answer, Time
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
-from timeball.domain.model.job import Job, RuleSet
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job, RuleSet
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import format_instant
 
 MAX_SHOWN: Final = 1_000

@@ -9,9 +9,9 @@ from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
 from timeball.domain.backfills.backfill import Backfill, new_backfill
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import SERIES, BackfillKey
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 
 

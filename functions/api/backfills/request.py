@@ -15,7 +15,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from timeball.domain.backfills.backfill import MAX_INSTANTS, Backfill, instants, unbounded
-from timeball.domain.model.policies import OverlapPolicy as Overlap
+from timeball.domain.model.terms.policies import OverlapPolicy as Overlap
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
 

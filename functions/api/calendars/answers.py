@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
-from timeball.domain.model.calendar import Calendar
+from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.time.instants import format_instant
 
 

@@ -17,8 +17,8 @@ from functions.api.http.request import (
     refuse_fields,
     stale,
 )
-from timeball.domain.model.actor import Action, Kind, Resource
-from timeball.domain.model.calendar import CALENDAR_NAME, Calendar, CalendarKey
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey
 from timeball.engine.exclusions.calendars import (
     CalendarOutcome,
     create_calendar,

@@ -12,7 +12,7 @@ from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.schedules.fields import ZoneName
-from timeball.domain.model.calendar import Calendar, CalendarKey, DateRange
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
 
 MAX_DATES: Final = 1_000
 MAX_RANGES: Final = 100

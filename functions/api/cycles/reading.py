@@ -8,7 +8,7 @@ from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.problems import FieldError, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.time.instants import format_instant, parse_instant
 from timeball.engine.dependencies.cycle import own_fire, read_cycle
 

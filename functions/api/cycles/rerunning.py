@@ -17,8 +17,8 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.operations.answers import operation_answer
 from functions.api.operations.operations import standing_operation
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import OperationKey, shard_of
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.dependencies.cycle import Node, read_cycle
 from timeball.engine.operations.operation import create_operation

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, next_attempt_at, run_fields
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import format_instant
 from timeball.engine.runs.dead_letters import DeadPage, Dealt
 

@@ -5,7 +5,7 @@ from functions.api.dead_letters.request import Choice, DiscardRequest, ReplayReq
 from functions.api.http.edge import Edge, note
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from timeball.domain.model.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import (
     DeadPage,

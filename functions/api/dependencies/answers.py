@@ -5,8 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer
-from timeball.domain.model.dependency import Blocked, TriggerRule
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.terms.dependency import Blocked, TriggerRule
 
 
 class BlockedAnswer(Answer):

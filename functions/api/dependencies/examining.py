@@ -8,7 +8,7 @@ from typing import Final
 from functions.api.http.problems import FieldError
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import Examined, Fault, cycle_sentence, examine, parent_keys
 

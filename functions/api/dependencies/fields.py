@@ -7,8 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
-from timeball.domain.model.dependency import DEPENDENCY_TIMEOUT_SECONDS, End, Parent, TriggerRule
 from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, End, Parent, TriggerRule
 
 MOST_PARENTS: Final = 1_000
 """More is no list of parents, whatever the settings say."""

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from functions.api.http.body import kind_of
 from functions.api.http.problems import shortened
 from functions.api.http.request_model import Strict
-from timeball.domain.model.event import KEPT_BESIDE
+from timeball.domain.model.terms.event import KEPT_BESIDE
 
 MAX_PATTERN: Final = 1_900
 """Characters. EventBridge takes 2,048 by default, and the tenant's name is added."""

@@ -18,8 +18,8 @@ from functions.api.http.problems import FieldError, Problem, ProblemError, inval
 from functions.api.http.quotas import count_events, large_payload, quotas_of
 from functions.api.http.reply import Reply, accepted, ok
 from functions.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
-from timeball.domain.model.event import MOST_BYTES, Event
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import MOST_BYTES, Event
 from timeball.domain.time.instants import format_instant
 from timeball.engine.events.publish import publish
 from timeball.ports.event_bus import Refusal

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from functions.api.http.fields import INSTANT_SCHEMA
 from functions.api.http.problems import FieldError, shortened
-from timeball.domain.model.event import KEPT_BESIDE
+from timeball.domain.model.terms.event import KEPT_BESIDE
 from timeball.domain.time.instants import format_instant, parse_instant
 
 MAX_EVENTS: Final = 100

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.planning.events import subscription_of
 from timeball.engine.events.subscribe import retire_unneeded, subscribe
 from timeball.ports.errors import UnavailableError

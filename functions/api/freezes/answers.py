@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
-from timeball.domain.model.freeze import Freeze
+from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.time.instants import format_instant
 
 

@@ -10,8 +10,8 @@ from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
-from timeball.domain.model.actor import Action, Kind, Resource
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.exclusions.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
 
 FREEZE_PARAMETERS: Final = ("limit", "cursor")

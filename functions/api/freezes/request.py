@@ -11,8 +11,8 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Name, Tags
 from functions.api.targets.http import TaskId
-from timeball.domain.model import freeze
 from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.jobs import freeze
 
 MAX_JOB_IDS: Final = 100
 _MAX_TAGS: Final = 10

@@ -14,8 +14,8 @@ from functions.api.http.reply import Answer, Time
 from functions.api.jobs.notify import WHOM
 from functions.api.jobs.patch import document_of
 from functions.api.targets.answers import is_long
-from timeball.domain.model.actor import NOBODY, Action, Actor, Kind
-from timeball.domain.model.revision import Entry, Revision
+from timeball.domain.model.jobs.revision import Entry, Revision
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Kind
 from timeball.domain.time.instants import format_instant
 
 NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -10,7 +10,7 @@ from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey
-from timeball.domain.model.revision import Announcement
+from timeball.domain.model.jobs.revision import Announcement
 from timeball.domain.time.instants import LATEST
 from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
 

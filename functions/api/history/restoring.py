@@ -11,9 +11,9 @@ from functions.api.jobs.changing import ended
 from functions.api.jobs.patch import document_of, kept_times
 from functions.api.jobs.replacing import replace_job
 from functions.api.jobs.request import read_job_request
-from timeball.domain.model.actor import Action
-from timeball.domain.model.job import Job
-from timeball.domain.model.revision import Revision, RevisionId, revision_of
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.revision import Revision, RevisionId, revision_of
+from timeball.domain.model.tenants.actor import Action
 
 
 def restore_job(edge: Edge, request: Request) -> Reply:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.role import Role
 
 
 class Access(Enum):

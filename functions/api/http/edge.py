@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.request import Request
-from timeball.domain.model.actor import Action, Resource
-from timeball.domain.model.iam_caller import IamCaller
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.tenants.actor import Action, Resource
+from timeball.domain.model.tenants.iam_caller import IamCaller
 from timeball.domain.usage.prices import PRICES, Prices
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context

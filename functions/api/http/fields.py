@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from functions.api.http.body import compact
-from timeball.domain.model.calendar import CALENDAR_NAME
+from timeball.domain.model.terms.calendar import CALENDAR_NAME
 from timeball.domain.time.instants import parse_instant
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024

@@ -11,7 +11,7 @@ from functions.api.http.body import compact
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.intake import Taking
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.quotas import intake

@@ -8,8 +8,8 @@ from typing import Any, Final
 from functions.api.http.body import read_object, read_objects
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from functions.api.http.reply import etag
-from timeball.domain.model.actor import NOBODY, Actor
-from timeball.domain.model.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0

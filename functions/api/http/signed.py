@@ -6,7 +6,7 @@ Invariant: only what API Gateway says of the caller counts, under `authorizer.ia
 from collections.abc import Mapping
 from typing import Any, Final
 
-from timeball.domain.model.iam_caller import IamCaller, principal_of
+from timeball.domain.model.tenants.iam_caller import IamCaller, principal_of
 
 PREFIX: Final = "/iam"
 """What the paths of that route begin with; the rest is the path of the API."""

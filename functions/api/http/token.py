@@ -9,7 +9,7 @@ from functions.api.http.request import Request
 from functions.api.http.route import Route
 from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.role import Role
 
 
 def told_by_token(

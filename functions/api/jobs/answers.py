@@ -21,14 +21,14 @@ from functions.api.runs.answers import RunAnswer
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from functions.api.targets.answers import TargetAnswer, target_answer
-from timeball.domain.model.calendar import CalendarPolicy
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Guarantee, Job, JobStatus, Priority
-from timeball.domain.model.policies import CatchUpPolicy, OverlapPolicy
-from timeball.domain.model.run import Run
-from timeball.domain.model.task_use import Override
-from timeball.domain.model.work import TASKS_TARGET
+from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import CalendarPolicy
+from timeball.domain.model.terms.dependency import TriggerRule
+from timeball.domain.model.terms.policies import CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.terms.task_use import Override
+from timeball.domain.model.terms.work import TASKS_TARGET
 from timeball.domain.planning.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant

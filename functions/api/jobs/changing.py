@@ -19,8 +19,8 @@ from functions.api.jobs.request import JobRequest
 from functions.api.jobs.spec import form_of, over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
-from timeball.domain.model.actor import Action, Actor
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise

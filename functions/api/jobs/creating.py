@@ -25,10 +25,10 @@ from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
-from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.exclusions.calendars import note_uses
 from timeball.engine.exclusions.outlook import outlooks

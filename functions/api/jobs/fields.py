@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from functions.api.http.request_model import cut_behind
-from timeball.domain.model.policies import Cause
+from timeball.domain.model.terms.policies import Cause
 
 MAX_TAGS: Final = 50
 

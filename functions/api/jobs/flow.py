@@ -8,7 +8,7 @@ from pydantic import Field
 from functions.api.http.problems import FieldError
 from functions.api.jobs.fields import Name
 from functions.api.keys.fields import KeyFields, KeysAnswer, key_documents, keys_of
-from timeball.domain.model.flow import Debounce, Flow, Unique
+from timeball.domain.model.terms.flow import Debounce, Flow, Unique
 
 LONGEST_WINDOW_SECONDS: Final = 2_592_000
 LONGEST_WAIT_SECONDS: Final = 86_400

@@ -12,7 +12,7 @@ from functions.api.jobs.answers import JobSummaryAnswer, job_summary
 from functions.api.jobs.of_tasks import shown
 from functions.api.jobs.reading import starting_at
 from timeball.domain.model.ids import JOB_ID, JobKey
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import LATEST
 from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs, starts_of

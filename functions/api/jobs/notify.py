@@ -12,8 +12,8 @@ from functions.api.http.schema_rules import given, together
 from functions.api.targets.answers import TargetAnswer, target_answer, target_document
 from functions.api.targets.http import Url
 from functions.api.targets.request import Target, target_of
-from timeball.domain.model import target as model
-from timeball.domain.model.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
+from timeball.domain.model.terms import target as model
+from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
 
 LONGEST_SECONDS: Final = 2_592_000
 

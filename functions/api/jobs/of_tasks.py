@@ -9,10 +9,10 @@ from functions.api.schemas.cpu_limit import Allowance
 from functions.api.schemas.fit import misfits
 from timeball.domain.changes.resolve import resolve, resolve_spec
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, Job, JobSpec
-from timeball.domain.model.target import is_followed
-from timeball.domain.model.task import Task
-from timeball.domain.model.task_use import Override
+from timeball.domain.model.jobs.job import Completion, Job, JobSpec
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.terms.target import is_followed
+from timeball.domain.model.terms.task_use import Override
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 from timeball.engine.tasks.resolving import read_tasks, resolved
 from timeball.targets.aws.sizes import too_large

@@ -19,11 +19,11 @@ from functions.api.jobs.flow import flow_document
 from functions.api.jobs.notify import WHEN_NEEDS, WHOM, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from functions.api.targets.answers import target_document
-from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Job, JobSpec
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
-from timeball.domain.model.task_use import Override
+from timeball.domain.model.jobs.job import Completion, Job, JobSpec
+from timeball.domain.model.terms.calendar import CalendarUse
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.terms.task_use import Override
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
 from timeball.targets.http.url import parse_url

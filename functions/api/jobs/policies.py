@@ -10,8 +10,8 @@ from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import Factor, RetryCauses
 from functions.api.targets.request import EcsTarget, StepFunctionsTarget, Target
 from timeball.domain.attempts.callback import LONGEST_SECONDS
-from timeball.domain.model import policies
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms import policies
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 

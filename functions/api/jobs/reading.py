@@ -8,8 +8,8 @@ from functions.api.http.request import Request
 from functions.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
 from functions.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import awaited_by_job

@@ -32,9 +32,9 @@ from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
-from timeball.domain.model.actor import Action
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import Action
 from timeball.engine.exclusions.calendars import note_uses
 from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.submit import Submission, submit

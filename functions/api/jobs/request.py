@@ -21,8 +21,8 @@ from functions.api.jobs.policies import PolicyFields, beyond_an_answer
 from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
 from functions.api.targets.http import Handler, TaskId
 from functions.api.targets.request import Target
-from timeball.domain.model.notify import MOST_AFTER_FAILURES
-from timeball.domain.model.policies import MAX_CAUGHT_UP
+from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES
+from timeball.domain.model.terms.policies import MAX_CAUGHT_UP
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")

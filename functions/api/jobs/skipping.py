@@ -8,7 +8,7 @@ from functions.api.http.request import Request, expected_version, idempotency_ke
 from functions.api.jobs.answers import shown_job
 from functions.api.jobs.changing import changed_job
 from functions.api.runs.answers import run_answer
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.engine.changes.change import skip_next
 from timeball.engine.changes.skip import Skipping
 

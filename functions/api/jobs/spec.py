@@ -15,14 +15,14 @@ from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_
 from functions.api.schedules.fields import calendar_use, timing_of
 from functions.api.targets.refused import closed_target
 from functions.api.targets.request import target_of
-from timeball.domain.model import policies
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Completion, Guarantee, JobSpec, Priority
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.quotas import Quotas
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.task_use import Override, TaskUse
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Completion, Guarantee, JobSpec, Priority
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms import policies
+from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.task_use import Override, TaskUse
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.period import least_period_seconds
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire

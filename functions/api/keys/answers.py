@@ -5,9 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer, Time, time_of
-from timeball.domain.model.job import Priority
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.run import Part, Run, RunState
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Part, Run, RunState
 from timeball.domain.time.instants import format_instant
 from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
 

@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from functions.api.http.reply import Answer
 from functions.api.http.request_model import Strict
-from timeball.domain.model import flow
-from timeball.domain.model.flow import OnFull
+from timeball.domain.model.terms import flow
+from timeball.domain.model.terms.flow import OnFull
 
 MOST_AT_ONCE: Final = 1_000
 """A row names who has a place."""

@@ -10,9 +10,9 @@ from functions.api.http.request_model import read_fields
 from functions.api.keys.answers import key_answer
 from functions.api.keys.fields import FLOW_KEY, WHAT_A_KEY_IS
 from functions.api.keys.request import FlowKeyBody
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.limiter import Bounds
+from timeball.domain.model.runs.limiter import Bounds
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
 
 

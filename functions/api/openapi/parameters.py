@@ -10,7 +10,7 @@ from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from functions.api.jobs.listing import STATUSES
 from functions.api.keys.fields import FLOW_KEY
 from timeball.domain.model.reason import FAILURES
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 
 _ETAG_OR_ANY: Final = {"type": "string", "if": {"not": {"const": "*"}}, "then": {"pattern": r'^(W/)?"[!#-~]*"$'}}
 """A string, for generators of clients, which take no union in a header."""

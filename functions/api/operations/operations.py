@@ -9,9 +9,9 @@ from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
 from functions.api.operations.answers import operation_answer
 from functions.api.operations.request import operation_of, read_operation_request
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, OperationKey
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.domain.operations.operation import Operation
 from timeball.engine.operations.operation import cancel_operation, create_operation
 

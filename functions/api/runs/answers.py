@@ -8,13 +8,13 @@ from pydantic import Field
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.policies import RetryPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.engine.runs.attempts import inline
 

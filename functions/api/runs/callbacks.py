@@ -14,7 +14,7 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.http.token import check_attempt
 from functions.api.runs.answers import heartbeat_answer, run_answer
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.engine.runs.callback import Report, heartbeat, report
 from timeball.engine.runs.refusal import Answered, Refusal
 

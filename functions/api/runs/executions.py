@@ -16,9 +16,9 @@ from functions.api.http.reply import Answer, Reply, Time, ok
 from functions.api.http.request import Request
 from functions.api.runs.answers import AttemptAnswer, attempt_answers
 from functions.api.runs.reading import ledger_query
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import format_instant
 from timeball.ports.collections.runs import LedgerQuery
 

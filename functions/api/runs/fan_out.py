@@ -16,7 +16,7 @@ from functions.api.http.token import check_attempt
 from functions.api.runs.answers import run_answer
 from functions.api.runs.callbacks import HeartbeatRequest, heard, missing
 from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
-from timeball.domain.model.fan_out import MAX_ITEMS
+from timeball.domain.model.runs.fan_out import MAX_ITEMS
 from timeball.engine.runs.naming import Naming, name_items
 from timeball.engine.runs.refusal import Refusal
 

@@ -14,8 +14,8 @@ from functions.api.http.request import Request, read_optional_body, refuse_field
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
 from functions.api.schemas.given import refuse_misfit
-from timeball.domain.model.actor import Action, Kind, Resource
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
 from timeball.engine.runs.refusal import Answered, Refusal
 

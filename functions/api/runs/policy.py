@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.reply import Answer
-from timeball.domain.model.policies import Jitter, RetryPolicy
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
 
 
 class RetryPolicyAnswer(Answer):

@@ -11,7 +11,7 @@ from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_answer
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.engine.changes.history import retry_policy_of
 from timeball.engine.dependencies.cycle import awaited_by_run
 from timeball.ports.collections.runs import LedgerQuery

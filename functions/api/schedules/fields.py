@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from functions.api.http.fields import CalendarName, Instant
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
-from timeball.domain.model import calendar
+from timeball.domain.model.terms import calendar
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.time.instants import LATEST, SECOND_MS

@@ -26,8 +26,8 @@ from functions.api.schedules.fields import (
     timing_of,
 )
 from functions.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.domain.model.calendar import CalendarKey
-from timeball.domain.model.job import RuleSet
+from timeball.domain.model.jobs.job import RuleSet
+from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.planning.exclusions import Exclusions, moves_in
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview

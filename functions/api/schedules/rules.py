@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.reply import Answer
-from timeball.domain.model.job import RuleSet
+from timeball.domain.model.jobs.job import RuleSet
 
 
 class RulesAnswer(Answer):

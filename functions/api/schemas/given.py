@@ -8,8 +8,8 @@ from functions.api.http.problems import FieldError, invalid
 from functions.api.schemas.cpu_limit import Allowance
 from functions.api.schemas.fit import misfits
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.task import Task
 from timeball.engine.tasks.resolving import read_tasks
 from timeball.targets.aws.sizes import fits_all, too_large
 

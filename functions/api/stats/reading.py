@@ -14,8 +14,8 @@ from functions.api.stats.answers import (
     depth_answer,
     window_answer,
 )
-from timeball.domain.model.job import Priority
-from timeball.domain.model.role import Role
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.model.tenants.role import Role
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.hours import NOBODY
 from timeball.engine.context import Context

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from functions.api.http.reply import Answer
-from timeball.domain.model.target import (
+from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
     HttpTarget,

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 
 from functions.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
-from timeball.domain.model.secret import SECRET_NAME
+from timeball.domain.model.tenants.secret import SECRET_NAME
 from timeball.domain.templates.filling import check_body, check_header, check_url, format_of
 from timeball.targets.http.request import JSON
 

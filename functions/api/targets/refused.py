@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
-from timeball.domain.model.secret import may_name, prefix_of
-from timeball.domain.model.target import HttpTarget, Target, arns_of
+from timeball.domain.model.tenants.secret import may_name, prefix_of
+from timeball.domain.model.terms.target import HttpTarget, Target, arns_of
 
 _UNLISTED = (
     "This deployment may not use it; whoever runs it lists what may be called in the setting timeball:targets, and "

@@ -25,7 +25,7 @@ from functions.api.targets.aws import (
     queue_arn,
 )
 from functions.api.targets.http import Body, Headers, SecretId, Url
-from timeball.domain.model import target
+from timeball.domain.model.terms import target
 
 _QUEUE = ("queueArn", "queueUrl")
 

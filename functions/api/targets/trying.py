@@ -19,9 +19,9 @@ from functions.api.http.schema_rules import together
 from functions.api.targets.http import TaskId, Url
 from functions.api.targets.refused import closed_target
 from functions.api.targets.request import Target, target_of
-from timeball.domain.model import target
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms import target
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.windows import Window

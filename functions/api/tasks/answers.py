@@ -9,9 +9,9 @@ from pydantic import Field
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.targets.answers import TargetAnswer, target_answer
-from timeball.domain.model.job import Completion, Priority
-from timeball.domain.model.target import TargetType
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.job import Completion, Priority
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.terms.target import TargetType
 from timeball.domain.time.instants import format_instant
 
 

@@ -18,9 +18,9 @@ from functions.api.targets.refused import closed_target
 from functions.api.tasks.answers import task_answer
 from functions.api.tasks.request import TaskRequest, read_task_request, target_in, task_spec_of
 from timeball.domain.changes.task_change import new_task
-from timeball.domain.model.actor import Action, Kind, Resource
 from timeball.domain.model.ids import JOB_ID, TaskKey
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.engine.tasks.change import TaskChanged, TaskOutcome, Users, create_task, delete_task, revise_task
 
 

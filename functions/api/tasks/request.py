@@ -14,10 +14,10 @@ from functions.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_
 from functions.api.schemas.accepted import PayloadSchema
 from functions.api.targets.http import Url
 from functions.api.targets.request import Target, TypeName, target_of
-from timeball.domain.model import target as model
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, Priority
-from timeball.domain.model.task import TaskSpec
+from timeball.domain.model.jobs.job import Completion, Priority
+from timeball.domain.model.jobs.task import TaskSpec
+from timeball.domain.model.terms import target as model
 
 _TO_CALL = ("handler", "target")
 

@@ -7,7 +7,7 @@ import pytest
 
 from functions.authorize import Authorizer
 from tests.api.client import NOW, Answer, Api
-from timeball.domain.model.key import hash_of
+from timeball.domain.model.tenants.key import hash_of
 from timeball.domain.time.instants import format_instant
 
 KEYS = "/v1/admin/keys"

@@ -11,8 +11,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from functions.api.app import Handler, build_api
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import PLACED
-from timeball.domain.model.event import Subscription
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import Subscription
 from timeball.domain.time.instants import SECOND_MS
 from timeball.testing.memory_bus import MemoryBus
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.api.client import Answer, Api
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.engine.backfills.backfill import move_on
 
 HOURLY = {"cronExpression": "0 * * * *"}

@@ -10,9 +10,9 @@ from tests.api.backfills.calls import HOURLY, IN_RANGE, backfill, runs_of, scan
 from tests.api.client import NOW, Api
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.job import JobStatus, RuleSet
-from timeball.domain.model.run import RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.jobs.job import JobStatus, RuleSet
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 

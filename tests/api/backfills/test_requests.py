@@ -7,7 +7,7 @@ import pytest
 from tests.api.backfills.calls import HOURLY, IN_RANGE, RANGE, backfill, scan
 from tests.api.client import Api
 from timeball.domain.backfills.backfill import MAX_INSTANTS
-from timeball.domain.model.job import RuleSet
+from timeball.domain.model.jobs.job import RuleSet
 from timeball.ports.errors import UnavailableError
 
 # The job's schedule, the range, the fire times. It is 2026-11-21T09:30:00.250Z.

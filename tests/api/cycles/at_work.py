@@ -7,7 +7,7 @@ from functions.api.app import build_api
 from tests.api.client import Api
 from tests.engine.dependencies.graphs import BEGIN, Graph, node
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.testing.memory_store import MemoryStore

@@ -6,9 +6,9 @@ from functions.api.app import build_api
 from tests.api.client import Api
 from tests.api.cycles.at_work import api_of, fire_time, read, recurring, states
 from tests.engine.dependencies.graphs import BEGIN, Graph, node
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.context import Rules

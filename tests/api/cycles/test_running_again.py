@@ -6,9 +6,9 @@ from functions.api.app import build_api
 from tests.api.client import Answer, Api
 from tests.api.cycles.at_work import api_of, fire_time, recurring, states
 from tests.engine.dependencies.graphs import Graph, key, node
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.changes.history import AuditFilter, list_audit
 from timeball.engine.context import Rules

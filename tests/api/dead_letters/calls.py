@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.client import NOW, Answer, Api
 from tests.api.runs.rows import dead
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import parse_instant
 
 VERBS = ["replay", "discard"]

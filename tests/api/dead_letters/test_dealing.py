@@ -9,10 +9,10 @@ from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import deal, died, every_verb, late, listed, on_and_on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import discarded, reopened
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.collections.rows import Swap, Swapped
 

@@ -11,15 +11,15 @@ from tests.api.runs.rows import called, dead
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.claim import deferred_or_given_up
 from timeball.domain.attempts.outcome import after_attempt
-from timeball.domain.model.attempt import Attempt, Outcome
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Guarantee, Job, JobStatus, with_spec
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus, with_spec
 from timeball.domain.model.reason import FAILURES, Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 

@@ -11,9 +11,9 @@ from tests.api.dead_letters.calls import VERBS, deal, died, every_verb, late, on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
 

@@ -7,7 +7,7 @@ from tests.api.client import Api
 from tests.api.dependencies.asking import HOOK, SOON, batch, put, sentences
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import format_instant
 
 

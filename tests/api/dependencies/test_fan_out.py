@@ -8,7 +8,7 @@ from tests.api.client import Answer, Api
 from tests.api.dependencies.asking import batch, put, sentences
 from tests.api.runs.rows import called
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 
 
 def name(api: Api, run: Run, *items: object, attempt: int = 1, key: str | None = None, **fields: object) -> Answer:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.api.client import Answer, Api
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 
 PLACED: Mapping[str, Any] = {"source": ["shop"], "detail-type": ["order.placed"]}
 ORDER: Mapping[str, Any] = {"source": "shop", "type": "order.placed", "id": "7", "data": {"total": 250}}

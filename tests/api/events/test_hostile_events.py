@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.client import Api
 from tests.api.events.sending import ORDER, PLACED, runs_of, send
-from timeball.domain.model.event import BUS_SOURCE, KEPT_BESIDE
+from timeball.domain.model.terms.event import BUS_SOURCE, KEPT_BESIDE
 
 ALL_THAT_THERE_IS: list[Mapping[str, Any]] = [
     {"source": [{"exists": True}]},

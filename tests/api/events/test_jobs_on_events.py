@@ -10,7 +10,7 @@ from tests.api.events.sending import ORDER, PLACED, runs_of, send
 from tests.urls import url_of
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 
 MINUTE = 60 * SECOND_MS

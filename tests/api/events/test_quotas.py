@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import ORDER
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.time.instants import SECOND_MS
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.client import Api
 from tests.api.events.sending import ORDER, PLACED, runs_of
-from timeball.domain.model.event import MOST_BYTES, Event
+from timeball.domain.model.terms.event import MOST_BYTES, Event
 from timeball.ports.event_bus import Refusal
 from timeball.testing.memory_bus import MemoryBus
 

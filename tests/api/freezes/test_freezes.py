@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Answer, Api
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 ALL: dict[str, Any] = {"match": {"all": True}}

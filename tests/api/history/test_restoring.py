@@ -7,7 +7,7 @@ import pytest
 from tests.api.client import Api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
 
 URL = "https://example.com/hook"

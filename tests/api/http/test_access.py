@@ -20,7 +20,7 @@ from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Answer, Api
 from tests.api.http.requests import BODIES
 from tests.api.runs.rows import waiting
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.role import Role
 
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 OTHER = "globex"

@@ -9,7 +9,7 @@ from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Api
 from tests.api.http.test_access import NAMES, populated
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.role import Role
 
 BLUE, RED = {"team": "blue"}, {"team": "red"}
 ROLES = [Role.OPERATOR, Role.SUBMITTER, Role.VIEWER, Role.WORKER]

@@ -7,8 +7,8 @@ import pytest
 
 from functions.api.app import build_api
 from tests.api.client import Answer, Api, event_of
-from timeball.domain.model.iam_caller import IamCaller, parse_callers, principal_of
-from timeball.domain.model.role import Role
+from timeball.domain.model.tenants.iam_caller import IamCaller, parse_callers, principal_of
+from timeball.domain.model.tenants.role import Role
 
 BILLING = "123456789012/role/billing"
 ARN = "arn:aws:sts::123456789012:assumed-role/billing/i-0123"

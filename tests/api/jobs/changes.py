@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.api.client import Answer, Api
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 
 PATCH = ("PATCH", "", {"name": "another"})
 PAUSE = ("POST", "/pause", None)

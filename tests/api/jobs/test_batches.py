@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.ports.errors import UnavailableError
 from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_rows import Memory

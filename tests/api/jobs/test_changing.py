@@ -9,9 +9,9 @@ import pytest
 from tests.api.client import NOW, Api
 from tests.api.jobs.changes import CHANGES, IDS, PATCH, PAUSE, RESUME, Change, ask, patch, put_status, row
 from tests.api.jobs.patches import BERLIN
-from timeball.domain.model.job import Job, JobStatus, with_spec
-from timeball.domain.model.run import RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.schedule import At, Cron, Every
 from timeball.ports.errors import UnavailableError
 

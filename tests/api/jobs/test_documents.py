@@ -12,7 +12,7 @@ from functions.api.jobs.spec import spec_of
 from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import first_fire
 

@@ -10,9 +10,9 @@ import pytest
 from tests.api.client import NOW, Answer, Api
 from tests.api.jobs.changes import put_status
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 
 HOURLY = {"cronExpression": "0 * * * *"}

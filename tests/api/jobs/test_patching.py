@@ -12,7 +12,7 @@ from tests.api.jobs.patches import BERLIN, PATCHED, REFUSED
 from tests.api.jobs.test_bad_jobs import MALFORMED
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000

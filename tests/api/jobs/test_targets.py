@@ -7,7 +7,7 @@ import pytest
 
 from functions.api.app import build_api
 from tests.api.client import Api
-from timeball.domain.model.target import SqsTarget
+from timeball.domain.model.terms.target import SqsTarget
 from timeball.targets.aws.allowed import parse_arns
 
 OF = "eu-west-1:123456789012"

@@ -8,7 +8,7 @@ import pytest
 
 from functions.api.app import build_api
 from tests.api.client import Api
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 
 URL = "https://example.com/orders/{{payload.id}}?run={{runId}}"
 BODY = '{"text": "order {{payload.id}}", "try": {{attempt}}}'

@@ -7,9 +7,9 @@ import pytest
 
 from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import claimed
 from timeball.ports.errors import UnavailableError
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.api.client import Answer, Api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import SECOND_MS
 
 HOOK = "https://example.com/hook"

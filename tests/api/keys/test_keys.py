@@ -8,10 +8,10 @@ from tests.api.client import Api
 from tests.contract.rows import NOW, run
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.limiter import Begun, Bounds, Limiter
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, RunState, Waiting
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
+from timeball.domain.model.runs.run import Part, RunState, Waiting
+from timeball.domain.model.runs.transitions import claimed
 
 KEY = "/v1/keys/warehouse:db"
 NAMED = {"concurrencyKey": {"key": "warehouse:db", "limit": 3}}

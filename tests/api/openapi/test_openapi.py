@@ -30,7 +30,7 @@ from functions.api.schedules.preview import PreviewRequest
 from functions.api.targets import request as targets
 from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.http import request
 from timeball.targets.http.url import parse_url
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.history import AuditFilter, list_audit
 from timeball.engine.operations.operation import move_on

@@ -8,8 +8,8 @@ import pytest
 from tests.api.client import Api
 from tests.api.jobs.changes import patch
 from tests.api.runs.rows import CALLBACK, LEASE_MS, called, row, say, waiting
-from timeball.domain.model.run import RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 

@@ -13,7 +13,7 @@ from tests.api.http.requests import BODIES
 from tests.api.http.test_access import World, populated
 from tests.api.runs.rows import row, waiting
 from timeball.domain.attempts.callback_token import token_of
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 
 FORBIDDEN, UNKNOWN = "urn:timeball:problem:forbidden", "urn:timeball:problem:unauthenticated"
 

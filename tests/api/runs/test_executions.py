@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.api.client import NOW, Answer, Api
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
 # Of each run, the newest last: how often it was tried, and where it stands.

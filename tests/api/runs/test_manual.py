@@ -6,8 +6,8 @@ from tests.api.client import Api
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import row, waiting
 from tests.api.runs.states import do, failed, in_state
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError
 

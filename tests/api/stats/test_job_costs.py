@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.api.client import Api
-from timeball.domain.model.run import RunState
-from timeball.domain.model.spent import Spent
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.spent import Spent
 from timeball.domain.usage.prices import PRICES
 
 

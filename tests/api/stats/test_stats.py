@@ -7,8 +7,8 @@ import pytest
 
 from tests.api.client import NOW, Api, event_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import HOUR_MS, format_instant
 from timeball.domain.usage.estimate import Estimate
 from timeball.domain.usage.hours import HourKey, hour_of

@@ -6,8 +6,8 @@ import pytest
 
 from functions.api.targets.trying import MOST_IN_A_MINUTE
 from tests.api.client import Answer, Api
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.trials import Trial, Tried
 

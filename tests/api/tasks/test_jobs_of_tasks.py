@@ -8,7 +8,7 @@ import pytest
 from tests.api.client import Api
 from tests.api.tasks.test_tasks import MAIL, URL, put
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 
 CALLBACK = {**MAIL, "completion": "callback", "heartbeatSeconds": 30, "timeoutSeconds": 3600}
 

@@ -11,8 +11,8 @@ from tests.engine.service import Service, at
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
 from timeball.domain.backfills.slots import MAX_LINE, Slots
 from timeball.domain.model.ids import BackfillKey, JobKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills

@@ -8,9 +8,9 @@ from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
 from tests.engine.service import KEY, locked
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Completion, JobSpec, with_spec
-from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Completion, JobSpec, with_spec
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, revise

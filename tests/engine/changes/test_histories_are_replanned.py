@@ -13,14 +13,14 @@ import pytest
 
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.model.actor import Action, Actor
-from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job, JobSpec, JobStatus, advanced, with_spec
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
-from timeball.domain.model.revision import Revision
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, advanced, with_spec
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.revision import Revision
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import Action, Actor
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning.exclusions import exclusions
 from timeball.domain.planning.ledger import planned_row
 from timeball.domain.planning.planner import Hold, Wait, plan

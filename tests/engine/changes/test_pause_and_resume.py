@@ -8,9 +8,9 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobSpec, JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise

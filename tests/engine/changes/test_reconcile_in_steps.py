@@ -11,8 +11,8 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.changes.change import paused
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel, pause

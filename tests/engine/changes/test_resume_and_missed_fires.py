@@ -6,8 +6,8 @@ import pytest
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import pause, resume
 

@@ -6,10 +6,10 @@ import pytest
 
 from tests.engine.play import NOW, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.model.freeze import Freeze, Match
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, resume, skip_next

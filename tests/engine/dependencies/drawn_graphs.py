@@ -6,12 +6,12 @@ from random import Random
 
 from tests.engine.dependencies.graphs import BEGIN, node
 from tests.engine.dependencies.reference import FAILED, SUCCEEDED
-from timeball.domain.model.dependency import End, Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, RetryPolicy
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.dependency import End, Parent, TriggerRule
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 

@@ -5,11 +5,11 @@ from typing import Self
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import Service
-from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.dependency import Parent, TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.dependencies.graph import examine

@@ -23,11 +23,11 @@ from tests.engine.dependencies.reference import (
     becomes,
     expected,
 )
-from timeball.domain.model.dependency import End, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import End, TriggerRule
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, revise

@@ -6,7 +6,7 @@ from tests.engine.dependencies.graphs import BEGIN, key, node
 from tests.engine.dependencies.test_cycles import recurring
 from tests.engine.latency import REQUEST_MS, Slow
 from tests.engine.play import Play, open_days_only
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Rules
 from timeball.engine.dependencies.graph import examine

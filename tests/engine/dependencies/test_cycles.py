@@ -1,13 +1,13 @@
 """Recurring jobs that wait for jobs: each fire time is a cycle of its own."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
-from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Parent, TriggerRule
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, resume, revise

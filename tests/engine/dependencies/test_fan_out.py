@@ -7,12 +7,12 @@ import pytest
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_cycles import PERIOD, recurring
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.dependencies.graph import examine

@@ -5,10 +5,10 @@ from tests.engine.dependencies.test_fan_out import each, handed, head, naming
 from tests.urls import url_of
 from timeball.domain.graphs.fan_out import waiting_again
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.notify import Notify
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.notify import Notify
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import Outcome, cancel, revise

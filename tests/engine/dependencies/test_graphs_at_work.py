@@ -4,12 +4,12 @@ import pytest
 
 from functions.api.runs.answers import run_fields
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume

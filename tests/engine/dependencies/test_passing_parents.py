@@ -7,11 +7,11 @@ from typing import Any
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_cycles import PERIOD, recurring
 from tests.engine.play import Play
-from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Parent, TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.manual import succeed_runs
 from timeball.engine.runs.trigger import Trigger, trigger

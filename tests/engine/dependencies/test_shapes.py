@@ -7,10 +7,10 @@ import pytest
 
 from tests.engine.dependencies.counting import count
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 from bench.charges import counted
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.dependency import Parent
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.dependencies.graph import examine

@@ -7,11 +7,11 @@ import pytest
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger
 from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, Match
 from timeball.domain.model.ids import BackfillKey, Origin
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, Match
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Timing

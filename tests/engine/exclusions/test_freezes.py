@@ -6,12 +6,12 @@ import pytest
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, Freeze, Match
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, Freeze, Match
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import pause, resume

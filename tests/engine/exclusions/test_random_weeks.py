@@ -14,13 +14,13 @@ from functions.api.jobs.answers import upcoming
 from tests.engine.exclusions.days import patch
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
-from timeball.domain.model.freeze import Freeze, Match
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning import exclusions
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule

@@ -11,12 +11,12 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel

@@ -10,7 +10,7 @@ from tests.engine.service import Service, at
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.schedule import At
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError

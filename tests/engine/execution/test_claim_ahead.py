@@ -7,9 +7,9 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, Play, inline, spec
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel, pause

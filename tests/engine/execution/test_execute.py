@@ -3,11 +3,11 @@
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.job import Job, JobStatus, with_spec
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Outcome as Change

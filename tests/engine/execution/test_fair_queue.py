@@ -2,7 +2,7 @@
 
 from tests.engine.play import NOW, Play
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.testing.memory_queue import NOISY_MESSAGES, MemoryQueue
 
 

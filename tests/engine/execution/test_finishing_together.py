@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.completer import TOGETHER_MS
 from timeball.ports.collections.rows import Swap, Swapped

@@ -9,14 +9,14 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.model.flow import ConcurrencyKey, Flow, OnFull, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.job import Completion, JobSpec, Priority
-from timeball.domain.model.limiter import Bounds
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.job import Completion, JobSpec, Priority
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.limiter import Bounds
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel, pause, resume

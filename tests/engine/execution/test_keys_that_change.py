@@ -7,11 +7,11 @@ import pytest
 
 from tests.engine.play import WORK, Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.job import JobSpec, with_spec
-from timeball.domain.model.limiter import Bounds
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobSpec, with_spec
+from timeball.domain.model.runs.limiter import Bounds
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import revise

@@ -8,15 +8,15 @@ import pytest
 
 from tests.engine.play import Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.model.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, Run, RunState, Waiting
-from timeball.domain.model.target import StepFunctionsTarget
-from timeball.domain.model.transitions import lined_up
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import lined_up
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.target import StepFunctionsTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.sharing.limiter import SETTLES_MS, called, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every

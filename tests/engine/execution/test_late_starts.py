@@ -8,8 +8,8 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
 from tests.engine.service import KEY, locked
 from timeball.domain.backfills.backfill import new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.backfills.backfill import create_backfills

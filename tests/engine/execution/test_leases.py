@@ -8,11 +8,11 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, inline, spec
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel

@@ -6,14 +6,14 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.attempt import Attempt, Outcome
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Completion
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.jobs.job import Completion
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.execution.claim import claim

@@ -15,10 +15,10 @@ from tests.engine.service import (
     visits,
 )
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobStatus, with_spec
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, revise

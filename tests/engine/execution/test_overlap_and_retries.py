@@ -18,10 +18,10 @@ from tests.engine.service import (
 )
 from timeball.domain.backfills.backfill import new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin, RunId
-from timeball.domain.model.job import Completion, Priority
-from timeball.domain.model.job import locked as handed_to
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Completion, Priority
+from timeball.domain.model.jobs.job import locked as handed_to
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.backfills.backfill import create_backfills

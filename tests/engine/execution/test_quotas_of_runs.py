@@ -9,9 +9,9 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
-from timeball.domain.model.quotas import Quotas
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import pause, resume

@@ -14,11 +14,11 @@ from tests.engine.service import (
     locked,
     visits,
 )
-from timeball.domain.model.flow import Flow
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.flow import Flow
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.runs.manual import retry_runs

@@ -8,9 +8,9 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, assert_guard_is_free, at
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
-from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.ports.collections.rows import Swap

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from tests.engine.latency import Slow
 from tests.engine.play import Play, open_days_only, spec
-from timeball.domain.model.flow import ConcurrencyKey, Flow
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin
-from timeball.domain.model.limiter import Begun, Bounds, Limiter
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, Run, RunState, Waiting
-from timeball.domain.model.transitions import claimed, ended, lined_up
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import claimed, ended, lined_up
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At

@@ -7,10 +7,10 @@ from typing import Any
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, Target, at
 from tests.urls import url_of
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.notify import Notify
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.terms.notify import Notify
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import Outcome, revise
 from timeball.ports.target import Answer, Call

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from tests.engine.play import Play, spec
-from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every

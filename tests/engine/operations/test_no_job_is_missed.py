@@ -18,7 +18,7 @@ from tests.engine.operations.operations import (
 )
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.operations.operation import Failure, Fault, Match, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every

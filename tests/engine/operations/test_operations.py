@@ -22,9 +22,9 @@ from tests.engine.operations.operations import (
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import RunState
-from timeball.domain.model.task_use import TaskUse
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.task_use import TaskUse
 from timeball.domain.operations.operation import MAX_FAILURES, Failure, Fault, Match, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every

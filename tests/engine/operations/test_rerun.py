@@ -4,9 +4,9 @@ import pytest
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.reruns import rerun_of, standing
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec, JobStatus
+from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.operations.operation import (
     Fault,
     OperationStatus,

@@ -7,10 +7,10 @@ import pytest
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.reruns import rerun_of, standing
 from tests.engine.dependencies.test_fan_out import each, handed, head, item, name, naming
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.operations.operation import OperationStatus, RerunMode
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule

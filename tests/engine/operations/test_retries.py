@@ -6,9 +6,9 @@ from tests.engine.operations.operations import RETRY, operation, repeat, standin
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.operations.operation import Match, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every

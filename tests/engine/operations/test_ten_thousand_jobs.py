@@ -6,7 +6,7 @@ import pytest
 
 from tests.engine.operations.operations import operation, scan_to_its_end, standing, store_many
 from tests.engine.play import NOW, Play
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.operations.operation import Match, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.operations.operation import create_operation

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.run import Run
-from timeball.domain.model.target import StepFunctionsTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.target import StepFunctionsTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.ports.executions import Standing

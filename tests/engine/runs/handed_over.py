@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.engine.play import NOW, Play, spec
 from tests.engine.runs.outcomes import outcome
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Completion, Guarantee, Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Completion, Guarantee, Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.callback import Report, heartbeat, report
 

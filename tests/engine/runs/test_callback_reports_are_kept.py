@@ -6,10 +6,10 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from tests.engine.runs.outcomes import DONE, outcome
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Completion, with_spec
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Completion, with_spec
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.attempts import INLINE_BYTES
 from timeball.engine.runs.callback import Report, report

@@ -7,10 +7,10 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.runs.handed_over import TIMEOUT_SECONDS, beat, handed_over, say, the_run
 from tests.engine.runs.outcomes import DONE, NOT_FOUND
-from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.job import Completion, JobStatus
+from timeball.domain.model.jobs.job import Completion, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim

@@ -7,9 +7,9 @@ import pytest
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls
-from timeball.domain.model.flow import Debounce, Flow
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.flow import Debounce, Flow
 from timeball.domain.planning.collecting import MOST_REQUESTS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel

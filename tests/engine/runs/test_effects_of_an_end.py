@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs

@@ -7,7 +7,7 @@ from tests.engine.runs.following import BROKEN, DONE, KEY, SECRET, execution_of,
 from timeball.aws.ended import Ended
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 

@@ -8,10 +8,10 @@ import pytest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, UNHEARD, Play
 from tests.engine.runs.following import BROKEN, DONE, HOUR_MS, JOB, KEY, let_pass, run_of, started
-from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.policies import OverlapPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel

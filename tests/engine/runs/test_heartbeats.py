@@ -7,11 +7,11 @@ import pytest
 from tests.engine.play import NOW, Play
 from tests.engine.runs.handed_over import HEARTBEAT_SECONDS, TIMEOUT_SECONDS, beat, handed_over, say, the_run
 from tests.engine.runs.outcomes import DONE
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Guarantee, JobStatus
+from timeball.domain.model.jobs.job import Guarantee, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import heartbeat

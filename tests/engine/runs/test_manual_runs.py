@@ -6,13 +6,13 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, WORK, Play, spec
 from tests.engine.runs.outcomes import DONE, NOT_FOUND, outcome
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Guarantee, Job, JobStatus
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import deferred
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import deferred
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause

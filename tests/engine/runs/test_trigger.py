@@ -9,11 +9,11 @@ from tests.engine.play import NOW, WORK, spec
 from tests.engine.service import KEY, Service, at, calls, ledger
 from tests.engine.service import begin as begin_guarded
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import RunState
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, revise

@@ -10,9 +10,9 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at, begin
 from timeball.domain.attempts.watch import FIRST_LOOK_MS
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.runs.trigger import Trigger, trigger

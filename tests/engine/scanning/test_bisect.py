@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.engine.play import NOW, Play, open_days_only, spec
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.bisect import bisect

@@ -13,8 +13,8 @@ import timeball.engine.scanning.scan as scanning
 from tests.engine.play import Play, spec
 from tests.engine.scanning.days import EMPTY, TODAY, Odd, OddJobs
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context

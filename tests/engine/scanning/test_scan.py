@@ -6,13 +6,13 @@ from itertools import pairwise
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.attempt import Attempt, Outcome
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed, ended, retrying
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import claimed, ended, retrying
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages

@@ -14,7 +14,7 @@ import pytest
 from tests.engine.latency import Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.sharing.fairness import in_turns, share_of
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At

@@ -8,9 +8,9 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.new_job import new_job
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.domain.time.schedule import At, Every
 

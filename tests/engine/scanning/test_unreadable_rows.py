@@ -3,8 +3,8 @@
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.model.job import with_spec
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import with_spec
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.testing.memory_store import MemoryStore

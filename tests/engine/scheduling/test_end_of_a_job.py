@@ -9,9 +9,9 @@ import pytest
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Completion, JobSpec, JobStatus, with_spec
-from timeball.domain.model.policies import Jitter, OverlapPolicy, RetryPolicy
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Completion, JobSpec, JobStatus, with_spec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, revise

@@ -16,10 +16,10 @@ from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service, Visit, reschedule
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires, is_occurrence
 from timeball.domain.time.stepper import Gap, Overlap

@@ -6,10 +6,10 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.spent import Spent
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.domain.usage.bill import Counted

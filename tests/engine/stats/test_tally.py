@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, inline, spec
-from timeball.domain.model.job import Priority
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.domain.usage.hours import Counts, HourKey, hour_of

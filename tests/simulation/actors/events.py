@@ -10,10 +10,10 @@ from typing import Any
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.process import CutOffError, simulated
-from timeball.domain.model.actor import NOBODY, Action, Actor
-from timeball.domain.model.event import Event
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.terms.event import Event
 from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.engine.changes.change import Changed, Outcome

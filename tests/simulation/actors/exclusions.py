@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.simulation.actors.client import Client
 from tests.simulation.story import MARQUESAS, THE_DAY, THE_DAY_BEFORE, Story
-from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
-from timeball.domain.model.freeze import Freeze, Match
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.context import Context

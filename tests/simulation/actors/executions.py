@@ -16,8 +16,8 @@ from tests.simulation.world.process import Process
 from tests.simulation.world.receiver import Receiver, SimulatedCaller
 from timeball.aws.ended import parse_ended
 from timeball.domain.attempts.callback_token import token_of
-from timeball.domain.model.job import Completion, JobSpec
-from timeball.domain.model.target import EcsTarget, HttpTarget, StepFunctionsTarget
+from timeball.domain.model.jobs.job import Completion, JobSpec
+from timeball.domain.model.terms.target import EcsTarget, HttpTarget, StepFunctionsTarget
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered

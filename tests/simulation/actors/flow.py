@@ -11,13 +11,13 @@ from tests.engine.submitting import submit_once
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.receiver import HOSTS
-from timeball.domain.model.actor import Actor
-from timeball.domain.model.flow import Debounce, Flow, Unique
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.policies import OverlapPolicy, RetryPolicy
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.terms.flow import Debounce, Flow, Unique
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, resume

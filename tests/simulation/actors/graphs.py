@@ -6,14 +6,14 @@ from random import Random
 from tests.simulation.actors.client import Client
 from tests.simulation.story import START, Story
 from tests.simulation.world.receiver import HOSTS, WEAVERS
-from timeball.domain.model.actor import Action, Actor
-from timeball.domain.model.dependency import Parent, TriggerRule
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import Action, Actor
+from timeball.domain.model.terms.dependency import Parent, TriggerRule
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule

@@ -5,9 +5,9 @@ from random import Random
 
 from tests.simulation.story import Story
 from tests.simulation.world.receiver import HOSTS
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.notify import News, Notify
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.notify import News, Notify
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.schedule import Every
 
 _WISHES = 0.7

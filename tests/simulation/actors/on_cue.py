@@ -8,10 +8,10 @@ from tests.simulation.story import START, Done, Story
 from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.model.job import JobSpec, JobStatus
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, Timing

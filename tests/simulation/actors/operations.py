@@ -2,8 +2,8 @@
 
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
-from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import JobKey, OperationKey
+from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context

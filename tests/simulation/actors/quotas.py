@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from tests.simulation.story import Story
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import ConcurrencyKey, OnFull, RateKey
-from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.limiter import Bounds, Fixed
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.limiter import Bounds, Fixed
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.flow import ConcurrencyKey, OnFull, RateKey
 from timeball.ports.collections.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}

@@ -5,8 +5,8 @@ from random import Random
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.receiver import WEAVERS
-from timeball.domain.model.actor import Actor
 from timeball.domain.model.ids import OperationKey, RunId, shard_of
+from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycle import read_cycle

@@ -14,14 +14,14 @@ from tests.simulation.story import Done, Story
 from tests.simulation.unfinished import unfinished
 from tests.simulation.world.receiver import HOSTS, REPORTS_LATER
 from timeball.domain.backfills.backfill import instants, new_backfill
-from timeball.domain.model.actor import Action, Actor
-from timeball.domain.model.calendar import CalendarUse
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
-from timeball.domain.model.job import Completion, Guarantee, Job, JobSpec
-from timeball.domain.model.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.tenants.actor import Action, Actor
+from timeball.domain.model.terms.calendar import CalendarUse
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills

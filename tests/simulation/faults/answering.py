@@ -7,7 +7,7 @@ from tests.simulation.faults.hands import Fault, given, hoped_for, inserted, ins
 from timeball.domain.attempts.callback import awaits_report, extended
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, DeadPage, Dealt, replay

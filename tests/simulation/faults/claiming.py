@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution import waves

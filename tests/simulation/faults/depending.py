@@ -7,10 +7,10 @@ from tests.simulation.faults.hands import Fault, instead, lost
 from timeball.domain.graphs.join import Joined, Standing, State, Step, cycle_of_parent, join
 from timeball.domain.graphs.passing import handed
 from timeball.domain.graphs.waiting import fire_time
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.engine.dependencies.graph import cycle_of
 from timeball.engine.dependencies.look import wake_children
 from timeball.ports.collections.rows import Swap

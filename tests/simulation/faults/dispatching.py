@@ -15,8 +15,8 @@ from tests.simulation.faults.hands import (
     swapped,
 )
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.ledger import met
 from timeball.engine.scanning.buckets import shards_of
 from timeball.ports.collections.rows import Swap

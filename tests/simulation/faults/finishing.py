@@ -9,13 +9,13 @@ import timeball.engine.runs.due_runs as resending
 from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
 from timeball.domain.attempts.outcome import after_attempt
 from timeball.domain.ends.effects import final_status, releases
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobStatus, locked
-from timeball.domain.model.job_ends import concluded
+from timeball.domain.model.jobs.job import Job, JobStatus, locked
+from timeball.domain.model.jobs.job_ends import concluded
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import due_again, ended
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.leases import owns

@@ -10,12 +10,12 @@ from timeball.domain.attempts.callback import awaits_report, handed_over
 from timeball.domain.attempts.claim import ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.outcome import starts_as
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Job
-from timeball.domain.model.limiter import Begun, Limiter
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.limiter import Begun, Limiter
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.sharing.limiter import has_place
 from timeball.ports.executions import UNDER_WAY, Standing

@@ -2,7 +2,7 @@
 
 from tests.simulation.faults.hands import Fault, instead, late, overwritten
 from timeball.domain.ends.effects import releases
-from timeball.domain.model.job import Job, locked
+from timeball.domain.model.jobs.job import Job, locked
 from timeball.ports.collections.rows import Swap
 
 

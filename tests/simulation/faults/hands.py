@@ -14,7 +14,7 @@ import pytest
 
 from tests.simulation.story import Story
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.engine.context import Context
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, given, handed, instead, through
-from timeball.domain.model.event import Event, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.event import Event, SubscriptionKey
 from timeball.domain.planning.events import event_row
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context

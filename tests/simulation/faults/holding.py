@@ -6,9 +6,9 @@ import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.limiter import Begun, Limiter
-from timeball.domain.model.run import Part, Run, RunState
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.limiter import Begun, Limiter
+from timeball.domain.model.runs.run import Part, Run, RunState
 from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line, room_for
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters

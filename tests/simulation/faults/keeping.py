@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, given, inserted, instead
-from timeball.domain.model.job import Job
-from timeball.domain.model.job_delays import held_back
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.job_delays import held_back
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import Schedule

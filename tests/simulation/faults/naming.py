@@ -13,9 +13,9 @@ from timeball.domain.graphs.fan_out import (
     item_run,
 )
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import save_named
 from timeball.ports.collections.rows import Swap

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, answered, instead
-from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.operations.operation import Failure, Look, Operation, looked, treated
 from timeball.domain.operations.operation import Fault as Reason
 from timeball.engine.context import Context

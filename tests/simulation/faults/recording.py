@@ -7,9 +7,9 @@ from typing import Any
 from tests.simulation.faults.hands import Apply, Fault, answered, handed, instead, swapped, through
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.revision import Announcement, Revision
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.revision import Announcement, Revision
+from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.on_run_end import change_runs

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.simulation.faults.hands import Fault, answered, instead, lost, swapped
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import may_collect, stands_for, told_of
 from timeball.engine.execution.superseding import replaced
 from timeball.ports.collections.rows import Swap

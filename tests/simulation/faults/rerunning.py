@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tests.simulation.faults.hands import Fault, both, instead
 from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Failure, Operation, treated
 
 

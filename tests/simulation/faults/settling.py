@@ -10,11 +10,11 @@ from tests.simulation.faults.hands import Fault, answered, both, given, handed, 
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.changes.change import fenced_through
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.job_ends import settled
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.job_ends import settled
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import closed
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import closed
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile

@@ -6,9 +6,9 @@ from typing import Any
 from tests.simulation.faults.hands import Fault, instead, lost
 from timeball.domain.ends.notices import failing, is_late, is_to_pause, notice_of_end, notices_ahead
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job, JobSpec, with_spec
-from timeball.domain.model.notify import News
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.notify import News
 from timeball.ports.collections.rows import Swap
 
 

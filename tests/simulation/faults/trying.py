@@ -8,15 +8,15 @@ from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, t
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.outcome import after_attempt, lost_attempt
 from timeball.domain.attempts.retry import decide_retry, exhausted
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Guarantee, Job, with_spec
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Guarantee, Job, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import claimed
-from timeball.domain.model.verdict import Accepted, Failed, Succeeded
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import claimed
+from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call

@@ -5,11 +5,11 @@ from dataclasses import replace
 from tests.simulation.faults.hands import Fault, both, instead, lost
 from timeball.domain.changes.resolve import version_for
 from timeball.domain.changes.task_change import revised_task
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task, TaskRef, TaskSpec
-from timeball.domain.model.task_use import TaskUse
-from timeball.domain.model.transitions import using
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.task import Task, TaskRef, TaskSpec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import using
+from timeball.domain.model.terms.task_use import TaskUse
 
 
 def _the_newest(run: Run, job: Job) -> TaskRef | None:

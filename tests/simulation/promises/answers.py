@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from tests.simulation.story import MOST_SKEW_MS, Done, Story
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report

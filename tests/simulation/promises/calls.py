@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, Story
-from timeball.domain.model.job import Guarantee
-from timeball.domain.model.run import RunState
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Guarantee
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.work import Work
 
 
 def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:

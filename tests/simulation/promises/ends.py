@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.promises.features.notices import is_ahead
 from tests.simulation.story import Story
 from tests.simulation.unfinished import unended, unfinished, unplanned
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 
 
 def _nothing_is_stuck(story: Story) -> Iterator[str]:

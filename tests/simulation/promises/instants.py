@@ -5,10 +5,10 @@ from itertools import islice
 
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import PACE_MS, OverlapPolicy
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import WAITS_IN_LINE, Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.policies import PACE_MS, OverlapPolicy
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires
 from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS

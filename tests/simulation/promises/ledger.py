@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from tests.simulation.story import Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import DAY_MS, LATEST
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, is_occurrence
 

@@ -8,9 +8,9 @@ from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import MOVES, RunState
+from timeball.domain.model.runs.run import MOVES, RunState
 from timeball.domain.time.instants import LATEST
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from tests.simulation.story import Story
 from tests.simulation.world.history import Write
-from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.revision import Entry, outline, revision_of
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.jobs.revision import Entry, outline, revision_of
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import NOBODY, Action
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.bill import Counted
 from timeball.domain.usage.spending import spent_by

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
-from timeball.domain.model.job import Priority
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.engine.runs.overlap_lock import LOCKED
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.patterns import matches
-from timeball.domain.model.event import Event, name_of_event
+from timeball.domain.model.terms.event import Event, name_of_event
 from timeball.ports.event_bus import Refusal
 from timeball.testing.memory_bus import MemoryBus, Message
 from timeball.testing.virtual_clock import VirtualClock

@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.changes.resolve import resolve
-from timeball.domain.model.calendar import Calendar, CalendarKey
-from timeball.domain.model.flow import Named
-from timeball.domain.model.freeze import Freeze, Freezes
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.freeze import Freeze, Freezes
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
+from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 

@@ -7,7 +7,7 @@ from random import Random
 
 from tests.simulation.world.process import acting_name
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from tests.simulation.world.process import Process
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget, is_followed
+from timeball.domain.model.terms.target import HttpTarget, is_followed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.naming import Naming, name_items

@@ -12,13 +12,13 @@ from typing import Any
 from tests.simulation.world.history import History, Write
 from tests.simulation.world.process import acting_name
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.calendar import Calendar
-from timeball.domain.model.flow import Named
-from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import JobKey, RunId, TaskKey
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import Calendar
+from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.collections.listing import ListQuery

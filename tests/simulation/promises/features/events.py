@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from tests.patterns import matches
 from tests.simulation.story import Story
 from tests.simulation.world.bus import Put
-from timeball.domain.model.event import Event, name_of_event, on_the_bus
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.event import Event, name_of_event, on_the_bus
 
 
 def _listens(job: Job, event: Event) -> bool:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from tests.simulation.story import MOST_SKEW_MS, Story
-from timeball.domain.model.calendar import Calendar, CalendarKey, CalendarPolicy
-from timeball.domain.model.freeze import BEGINS_AFTER_MS, KNOWN_MS
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, KNOWN_MS
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import fires
 

@@ -10,9 +10,9 @@ from itertools import combinations
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.executions import Execution
 from tests.simulation.world.history import Write
-from timeball.domain.model.attempt import Outcome
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.overlap_lock import LOCKED
 

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from tests.simulation.story import MOST_SKEW_MS, Done, Story
-from timeball.domain.model.actor import Action
-from timeball.domain.model.flow import Named
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import Action
+from timeball.domain.model.terms.flow import Named
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.history import AuditFilter, list_audit
 from timeball.engine.context import Context

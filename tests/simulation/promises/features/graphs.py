@@ -7,11 +7,11 @@ from tests.simulation.promises.features.reckoning import AS_JOBS
 from tests.simulation.story import Story
 from tests.simulation.unfinished import unjoined
 from tests.simulation.world.receiver import WEAVERS
-from timeball.domain.model.actor import Action
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.tenants.actor import Action
+from timeball.domain.model.terms.dependency import TriggerRule
 
 _DONE = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CANCELLED)
 

@@ -7,7 +7,7 @@ from tests.simulation.story import Story
 from tests.simulation.world.history import Write
 from timeball.domain.graphs.fan_out import Named, answered_items, is_answered, item_id, to_named
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 
 _READ_WITHIN_MS = 60_000
 """Whoever writes has read what that goes by so shortly before."""

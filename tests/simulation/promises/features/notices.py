@@ -6,9 +6,9 @@ from dataclasses import replace
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.ends.notices import counts, notice_of_end, notices_ahead, streak_length
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.notify import Milestone, News, Notice
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.notify import Milestone, News, Notice
 from timeball.domain.time.instants import LATEST
 
 

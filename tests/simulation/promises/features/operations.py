@@ -7,8 +7,8 @@ from itertools import pairwise
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.operations.operation import Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 

@@ -8,7 +8,7 @@ from tests.simulation.actors.quotas import A_SECOND, QUOTAS, keys_of
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
 

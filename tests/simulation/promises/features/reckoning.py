@@ -5,10 +5,10 @@ Of a recurring one in each of its cycles.
 
 from collections.abc import Mapping, Sequence
 
-from timeball.domain.model.dependency import TriggerRule
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import TriggerRule
 
 GOING, BLOCKED, OVER = "going", "blocked", "over"
 

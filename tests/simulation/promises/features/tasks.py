@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.urls import url_of
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 
 
 def _a_run_keeps_the_version_that_it_began_with(story: Story) -> Iterator[str]:

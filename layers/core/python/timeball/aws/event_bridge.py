@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from timeball.aws.patience import PATIENTLY, Asker, is_unknown
-from timeball.domain.model.event import (
+from timeball.domain.model.terms.event import (
     BUS_SOURCE,
     MOST_BYTES,
     BusRule,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker
 from timeball.aws.side_by_side import side_by_side
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError

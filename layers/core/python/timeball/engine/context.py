@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from timeball.domain.attempts.circuit_breaker import HostRules
 from timeball.domain.attempts.claim import ClaimRules
-from timeball.domain.model.quotas import (
+from timeball.domain.model.tenants.quotas import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
     MOST_PAYLOAD_BYTES,

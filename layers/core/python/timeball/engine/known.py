@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from timeball.domain.model.freeze import KNOWN_MS
+from timeball.domain.model.jobs.freeze import KNOWN_MS
 from timeball.ports.collections.rows import Row, Rows
 
 _MAX_KNOWN = 5_000

@@ -8,10 +8,10 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.spent import Spent
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.spent import Spent
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS

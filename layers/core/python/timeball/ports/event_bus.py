@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.event import BusRule, Event, Subscription
+from timeball.domain.model.terms.event import BusRule, Event, Subscription
 
 
 class PatternRefusedError(Exception):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 
 MAX_WATCHED = 100
 """How many runs one watch may be over."""

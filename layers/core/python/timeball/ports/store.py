@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.event import Subscription, SubscriptionKey
-from timeball.domain.model.flow import Named, UniqueKey
-from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.terms.event import Subscription, SubscriptionKey
+from timeball.domain.model.terms.flow import Named, UniqueKey
 from timeball.ports.collections.attempts import Attempts
 from timeball.ports.collections.backfills import Backfills
 from timeball.ports.collections.calendars import Calendars

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.verdict import Verdict
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.verdict import Verdict
+from timeball.domain.model.terms.work import Work
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.work import Work
 
 TRIAL_JOB = "timeball-trial"
 """What a target is told as the id of the job: there is none."""

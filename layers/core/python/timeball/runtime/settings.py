@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.domain.model.iam_caller import parse_callers
-from timeball.domain.model.secret import LONGEST_PREFIX, SECRET_PREFIX
-from timeball.domain.model.tenant import TENANT_NAME
+from timeball.domain.model.tenants.iam_caller import parse_callers
+from timeball.domain.model.tenants.secret import LONGEST_PREFIX, SECRET_PREFIX
+from timeball.domain.model.tenants.tenant import TENANT_NAME
 from timeball.domain.sharing.pollers import Bounds, Provisioned
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules

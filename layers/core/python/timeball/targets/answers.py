@@ -1,7 +1,7 @@
 """What failures make of a call, whatever its protocol: is another try worth it, and is the target down."""
 
-from timeball.domain.model.policies import Cause
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.policies import Cause
 from timeball.ports.target import Answer, Call
 
 

@@ -1,6 +1,6 @@
 """Calls targets of every type: each call goes to the adapter of its target's type."""
 
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Answer, Call, Caller
 
 

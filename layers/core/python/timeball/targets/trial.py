@@ -1,8 +1,8 @@
 """A trial, made by the caller that runs are called by."""
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.policies import RETRIED_BY_DEFAULT
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
 from timeball.ports.target import Call, Caller
 from timeball.ports.trials import TRIAL_JOB, Trial, Tried
 from timeball.targets.witness import Witness

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timeball.domain.model.event import (
+from timeball.domain.model.terms.event import (
     BUS_SOURCE,
     MOST_BYTES,
     BusRule,

@@ -7,14 +7,14 @@ from operator import attrgetter
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
-from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
-from timeball.domain.model.run import Part, Run, Waiting
-from timeball.domain.model.task import Task, TaskRef
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.runs.run import Part, Run, Waiting
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
+from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import Id, ListQuery

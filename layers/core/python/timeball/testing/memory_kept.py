@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from timeball.domain.model.attempt import Attempt
-from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.revision import Announcement, Revision, RevisionId, outline
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId, outline
+from timeball.domain.model.runs.attempt import Attempt
+from timeball.domain.model.terms.dependency import Edge
+from timeball.domain.model.terms.work import Work
 from timeball.domain.sharing.intake import Intake, Taking, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.registers.changes import ChangesQuery

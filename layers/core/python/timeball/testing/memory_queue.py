@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
 

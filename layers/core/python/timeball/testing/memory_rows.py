@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.job import Job
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.ports.collections.rows import Row, Swap, Swapped
 from timeball.ports.registers.due_index import Owned

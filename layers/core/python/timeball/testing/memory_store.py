@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from operator import attrgetter
 
-from timeball.domain.model.event import Subscription, SubscriptionKey
-from timeball.domain.model.flow import Named, UniqueKey
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.limiter import Limiter
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.terms.event import Subscription, SubscriptionKey
+from timeball.domain.model.terms.flow import Named, UniqueKey
 from timeball.ports.registers.due_index import Owned
 from timeball.ports.store import Store
 from timeball.testing.memory_collections import (

@@ -2,8 +2,8 @@
 
 from operator import attrgetter
 
-from timeball.domain.model.key import Key, tenant_of
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.tenants.key import Key, tenant_of
+from timeball.domain.model.tenants.tenant import Tenant
 from timeball.ports.collections.tenants import Tenants
 from timeball.testing.memory_rows import Memory, MemoryRows
 

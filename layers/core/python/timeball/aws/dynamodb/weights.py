@@ -6,7 +6,7 @@ from typing import Final
 
 from timeball.aws.dynamodb.collections.tenants import tenant_key
 from timeball.aws.dynamodb.table.queries import Reader
-from timeball.domain.model.quotas import LEAST_WEIGHT
+from timeball.domain.model.tenants.quotas import LEAST_WEIGHT
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError

@@ -4,11 +4,11 @@ Invariant: a run that waits for its target's report has a due key, at the latest
 becomes of the target, the scan ends the attempt. Nobody else claims such a run.
 """
 
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Completion, Job
-from timeball.domain.model.policies import Cause
-from timeball.domain.model.run import Callback, Run, RunState
+from timeball.domain.model.jobs.job import Completion, Job
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.run import Callback, Run, RunState
+from timeball.domain.model.terms.policies import Cause
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_SECONDS = 7 * 24 * 3600

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.tenant import TENANT_NAME
+from timeball.domain.model.tenants.tenant import TENANT_NAME
 
 CALLBACK_PREFIX: Final = "tba_"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import fraction_of
 from timeball.domain.model.reason import WAITS_IN_LINE, Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 
 

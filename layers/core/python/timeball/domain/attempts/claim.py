@@ -10,9 +10,9 @@ from enum import StrEnum
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.retry import exhausted, last_begin_at, patience_ms
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Guarantee, Job, JobStatus
+from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.planner import may_start_at

@@ -1,13 +1,13 @@
 """What a finished attempt makes of its run: one pure decision."""
 
 from timeball.domain.attempts.retry import decide_retry
-from timeball.domain.model.attempt import Attempt, Outcome
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Guarantee, Job
+from timeball.domain.model.jobs.job import Guarantee, Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended, retrying
-from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended, retrying
+from timeball.domain.model.runs.verdict import Failed, Succeeded
 
 
 def after_attempt(

@@ -4,10 +4,10 @@ Exponential backoff with full jitter; the jitter is a hash of run and attempt, s
 """
 
 from timeball.domain.model.ids import fraction_of
-from timeball.domain.model.policies import Jitter, RetryPolicy
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
 
 

@@ -6,7 +6,7 @@ and it comes back only after the longest time that any executor may take.
 
 from enum import StrEnum
 
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
 FIRST_LOOK_MS = 20 * SECOND_MS

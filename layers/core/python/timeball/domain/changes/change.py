@@ -4,7 +4,7 @@ While an intent stands the job stays in the due index, so that a scan finishes w
 """
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Intent, Job, JobSpec, JobStatus, Verb
+from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire

@@ -6,9 +6,9 @@ One that its calendar has moved starts before the next fire: so at most one fire
 """
 
 from timeball.domain.attempts.retry import longest_life_ms
-from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.planning.exclusions import MOST_MOVED_MS
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import DAY_MS, SECOND_MS

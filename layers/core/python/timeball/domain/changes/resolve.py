@@ -6,11 +6,11 @@ is resolved is read, and never stored.
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.job import Completion, Job, JobSpec
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task, TaskRef
-from timeball.domain.model.task_use import Override
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Completion, Job, JobSpec
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.task_use import Override
+from timeball.domain.model.terms.work import Work
 
 
 def version_for(run: Run, job: Job) -> TaskRef | None:

@@ -2,7 +2,7 @@
 
 from timeball.domain.attempts.retry import longest_life_ms
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.task import Task, TaskSpec
+from timeball.domain.model.jobs.task import Task, TaskSpec
 
 
 def new_task(spec: TaskSpec, now: int) -> Task:

@@ -5,11 +5,11 @@ run that is over may ask what that entails, whether or not somebody has seen to 
 """
 
 from timeball.domain.ends.overlap import holds_nothing
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job, JobStatus, Verb
+from timeball.domain.model.jobs.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
 
 
 def releases(run: Run, job: Job) -> bool:

@@ -7,16 +7,16 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from timeball.domain.model.dependency import Blocked
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.notify import End, Milestone, News, Notice, Notify
-from timeball.domain.model.policies import RetryPolicy
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.target import Target
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import Blocked
+from timeball.domain.model.terms.notify import End, Milestone, News, Notice, Notify
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.target import Target
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 

@@ -7,8 +7,8 @@ Only the holder may start; its end hands the lock to the next in line.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
 
 
 class Step(StrEnum):

@@ -12,15 +12,15 @@ from typing import Any
 
 from timeball.domain.graphs.passing import is_cut, read_json
 from timeball.domain.graphs.waiting import next_look
-from timeball.domain.model.attempt import Outcome
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import MAX_ITEMS, FanOut
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, cleared, ended, fanned_out, mended, reopened
+from timeball.domain.model.runs.attempt import Outcome
+from timeball.domain.model.runs.fan_out import MAX_ITEMS, FanOut
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import asked_to_stop, cleared, ended, fanned_out, mended, reopened
 from timeball.domain.planning.ledger import queued_run
 
 FIELD = "fanOut"

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
-from timeball.domain.model.dependency import Blocked, End, TriggerRule
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import Blocked, End, TriggerRule
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import is_occurrence
 

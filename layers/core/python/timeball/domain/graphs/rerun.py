@@ -4,10 +4,10 @@ Invariant: attempts and their history stay; only who was skipped by its trigger 
 """
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import cleared
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import cleared
 
 _BY_THE_RULE = frozenset({Reason.PARENT_SKIPPED, Reason.PARENT_CANCELLED, Reason.RULE_UNMET, Reason.DEPENDENCY_TIMEOUT})
 

@@ -6,13 +6,13 @@ any one-off. So it has one run, whoever looks at it, and whenever.
 
 from timeball.domain.graphs.join import Joined, Standing, State, Step, join
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, with_spec
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
+from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.model.job import OPEN, JobStatus
+from timeball.domain.model.jobs.job import OPEN, JobStatus
+from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_FAILURES = 100

@@ -4,7 +4,7 @@ A fire is missed once it is `misfire_ms` late; the jitter of its job is no laten
 caught up, as many and as old as the job's policy allows, one a second; all others are skipped. One-offs never misfire.
 """
 
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.time.instants import EARLIEST, SECOND_MS
 

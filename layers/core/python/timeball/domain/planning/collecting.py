@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Collected, Debounce, Named
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import put_off
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import put_off
+from timeball.domain.model.terms.flow import Collected, Debounce, Named
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 
 MOST_REQUESTS: Final = 50

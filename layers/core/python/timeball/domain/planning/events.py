@@ -1,11 +1,11 @@
 """What becomes of an event that matches a job's pattern, by the job as it stands: a run, a skipped row, or nothing."""
 
-from timeball.domain.model.event import Event, SubscriptionKey, subscription_key
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.event import Event, SubscriptionKey, subscription_key
 from timeball.domain.planning.ledger import queued_run
 
 

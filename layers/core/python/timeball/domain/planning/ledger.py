@@ -8,13 +8,13 @@ from itertools import groupby
 
 from timeball.domain.ends.effects import guarantor_of, joins_cycles
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Collected
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended, passed_over, planned_anew, put_off, revived
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended, passed_over, planned_anew, put_off, revived
+from timeball.domain.model.terms.flow import Collected
 from timeball.domain.planning.collecting import collects_submits
 from timeball.domain.planning.planner import SkippedRange, Start
 from timeball.domain.time.schedule import fires

@@ -7,10 +7,10 @@ everybody: who comes second goes on behind it, so a plan may be made by anyone, 
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import PACE_MS
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.policies import PACE_MS
 from timeball.domain.planning.catch_up import caught_up, missed_before
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms

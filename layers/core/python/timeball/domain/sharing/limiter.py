@@ -16,13 +16,13 @@ from math import ceil
 from typing import Final
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import OnFull
 from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.limiter import Begun, Bounds, Fixed, Limiter, Turns
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.flow import OnFull
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_HOLD_MS: Final = 2 * SECOND_MS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from timeball.domain.model.spent import Spent
+from timeball.domain.model.runs.spent import Spent
 from timeball.domain.usage.prices import Prices
 
 QUEUE_REQUESTS_OF_A_BATCH: Final = 7

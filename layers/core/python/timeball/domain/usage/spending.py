@@ -1,18 +1,18 @@
 """What an attempt spends, by DynamoDB's published rules: the writes that its run takes from its plan to its end.
 
-Nobody counts a run's writes one by one: each kind of run makes the same ones. tests/contract/test_run_costs.py holds
-this table against what is written. What is done for others as well (a scan's queries, notes about a host, a user's
-changes) is in it nowhere.
+Nobody counts a run's writes one by one: each kind of run makes the same ones. tests/contract/costs/test_run_costs.py
+holds this table against what is written. What is done for others as well (a scan's queries, notes about a host, a
+user's changes) is in it nowhere.
 """
 
 from typing import Final
 
-from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import OverlapPolicy
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.spent import NOTHING, Spent
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.attempt import Attempt
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.spent import NOTHING, Spent
+from timeball.domain.model.terms.policies import OverlapPolicy
 
 FIRE: Final = 6
 """Of a recurring job: the run's row is inserted, claimed and ended; the job's row moves on in the due index."""

@@ -19,13 +19,13 @@ from timeball.domain.backfills.backfill import (
     refused_runs,
     waiting,
 )
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import JobStatus
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import asked_to_stop, ended
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots

@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import revised_from
-from timeball.domain.model.actor import NOBODY, Action, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobSpec, JobStatus, changed_by, with_spec
-from timeball.domain.model.revision import change_announced, revision_of
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, changed_by, with_spec
+from timeball.domain.model.jobs.revision import change_announced, revision_of
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import Choice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 from timeball.domain.changes.change import fenced_through
-from timeball.domain.model.job import Intent, Job, Verb, with_spec
+from timeball.domain.model.jobs.job import Intent, Job, Verb, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import closed
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import closed
 from timeball.domain.planning.ledger import closing_row, skipped_around
 from timeball.domain.planning.planner import MAX_STEPS
 from timeball.domain.time.errors import InvalidSchedule

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.changes.resolve import resolve_spec
-from timeball.domain.model.actor import Action, Actor, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec, JobStatus
-from timeball.domain.model.policies import RetryPolicy
-from timeball.domain.model.revision import (
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.revision import (
     Announcement,
     Entry,
     Revision,
@@ -27,7 +25,9 @@ from timeball.domain.model.revision import (
     was_made,
     was_triggered,
 )
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import Action, Actor, Resource
+from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page

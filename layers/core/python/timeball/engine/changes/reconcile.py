@@ -13,13 +13,13 @@ from typing import Any
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, Verb, with_spec
-from timeball.domain.model.job_ends import settled
+from timeball.domain.model.jobs.job import Job, JobStatus, Verb, with_spec
+from timeball.domain.model.jobs.job_ends import settled
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import LIVE, Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import LIVE, Run, RunState
+from timeball.domain.model.runs.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
 from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from timeball.domain.changes.change import skipping
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Intent, Job, JobStatus
-from timeball.domain.model.job_ends import past_skipped
+from timeball.domain.model.jobs.job import Intent, Job, JobStatus
+from timeball.domain.model.jobs.job_ends import past_skipped
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.exclusions import Exclusions, fires_to_come
 from timeball.domain.planning.ledger import hand_skipped, hand_skipped_row
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS

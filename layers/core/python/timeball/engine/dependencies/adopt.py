@@ -8,10 +8,10 @@ the last one to propose sees all others, and is refused. A proposal counts for l
 from collections.abc import Mapping
 
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
-from timeball.domain.model.dependency import Edge, Proposed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.terms.dependency import Edge, Proposed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context

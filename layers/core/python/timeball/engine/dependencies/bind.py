@@ -7,10 +7,10 @@ either a parent's end comes after ②, and is told, or the first look sees it.
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.terms.dependency import Edge
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import parent_keys

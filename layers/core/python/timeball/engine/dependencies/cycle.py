@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from timeball.domain.graphs.join import Standing, State, by_its_end, cycle_of_parent, is_awaited, standing_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over, standings_of_runs

@@ -11,12 +11,12 @@ from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, standing_of
 from timeball.domain.graphs.waiting import cycle_moved_on
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended, withdrawn
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended, withdrawn
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import parent_keys

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from timeball.domain.model.dependency import Edge
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS
 from timeball.domain.time.schedule import At, OnEvents
 from timeball.engine.context import Context

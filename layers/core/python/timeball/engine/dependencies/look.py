@@ -10,9 +10,9 @@ from functools import partial
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import Standing, by_its_end, standing_of
 from timeball.domain.graphs.waiting import moved_on, told, woken
-from timeball.domain.model.dependency import Parent
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.terms.dependency import Parent
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import has_runs_that_wait, pages_of_children, wake_runs_of

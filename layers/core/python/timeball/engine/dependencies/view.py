@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import parent_keys
 

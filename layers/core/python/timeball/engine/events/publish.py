@@ -7,7 +7,7 @@ so a sender whose answer was lost sends it again.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from timeball.domain.model.event import Event, name_of_event
+from timeball.domain.model.terms.event import Event, name_of_event
 from timeball.engine.context import Context
 from timeball.ports.event_bus import EventBus, Refusal
 

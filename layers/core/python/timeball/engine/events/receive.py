@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.event import BusRule, Event
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.event import BusRule, Event
+from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.events import event_row
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import retire, subscribers

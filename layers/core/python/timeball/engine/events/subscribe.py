@@ -9,10 +9,10 @@ nothing that is needed.
 import logging
 from collections.abc import Collection, Mapping, Sequence
 
-from timeball.domain.model.event import BusRule, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.terms.event import BusRule, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES

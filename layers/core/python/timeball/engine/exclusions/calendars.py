@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.model.calendar import Calendar, CalendarKey, changed_calendar
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import JobSpec
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, changed_calendar
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.freeze import (
+from timeball.domain.model.jobs.freeze import (
     BEGINS_AFTER_MS,
     Freeze,
     Freezes,
@@ -14,7 +14,7 @@ from timeball.domain.model.freeze import (
     with_freeze,
     without_freeze,
 )
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError

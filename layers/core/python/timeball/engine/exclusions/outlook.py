@@ -6,10 +6,10 @@ Of a job at most one waits so: it starts before the next fire.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.model.calendar import CalendarPolicy
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.planning.exclusions import MOST_MOVED_MS, NOTHING, Exclusions, exclusions
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import previous_fire

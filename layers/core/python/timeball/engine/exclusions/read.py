@@ -5,9 +5,9 @@ Both are remembered for a moment, so that jobs which have neither cost a process
 
 from collections.abc import Sequence
 
-from timeball.domain.model.calendar import CalendarKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.planning.exclusions import Exclusions, exclusions
 from timeball.engine.context import Context
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from timeball.domain.attempts.claim import Action
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.spent import Spent
+from timeball.domain.model.runs.spent import Spent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from timeball.domain.attempts.circuit_breaker import Admission, Host, HostKey, admit, after_answers
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.target import Answer

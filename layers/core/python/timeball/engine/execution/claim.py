@@ -13,13 +13,12 @@ from timeball.domain.attempts.outcome import lost_attempt
 from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.ends.overlap import Step, holds_nothing
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import (
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import (
     claimed,
     deferred,
     ended,
@@ -32,6 +31,7 @@ from timeball.domain.model.transitions import (
     using,
     withdrawn,
 )
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.sharing.limiter import SETTLES_MS, waits_because
 from timeball.domain.time.instants import LATEST, SECOND_MS

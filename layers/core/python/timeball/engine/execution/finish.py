@@ -12,13 +12,13 @@ from functools import partial
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.attempts.outcome import after_attempt, starts_as
 from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.spent import NOTHING, Spent
-from timeball.domain.model.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.spent import NOTHING, Spent
+from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap

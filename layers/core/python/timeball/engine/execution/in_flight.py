@@ -8,11 +8,11 @@ import asyncio
 from dataclasses import dataclass
 
 from timeball.domain.attempts.outcome import starts_as
-from timeball.domain.model.job import Completion, Job
-from timeball.domain.model.policies import Cause
-from timeball.domain.model.run import Run
-from timeball.domain.model.spent import NOTHING, Spent
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.jobs.job import Completion, Job
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.spent import NOTHING, Spent
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.policies import Cause
 from timeball.engine.context import Rules
 from timeball.engine.execution.invocation import call_seconds
 from timeball.ports.queue import Delivery

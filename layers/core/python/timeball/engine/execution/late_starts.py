@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from timeball.domain.changes.reach import needs_note, noted
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError

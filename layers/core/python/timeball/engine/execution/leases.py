@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import renewed
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import renewed
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.in_flight import InFlight

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
-from timeball.domain.model.job import Job
-from timeball.domain.model.limiter import Limiter, new_limiter
-from timeball.domain.model.run import Run, Waiting
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.limiter import Limiter, new_limiter
+from timeball.domain.model.runs.run import Run, Waiting
 from timeball.domain.sharing.limiter import (
     Ask,
     Passed,

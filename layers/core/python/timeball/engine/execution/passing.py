@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from timeball.domain.graphs.passing import Passed, handed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, with_spec
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over
 from timeball.engine.dependencies.graph import parent_keys

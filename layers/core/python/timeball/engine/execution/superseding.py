@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs

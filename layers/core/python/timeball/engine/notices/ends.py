@@ -18,13 +18,13 @@ from timeball.domain.ends.notices import (
     looked_back,
     notice_of_end,
 )
-from timeball.domain.model.actor import NOBODY, Action
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobSpec, changed_by
-from timeball.domain.model.notify import End, News
-from timeball.domain.model.revision import change_announced, revision_of
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
+from timeball.domain.model.jobs.revision import change_announced, revision_of
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import NOBODY, Action
+from timeball.domain.model.terms.notify import End, News
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post

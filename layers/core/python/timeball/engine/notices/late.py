@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from timeball.domain.ends.notices import is_late, notices_ahead
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.notices.post import due_when_passed, post

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.new_job import new_job
 from timeball.engine.context import Context
 
 

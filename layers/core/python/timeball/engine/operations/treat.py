@@ -6,12 +6,12 @@ the job as others have made it since. A trigger is a request of the operation's 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from timeball.domain.model.actor import Action, Actor, Kind, Resource
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Change, Job, JobStatus
-from timeball.domain.model.revision import revision_of
-from timeball.domain.model.run import RunState
+from timeball.domain.model.jobs.job import Change, Job, JobStatus
+from timeball.domain.model.jobs.revision import revision_of
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
 from timeball.domain.operations.operation import Fault, Operation, OperationAction
 from timeball.engine.changes.change import Changed, Outcome, Request, cancel, pause, resume
 from timeball.engine.changes.history import announce

@@ -10,10 +10,10 @@ from operator import attrgetter
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.job import JobSpec
-from timeball.domain.model.limiter import Bounds, Fixed, Limiter, new_limiter
-from timeball.domain.model.quotas import NO_QUOTAS
-from timeball.domain.model.run import Part, Run
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, new_limiter
+from timeball.domain.model.runs.run import Part, Run
+from timeball.domain.model.tenants.quotas import NO_QUOTAS
 from timeball.domain.sharing.limiter import asks_of, bounded_by, has_place, said_anew
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context

@@ -9,13 +9,13 @@ which the next trigger makes.
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.actor import Action, Actor, Kind, Resource
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Debounce
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.revision import request_announced, trigger_announced
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.revision import request_announced, trigger_announced
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
+from timeball.domain.model.terms.flow import Debounce
 from timeball.domain.planning.collecting import Arrival, collected, collecting, may_collect, own_run, told_of
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS

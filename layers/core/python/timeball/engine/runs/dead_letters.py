@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run
-from timeball.domain.model.transitions import discarded, reopened
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.listed import read_page

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 
 from timeball.domain.ends.effects import joins_cycles
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, requeued
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import due_again, requeued
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
 from timeball.engine.dependencies.look import wake_children

@@ -28,14 +28,14 @@ from timeball.domain.graphs.fan_out import (
     watched,
 )
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.fan_out import FanOut
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, ended, withdrawn
-from timeball.domain.model.work import Work
+from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import due_again, ended, withdrawn
+from timeball.domain.model.terms.work import Work
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import answer_of

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from timeball.domain.attempts.callback import cause_of, expired_attempt, reported_attempt, seen_under_way
 from timeball.domain.attempts.outcome import after_attempt
-from timeball.domain.model.attempt import Attempt, Outcome
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Callback, Run, RunState
-from timeball.domain.model.transitions import ended
-from timeball.domain.model.verdict import Failed, Succeeded
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Callback, Run, RunState
+from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.verdict import Failed, Succeeded
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row

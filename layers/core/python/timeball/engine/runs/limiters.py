@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.run import Part, Run, RunState, Waiting
-from timeball.domain.model.transitions import called as called_run
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
     asked_by,

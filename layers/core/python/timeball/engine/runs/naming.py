@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from timeball.domain.attempts.callback import awaits_report
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import named_by, save_named
 from timeball.engine.runs.on_run_end import change_run

@@ -11,11 +11,11 @@ from typing import TypeVar
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import unique_key
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.job import Job
-from timeball.domain.model.job_ends import concluded
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.flow import unique_key
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved

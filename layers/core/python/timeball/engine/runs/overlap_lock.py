@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from timeball.domain.ends.effects import guarantor_of, is_final
 from timeball.domain.ends.overlap import Step, decide_overlap, holds_nothing
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.job import Job, locked
-from timeball.domain.model.policies import OverlapPolicy
+from timeball.domain.model.jobs.job import Job, locked
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import asked_to_stop, ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import asked_to_stop, ended
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from timeball.domain.attempts.callback import cause_of, expired_attempt
 from timeball.domain.attempts.outcome import after_attempt
-from timeball.domain.model.guarantor import Guarantor
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import ended
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.verdict import Failed
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import keep_attempts
 from timeball.engine.runs.on_run_end import change_runs

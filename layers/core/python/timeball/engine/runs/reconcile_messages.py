@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.model.guarantor import Guarantor
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.job import Job
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
-from timeball.domain.model.transitions import due_again, ended
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import due_again, ended
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs, on_run_end

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 
 
 class Refusal(StrEnum):

@@ -6,7 +6,7 @@ Invariant: no message of a run is sent that is not watched (watch.py); so losing
 from collections.abc import Iterator, Sequence
 
 from timeball.domain.attempts.watch import FIRST_LOOK_MS
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.ports.queue import MAX_WATCHED, Watch
 

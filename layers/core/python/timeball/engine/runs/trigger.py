@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Debounce
 from timeball.domain.model.ids import JobKey, Origin, fraction_of
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.revision import trigger_announced
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.revision import trigger_announced
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.terms.flow import Debounce
 from timeball.domain.planning.collecting import Arrival, request_digest
 from timeball.domain.planning.ledger import queued_run
 from timeball.engine.context import Context

@@ -13,7 +13,7 @@ from functools import partial
 
 from timeball.domain.attempts.watch import Finding, find, pause_ms
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.run import Run
+from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.bisect import bisect
 from timeball.engine.context import Context

@@ -18,9 +18,9 @@ from typing import TypeVar
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.fairness import in_turns
 from timeball.domain.time.instants import LATEST

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from timeball.domain.ends.effects import concludes, final_status
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.job import Job, JobStatus, advanced, looked_at, with_spec
-from timeball.domain.model.job_delays import held_back, pushed_back, replanned
-from timeball.domain.model.job_ends import concluded
+from timeball.domain.model.jobs.job import Job, JobStatus, advanced, looked_at, with_spec
+from timeball.domain.model.jobs.job_delays import held_back, pushed_back, replanned
+from timeball.domain.model.jobs.job_ends import concluded
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.planning.ledger import met, planned_row
 from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wait, plan

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.job import OPEN, Job, JobStatus
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import OPEN, Job, JobStatus
+from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from timeball.domain.model.actor import NOBODY, Actor
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.new_job import new_job
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.engine.context import Context
 from timeball.engine.dependencies.bind import bind
 from timeball.engine.quotas.keys import note_keys

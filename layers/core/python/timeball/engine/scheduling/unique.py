@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Named, unique_key
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job, JobSpec
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.flow import Named, unique_key
 from timeball.domain.planning.collecting import collects_submits, own_run, stands_for
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES

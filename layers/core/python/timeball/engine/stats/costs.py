@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.job import Job
-from timeball.domain.model.run import Run
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import added, window_from
 from timeball.domain.usage.spending import spent_by

@@ -6,7 +6,7 @@ pending jobs is told from SAMPLED of them, or from all if they are no more.
 
 from typing import Final
 
-from timeball.domain.model.job import JobStatus
+from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.usage.estimate import Estimate, parted
 from timeball.engine.context import Context
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses

@@ -3,9 +3,9 @@
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.job import OPEN
-from timeball.domain.model.limiter import new_limiter
-from timeball.domain.model.quotas import Quotas
+from timeball.domain.model.jobs.job import OPEN
+from timeball.domain.model.runs.limiter import new_limiter
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.limiter import bounds_of, is_bound, turns_taken, under_way
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.model.job import Priority
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.usage.figures import Figures, of_reasons
 from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, HourKey, added, window_from
 from timeball.engine.context import Context

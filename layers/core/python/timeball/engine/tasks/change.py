@@ -12,7 +12,7 @@ from enum import StrEnum
 from timeball.domain.changes.task_change import deleted_task, new_task, replaced_task, restored_task, revised_task
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.task import Task, TaskSpec
+from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
 from timeball.ports.collections.listing import ListQuery

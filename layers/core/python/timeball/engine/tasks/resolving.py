@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.ids import RunId, TaskKey
-from timeball.domain.model.job import Job, with_spec
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task, TaskRef
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job, with_spec
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.work import Work
 from timeball.engine.context import Context
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.runs.attempt import Attempt
 
 
 class Attempts(Protocol):

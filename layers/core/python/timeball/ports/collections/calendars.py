@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.ports.collections.rows import Rows
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import Job, JobStatus
-from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Rows

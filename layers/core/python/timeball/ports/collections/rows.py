@@ -13,17 +13,17 @@ from typing import Generic, Protocol, TypeVar
 from timeball.domain.attempts.circuit_breaker import Host
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.calendar import Calendar
-from timeball.domain.model.event import Subscription
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Named
-from timeball.domain.model.freeze import Freezes
-from timeball.domain.model.job import Job
-from timeball.domain.model.key import Key
-from timeball.domain.model.limiter import Limiter
-from timeball.domain.model.run import Run
-from timeball.domain.model.task import Task
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.key import Key
+from timeball.domain.model.tenants.tenant import Tenant
+from timeball.domain.model.terms.calendar import Calendar
+from timeball.domain.model.terms.event import Subscription
+from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
 
 Row = TypeVar(

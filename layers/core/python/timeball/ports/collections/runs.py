@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
-from timeball.domain.model.run import Part, Run, RunState
+from timeball.domain.model.runs.run import Part, Run, RunState
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Rows

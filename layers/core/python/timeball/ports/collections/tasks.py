@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.task import Task
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Rows
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.key import Key
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.tenants.key import Key
+from timeball.domain.model.tenants.tenant import Tenant
 from timeball.ports.collections.rows import Rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.work import Work
 
 
 class Works(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.revision import Announcement, Revision, RevisionId
+from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
 from timeball.domain.time.instants import LATEST
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from timeball.domain.model.dependency import Edge
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.terms.dependency import Edge
 
 
 class Edges(Protocol):

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, TypeVarTuple
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import AwsTarget, HttpTarget, is_followed
-from timeball.domain.model.verdict import Failed
+from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.terms.target import AwsTarget, HttpTarget, is_followed
 from timeball.domain.sharing.places import PLACES
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock

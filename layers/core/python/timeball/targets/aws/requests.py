@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from timeball.domain.model.target import (
+from timeball.domain.model.terms.target import (
     AwsTarget,
     EcsTarget,
     EventBridgeTarget,

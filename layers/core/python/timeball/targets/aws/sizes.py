@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from timeball.domain.model.target import Target, TargetType
+from timeball.domain.model.terms.target import Target, TargetType
 
 _FACTS_BYTES: Final = 2048
 """For what tells of the run, however long its id: with names and signs around them, the facts have some 800."""

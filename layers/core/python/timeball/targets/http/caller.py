@@ -11,7 +11,7 @@ from pathlib import Path
 import pycurl
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call

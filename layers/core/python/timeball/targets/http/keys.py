@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.secret import may_name
+from timeball.domain.model.tenants.secret import may_name
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError

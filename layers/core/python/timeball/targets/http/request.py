@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timeball import __version__
-from timeball.domain.model.target import HttpTarget
-from timeball.domain.model.work import Work
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
 from timeball.domain.templates.filling import fill_body, fill_header, fill_url, format_of
 from timeball.domain.templates.template import Values
 from timeball.domain.time.instants import SECOND_MS, format_instant

@@ -6,8 +6,8 @@ from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import LAST, attempt_key, attempts_prefix, run_key
 from timeball.aws.dynamodb.table.writes import Insert, Update
-from timeball.domain.model.attempt import Attempt
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.runs.attempt import Attempt
 
 
 class DynamoAttempts:

@@ -7,8 +7,8 @@ from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import CALENDAR, LAST, USE, calendar_key, tenant_key, use_key
 from timeball.aws.dynamodb.table.mapper import to_calendar
 from timeball.aws.dynamodb.table.writes import Insert, Update
-from timeball.domain.model.calendar import Calendar, CalendarKey
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 
 
 class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):

@@ -10,8 +10,8 @@ from timeball.aws.dynamodb.table.keys import job_key, task_key, task_version_key
 from timeball.aws.dynamodb.table.mapper import to_job, to_task
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.job import OPEN, Job, JobStatus, with_spec
-from timeball.domain.model.task import Task, TaskRef
+from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Swap, Swapped

@@ -8,7 +8,7 @@ from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, line_partition
 from timeball.aws.dynamodb.table.mapper import to_run
 from timeball.aws.dynamodb.table.schema import LISTING
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
-from timeball.domain.model.run import Part, Run
+from timeball.domain.model.runs.run import Part, Run
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.runs import LedgerPage, LedgerQuery

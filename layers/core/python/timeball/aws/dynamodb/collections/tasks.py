@@ -5,7 +5,7 @@ from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
 from timeball.aws.dynamodb.table.keys import REGISTERED, task_key
 from timeball.aws.dynamodb.table.mapper import to_task
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.task import Task
+from timeball.domain.model.jobs.task import Task
 from timeball.ports.collections.listing import ListQuery
 
 

@@ -12,8 +12,8 @@ from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.patience import BRISK, BRISKLY, PATIENTLY, Asker
-from timeball.domain.model import key as keys
-from timeball.domain.model.tenant import Tenant
+from timeball.domain.model.tenants import key as keys
+from timeball.domain.model.tenants.tenant import Tenant
 from timeball.ports.collections.tenants import Tenants
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from timeball.aws.dynamodb.table.keys import work_key
 from timeball.aws.dynamodb.table.mapper import to_work, work_digest, work_fields, work_text
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.job import Job
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.errors import UnavailableError
 

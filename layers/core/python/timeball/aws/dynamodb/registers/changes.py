@@ -20,7 +20,7 @@ from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
 from timeball.aws.dynamodb.table.writes import Insert
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import shard_of
-from timeball.domain.model.revision import Announcement, Revision, RevisionId
+from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
 from timeball.ports.registers.changes import ChangesQuery
 
 

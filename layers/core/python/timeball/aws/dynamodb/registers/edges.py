@@ -9,8 +9,8 @@ from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import CHILD, LAST, edge_key, job_key
 from timeball.aws.dynamodb.table.writes import Insert, Update
-from timeball.domain.model.dependency import Edge
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
 

@@ -15,9 +15,9 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
-from timeball.domain.model.job import RuleSet
-from timeball.domain.model.spent import Spent
-from timeball.domain.model.target import Target
+from timeball.domain.model.jobs.job import RuleSet
+from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.terms.target import Target
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents
 
 Item = dict[str, str | int | bool]

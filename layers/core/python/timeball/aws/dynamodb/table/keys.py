@@ -4,14 +4,14 @@ import hashlib
 
 from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.attempts.circuit_breaker import HostKey
-from timeball.domain.model.calendar import CalendarKey
-from timeball.domain.model.dependency import Edge
-from timeball.domain.model.event import SubscriptionKey
-from timeball.domain.model.flow import UniqueKey
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
-from timeball.domain.model.revision import Announcement, RevisionId
-from timeball.domain.model.run import Part
-from timeball.domain.model.task import TaskRef
+from timeball.domain.model.jobs.revision import Announcement, RevisionId
+from timeball.domain.model.jobs.task import TaskRef
+from timeball.domain.model.runs.run import Part
+from timeball.domain.model.terms.calendar import CalendarKey
+from timeball.domain.model.terms.dependency import Edge
+from timeball.domain.model.terms.event import SubscriptionKey
+from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
 from timeball.ports.registers.due_index import Owned

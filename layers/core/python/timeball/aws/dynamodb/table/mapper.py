@@ -42,20 +42,20 @@ from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
-from timeball.domain.model.actor import Actor
-from timeball.domain.model.calendar import Calendar, CalendarKey
-from timeball.domain.model.event import Subscription, SubscriptionKey
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.flow import Named, UniqueKey
-from timeball.domain.model.freeze import Freezes
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.job import Job, with_spec
-from timeball.domain.model.limiter import Bounds, Limiter
-from timeball.domain.model.revision import Announcement, Revision, outline
-from timeball.domain.model.run import Run
-from timeball.domain.model.target import Target
-from timeball.domain.model.task import Task
-from timeball.domain.model.work import Work
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.job import Job, with_spec
+from timeball.domain.model.jobs.revision import Announcement, Revision, outline
+from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.limiter import Bounds, Limiter
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
+from timeball.domain.model.terms.event import Subscription, SubscriptionKey
+from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.model.terms.target import Target
+from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole

@@ -1,0 +1,31 @@
+"""How a submitted job begins: its first fire, its place in the due index, its shard."""
+
+from timeball.domain.model.ids import shard_of
+from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.schedule import OnEvents, first_fire
+
+
+def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int = 0) -> Job:
+    """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on.
+
+    A one-off with parents is due at once, to be looked at: they may be done already.
+    """
+    first_at = first_fire(spec.schedule, now)
+    if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
+        raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
+    waits = spec.schedule.is_one_off and bool(spec.depends_on)
+    job = Job(
+        spec,
+        shard=shard_of(spec.key, shards),
+        created_at=now,
+        updated_at=now,
+        next_fire_at=first_at,
+        due_at=now if waits else first_at,
+        final_fire_at=first_at if spec.schedule.is_one_off else None,
+        created_by=by.key_id,
+        depth=depth,
+        waits=waits,
+    )
+    return changed_by(job, Action.CREATE, by, now)

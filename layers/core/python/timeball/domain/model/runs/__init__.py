@@ -1,0 +1,1 @@
+"""A run, its attempts, and the moves that they may make."""

@@ -1,0 +1,1 @@
+"""Who owns jobs and who may do what: tenants, their keys, roles and quotas, and who asks."""

@@ -1,0 +1,77 @@
+"""Jobs are listed by status and by when they were created, of one tenant, in pages that leave none out."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.rows import NOW, job, swapped
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
+from timeball.domain.model.terms.notify import End, News, Notice, Notify
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.store import Store
+
+ANY = [*JobStatus]
+
+
+def _stored(store: Store, count: int = 12) -> list[Job]:
+    """Store jobs of which three at a time have the same instant and statuses take turns; and one of another tenant."""
+    statuses = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED]
+    jobs = [
+        replace(job(f"job-{n:02}"), created_at=NOW + n // 3, status=statuses[n % 3], due_at=None) for n in range(count)
+    ]
+    other = with_spec(job("job-00"), key=JobKey("other", "job-00"))
+    assert store.jobs.insert([*jobs, other], NOW) == [None] * (count + 1)
+    return jobs
+
+
+@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 5, 50])
+def test_pages_show_each_job_once_by_when_it_was_created(store: Store, limit: int, *, oldest_first: bool) -> None:
+    expected = [(row.created_at, row.key) for row in _stored(store)]
+    query = ListQuery[JobKey]("acme", limit, oldest_first=oldest_first)
+    found: list[tuple[int, JobKey]] = []
+    while page := store.jobs.listed(ANY, query):
+        assert len(page) <= limit
+        found += page
+        query = replace(query, after=page[-1])
+    assert found == sorted(expected, reverse=not oldest_first)
+
+
+def test_only_the_statuses_and_times_that_are_asked_for_are_listed(store: Store) -> None:
+    jobs = _stored(store)
+    paused = store.jobs.listed([JobStatus.PAUSED], ListQuery("acme", 50))
+    assert {key for _, key in paused} == {row.key for row in jobs if row.status is JobStatus.PAUSED}
+    within = store.jobs.listed([JobStatus.PENDING, JobStatus.COMPLETED], ListQuery("acme", 50, NOW + 1, NOW + 2))
+    assert {key.job_id for _, key in within} == {"job-03", "job-05", "job-06", "job-08"}
+
+
+def test_a_job_that_changes_its_status_is_listed_under_the_new_one_at_its_old_place(store: Store) -> None:
+    row = _stored(store, 1)[0]
+    swapped(store.jobs, row, replace(row, status=JobStatus.PAUSED, updated_at=NOW + 99))
+    assert store.jobs.listed([JobStatus.PENDING], ListQuery("acme", 50)) == []
+    assert store.jobs.listed([JobStatus.PAUSED], ListQuery("acme", 50)) == [(NOW, row.key)]
+
+
+def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
+    notice = with_spec(
+        job("notice-1"), notice=Notice(News.FAILURE, "job", RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE))
+    )
+    assert store.jobs.insert([notice], NOW) == [None]
+    assert store.jobs.listed(ANY, ListQuery("acme", 50)) == []
+    assert [one.count for one in store.jobs.count("acme", [JobStatus.PENDING])] == [0]
+    assert store.jobs.sample("acme", JobStatus.PENDING, 10) == []
+    (standing,) = store.jobs.read([notice.key])
+    assert standing is not None
+    assert standing.spec.notice == notice.spec.notice
+
+
+def test_whom_to_tell_is_read_as_it_was_written(store: Store) -> None:
+    whom = HttpTarget("https://told.example/a", "PUT", {"X-Key": "abc"})
+    row = with_spec(job("job-1"), notify=Notify(on_late=whom, deadline_seconds=9, after_failures=2))
+    row = replace(row, failing=End(RunId(row.key, NOW, Origin.SCHEDULE), 3))
+    store.jobs.insert([row], NOW)
+    (standing,) = store.jobs.read([row.key])
+    assert standing is not None
+    assert (standing.spec.notify, standing.failing) == (row.spec.notify, row.failing)

@@ -1,0 +1,36 @@
+"""A payload of the largest size fits a row of DynamoDB, of 400 KB, whatever it holds: quotes are not escaped again."""
+
+import pytest
+
+from tests.contract.rows import NOW
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.tenants.quotas import MOST_PAYLOAD_BYTES
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.work import Work
+from timeball.ports.store import Store
+
+_HEADERS = {f"X-{number}": '"\\' * 100 for number in range(20)}
+
+PAYLOADS = {
+    "quotes": '"' + r"\"" * (MOST_PAYLOAD_BYTES // 2 - 1) + '"',
+    "backslashes": '"' + r"\\" * (MOST_PAYLOAD_BYTES // 2 - 1) + '"',
+    "control characters": '"' + r"\n" * (MOST_PAYLOAD_BYTES // 2 - 1) + '"',
+    "empty strings": "[" + ",".join(['""'] * (MOST_PAYLOAD_BYTES // 3 - 1)) + "]",
+    "umlauts": '"' + "ä" * (MOST_PAYLOAD_BYTES // 2 - 1) + '"',
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_the_largest_payload_fits_a_row(store: Store, payload: str) -> None:
+    key = JobKey("acme", "job")
+    work = Work(HttpTarget("https://example.com/hook", headers=_HEADERS), payload)
+    (digest,) = store.works.save([(key, work)], NOW)
+    assert store.works.read([(key, digest)]) == [work]
+
+
+@pytest.mark.parametrize("payload", [None, "null", '"a\\nb"', "{}"])
+def test_what_a_work_holds_comes_back(store: Store, payload: str | None) -> None:
+    key = JobKey("acme", "job")
+    work = Work(HttpTarget("https://example.com/hook", "PUT", {"X-A": "a\nb"}), payload)
+    (digest,) = store.works.save([(key, work)], NOW)
+    assert store.works.read([(key, digest)]) == [work]

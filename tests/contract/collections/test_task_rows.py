@@ -1,0 +1,91 @@
+"""Tasks: listed while they are there; read beside jobs, each version under its number; and the jobs of each listed."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.moves import TASK
+from tests.contract.rows import KEY, NOW, job, one_off, swapped, task_spec
+from timeball.domain.changes.resolve import resolve
+from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
+from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.terms.task_use import Override, TaskUse
+from timeball.domain.model.terms.work import Work
+from timeball.ports.collections.listing import ListQuery
+from timeball.ports.store import Store
+
+USE = TaskUse("send_mail", (Override.PRIORITY,))
+
+
+def _of_task(row: Job, use: TaskUse | None = USE) -> Job:
+    return with_spec(row, work=Work(payload='{"a":1}'), task=use)
+
+
+def test_tasks_are_listed_by_when_they_were_created_until_they_are_deleted(store: Store) -> None:
+    tasks = [replace(Task(task_spec(f"task-{n}"), NOW, NOW), created_at=NOW + n // 2) for n in range(6)]
+    store.tasks.insert([*tasks, Task(replace(task_spec(), key=TaskKey("other", "t")), NOW, NOW)], NOW)
+    swapped(store.tasks, tasks[3], deleted_task(tasks[3], NOW + 9))
+    found: list[tuple[int, TaskKey]] = []
+    query = ListQuery[TaskKey]("acme", 2)
+    while page := store.tasks.listed(query):
+        found += page
+        query = replace(query, after=page[-1])
+    assert found == sorted(((one.created_at, one.key) for one in tasks if one is not tasks[3]), reverse=True)
+    assert store.tasks.read([tasks[3].key]) == [replace(deleted_task(tasks[3], NOW + 9), revision=2)]
+
+
+def test_jobs_are_read_with_the_versions_of_tasks_that_are_asked_for(store: Store) -> None:
+    store.jobs.insert([_of_task(job())], NOW)
+    store.tasks.insert([TASK], NOW)
+    kept = replaced_task(TASK, NOW + 5)
+    store.task_versions.insert([kept], NOW)
+    second = swapped(store.tasks, TASK, revised_task(TASK, replace(task_spec(), name="new"), NOW + 5))
+    key = TASK.key
+    refs = [TaskRef(key), TaskRef(key, 1), TaskRef(key, 2), TaskRef(key, 3), TaskRef(TaskKey("other", key.task_id))]
+    jobs, tasks = store.jobs.read_with_tasks([KEY, JobKey("acme", "none")], refs, with_work=True)
+    assert jobs == [_of_task(job()), None]
+    assert tasks == [second, kept, second, None, None]
+    assert store.jobs.read_with_tasks([KEY], []) == ([with_spec(_of_task(job()), work=None)], [])
+
+
+def test_a_swap_of_a_resolved_job_leaves_what_its_row_says(store: Store) -> None:
+    row = _of_task(job())
+    store.jobs.insert([row], NOW)
+    resolved = resolve(TASK, row)
+    assert resolved.spec.timeout_seconds != row.spec.timeout_seconds
+    swapped(store.jobs, resolved, replace(resolved, plan_failures=3))
+    assert store.jobs.read([KEY], with_work=True) == [replace(row, plan_failures=3, revision=2)]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_the_jobs_of_a_task_are_listed_whether_they_are_open_or_have_ended(store: Store, limit: int) -> None:
+    statuses = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED]
+    jobs = [
+        replace(_of_task(job(f"job-{n}")), created_at=NOW + n // 4, status=statuses[n % 3], due_at=None)
+        for n in range(9)
+    ]
+    others = [job("without"), _of_task(job("of-another"), TaskUse("other"))]
+    store.jobs.insert([*jobs, *others], NOW)
+    for is_open in (True, False):
+        expected = sorted(((row.created_at, row.key) for row in jobs if row.is_open is is_open), reverse=True)
+        query, found = ListQuery[JobKey]("acme", limit), []
+        while page := store.jobs.of_task(TASK.key, query, is_open=is_open):
+            found += page
+            query = replace(query, after=page[-1])
+        assert found == expected
+    assert store.jobs.of_task(TaskKey("other", "send_mail"), ListQuery("other", 9), is_open=True) == []
+
+
+def test_a_job_that_is_concluded_or_names_another_task_is_listed_so(store: Store) -> None:
+    row = _of_task(one_off())
+    store.jobs.insert([row], NOW)
+    moved = swapped(store.jobs, row, _of_task(row, TaskUse("other")))
+    query, other = ListQuery[JobKey]("acme", 9), TaskKey("acme", "other")
+    assert store.jobs.of_task(TASK.key, query, is_open=True) == []
+    assert store.jobs.of_task(other, query, is_open=True) == [(NOW, KEY)]
+    swapped(store.jobs, moved, concluded(moved, JobStatus.COMPLETED, NOW + 9))
+    assert store.jobs.of_task(other, query, is_open=True) == []
+    assert store.jobs.of_task(other, query, is_open=False) == [(NOW, KEY)]

@@ -1,0 +1,209 @@
+"""The due index: where an entry stands, in which order, and when it is gone; the rows of partitions and shards."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job_delays import pushed_back
+from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.runs.transitions import claimed, due_again, retrying
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS
+from timeball.ports.collections.rows import Swap
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.partitions import Owner
+from timeball.ports.store import Store
+
+TODAY = NOW - NOW % DAY_MS
+
+
+def _due(store: Store, day_at: int = TODAY, through_at: int = NOW, shard: int = 0) -> list[Owned]:
+    (page,) = store.due.query([DueQuery(shard, day_at, through_at, 100)])
+    assert page.stopped is None
+    return list(page.candidates)
+
+
+def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) -> None:
+    store.jobs.insert([job("late", due_at=NOW - 1), job("early", due_at=NOW - 9)], NOW - MINUTE_MS)
+    store.runs.insert([run(NOW - 60_000, due_at=NOW - 5)], NOW - MINUTE_MS)
+    store.jobs.insert([job("not-yet", due_at=NOW + 1), job("elsewhere", due_at=NOW, shard=1)], NOW - MINUTE_MS)
+    assert _due(store) == [JobKey("acme", "early"), run(NOW - 60_000).id, JobKey("acme", "late")]
+    assert _due(store, through_at=NOW + 1)[-1] == JobKey("acme", "not-yet")
+    assert _due(store, shard=1) == [JobKey("acme", "elsewhere")]
+
+
+def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
+    store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
+    few, all_of_them = store.due.query([DueQuery(0, TODAY, NOW, 3), DueQuery(0, TODAY, NOW, 8)])
+    assert few.stopped is not None
+    assert few.candidates == tuple(JobKey("acme", f"job-{step}") for step in (6, 5, 4))
+    assert all_of_them.stopped is None
+    assert len(all_of_them.candidates) == 7
+
+
+def test_pages_that_follow_each_other_tell_each_entry_once_also_those_of_one_instant(store: Store) -> None:
+    names = [f"job-{number}" for number in range(5)]
+    store.jobs.insert([job(name, due_at=NOW) for name in names], NOW - MINUTE_MS)
+    store.runs.insert([run(NOW - step, due_at=NOW) for step in range(3)], NOW - MINUTE_MS)
+    pages, query = list[DuePage](), DueQuery(0, TODAY, NOW, 3)
+    while not pages or pages[-1].stopped is not None:
+        pages += store.due.query([replace(query, after=pages[-1].stopped if pages else None)])
+    told = [one for page in pages for one in page.candidates]
+    assert sorted(map(str, told)) == sorted(map(str, _due(store)))
+    assert len(told) == 8
+
+
+def test_a_page_goes_on_behind_an_entry_that_is_gone(store: Store) -> None:
+    jobs = [job(f"job-{step}", due_at=NOW - step) for step in range(6)]
+    store.jobs.insert(jobs, NOW - MINUTE_MS)
+    (first,) = store.due.query([DueQuery(0, TODAY, NOW, 2)])
+    last = with_spec(jobs[4], work=None)
+    swapped(store.jobs, last, replace(last, due_at=None))
+    (second,) = store.due.query([DueQuery(0, TODAY, NOW, 9, after=first.stopped)])
+    assert second.candidates == tuple(JobKey("acme", f"job-{step}") for step in (3, 2, 1, 0))
+
+
+def test_it_is_told_at_which_instants_of_a_stretch_something_is_due_also_behind_midnight(store: Store) -> None:
+    midnight = TODAY + DAY_MS
+    times = [midnight - MINUTE_MS, midnight - 1, midnight, midnight + 5, midnight + MINUTE_MS]
+    store.jobs.insert([job(f"job-{at}", due_at=at) for at in times] + [job("other", due_at=midnight, shard=1)], NOW)
+    assert store.due.ahead(0, midnight - 1, midnight + 5, 10) == [midnight - 1, midnight, midnight + 5]
+    assert store.due.ahead(0, midnight - 1, midnight + 5, 2) == [midnight - 1, midnight]
+    assert store.due.ahead(0, NOW, NOW + 5, 10) == []
+
+
+def test_who_is_left_out_is_examined_and_not_told(store: Store) -> None:
+    crowd = [with_spec(job(f"job-{step}", due_at=NOW - step), key=JobKey("crowd", f"job-{step}")) for step in range(5)]
+    store.jobs.insert([*crowd, job("one", due_at=NOW - 2)], NOW - MINUTE_MS)
+    store.runs.insert([run(due_at=NOW)], NOW - MINUTE_MS)
+    query = DueQuery(0, TODAY, NOW, 9, left_out=frozenset({"crowd"}))
+    whole, part, crowds = store.due.query(
+        [query, replace(query, limit=2), replace(query, left_out=frozenset({"acme"}))]
+    )
+    assert (whole.candidates, whole.stopped) == ((JobKey("acme", "one"), run().id), None)
+    assert (part.candidates, part.stopped) == ((), Place(NOW - 3, JobKey("crowd", "job-3")))
+    assert len(crowds.candidates) == 5
+
+
+def test_of_two_tenants_of_whom_one_is_named_like_the_other_begins_the_right_one_is_left_out(store: Store) -> None:
+    others = [with_spec(job(due_at=NOW), key=JobKey(tenant, "job")) for tenant in ("acme", "acme-2", "ac")]
+    store.jobs.insert(others, NOW)
+    (page,) = store.due.query([DueQuery(0, TODAY, NOW, 9, left_out=frozenset({"acme"}))])
+    assert set(page.candidates) == {JobKey("acme-2", "job"), JobKey("ac", "job")}
+
+
+def test_several_queries_are_answered_in_their_order(store: Store) -> None:
+    store.jobs.insert([job("a", due_at=NOW), job("b", due_at=NOW + DAY_MS), job("c", due_at=NOW, shard=3)], NOW)
+    queries = [DueQuery(shard, day, NOW + DAY_MS, 9) for shard, day in ((3, 0), (0, 1), (1, 0), (0, 0))]
+    queries = [replace(query, day_at=TODAY + query.day_at * DAY_MS) for query in queries]
+    answered = [[key.job_id for key in page.candidates if isinstance(key, JobKey)] for page in store.due.query(queries)]
+    assert answered == [["c"], ["b"], [], ["a"]]
+
+
+# Of each: when the entry is due, in days from that of its writing; and the day it stands in.
+BUCKETS = {
+    "due today": (0, 0),
+    "due in two days": (2, 2),
+    "due two days ago: born where scans still look": (-2, 0),
+}
+
+
+@pytest.mark.parametrize("case", BUCKETS)
+def test_an_entry_stands_on_the_day_of_its_due_time_or_of_its_writing_if_that_is_later(store: Store, case: str) -> None:
+    due_day, stands_in = BUCKETS[case]
+    due_at = NOW + due_day * DAY_MS
+    store.jobs.insert([job(due_at=due_at)], NOW)
+    store.runs.insert([run(due_at=due_at)], NOW)
+    for day in range(-3, 4):
+        expected = {KEY, run().id} if day == stands_in else set()
+        assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
+
+
+# Of each: days from the first writing to the second, the new due time's days from the first writing, and the day it
+# stands in then.
+MOVES = {
+    "within the day": (0, 0, 0),
+    "to a later day": (0, 2, 2),
+    "to an earlier time": (0, -2, 0),
+    "two days on, due that day: not left behind in the old one": (2, 2, 2),
+    "two days on, due before: on the day of the writing": (2, 1, 2),
+    "two days on, due later": (2, 3, 3),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_or_of_the_writing(
+    store: Store, case: str
+) -> None:
+    written, due_day, stands_in = MOVES[case]
+    store.jobs.insert([job()], NOW)
+    store.runs.insert([run(due_at=NOW)], NOW)
+    now, due_at = NOW + written * DAY_MS, NOW + due_day * DAY_MS + MINUTE_MS
+    before = with_spec(job(), work=None)
+    store.jobs.swap([Swap(before, pushed_back(before, due_at))], now)
+    store.runs.swap([Swap(run(due_at=NOW), due_again(run(due_at=NOW), due_at))], now)
+    for day in range(-3, 5):
+        expected = {KEY, run().id} if day == stands_in else set()
+        assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
+
+
+def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
+    store.jobs.insert([job()], NOW)
+    before = with_spec(job(), work=None)
+    store.jobs.swap([Swap(before, with_spec(replace(before, revision=2), tags={"a": "b"}))], NOW + 2 * DAY_MS)
+    assert _due(store) == [KEY]
+    assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
+
+
+def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
+    store.jobs.insert([job()], NOW)
+    before = with_spec(job(), work=None)
+    gone = swapped(store.jobs, before, replace(before, due_at=None))
+    queued = run(due_at=NOW)
+    store.runs.insert([queued], NOW)
+    running = swapped(store.runs, queued, claimed(queued, "owner", NOW, 30_000))
+    assert _due(store) == []
+    attempt = Attempt(1, Outcome.FAILED, NOW)
+    store.runs.swap([Swap(running, retrying(running, NOW, attempt))], NOW)
+    store.jobs.swap([Swap(gone, pushed_back(gone, NOW))], NOW)
+    assert set(_due(store)) == {KEY, queued.id}
+
+
+def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
+    store.jobs.insert([one_off()], NOW)
+    assert _due(store) == [KEY]
+    swapped(store.jobs, one_off(), concluded(one_off(), JobStatus.COMPLETED, NOW))
+    assert _due(store) == []
+
+
+def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
+    store.jobs.insert([job()], NOW)
+    stale = with_spec(replace(job(), revision=9), work=None)
+    store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * DAY_MS))], NOW)
+    store.jobs.insert([job(due_at=NOW + 2 * DAY_MS)], NOW)
+    assert _due(store) == [KEY]
+    assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
+
+
+def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
+    first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
+    assert store.partitions.take(0, first)
+    assert store.partitions.take(0, first)
+    assert store.partitions.take(0, second)
+    assert not store.partitions.take(0, first)
+    assert not store.partitions.take(0, Owner(second.started_at, "0"))
+    assert store.partitions.take(0, Owner(second.started_at, "b"))
+    assert store.partitions.take(1, first)
+
+
+def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
+    store.due.move_oldest_day(0, TODAY)
+    store.due.move_oldest_day(0, TODAY - DAY_MS)
+    assert store.due.read_oldest_days([0, 1]) == {0: TODAY}
+    store.due.move_oldest_day(0, TODAY + DAY_MS)
+    store.due.move_oldest_day(1, TODAY)
+    assert store.due.read_oldest_days([0, 1]) == {0: TODAY + DAY_MS, 1: TODAY}
+    assert store.due.read_oldest_days([1]) == {1: TODAY}

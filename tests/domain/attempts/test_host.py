@@ -1,0 +1,127 @@
+"""How a host fares: when it rests, who probes it, whose turn it is."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from timeball.domain.attempts.circuit_breaker import CALL, Host, HostKey, HostRules, admit, after_answers
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.time.instants import parse_instant
+
+NOW = parse_instant("2026-11-21T09:30:00Z")
+RULES = HostRules(failures=3, open_ms=30_000, longest_open_ms=100_000, retries_per_second=10, burst=5)
+HOST = Host(HostKey("acme", "target.example"))
+FRESH = Run(RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
+RETRY = replace(FRESH, state=RunState.RETRYING, attempt=1)
+RESTS = replace(HOST, failures=3, openings=1, open_until=NOW + 30_000)
+
+
+def _after(host: Host, failed: Sequence[bool]) -> Host:
+    return after_answers(host, failed, NOW, RULES)
+
+
+def _runs(count: int, like: Run) -> list[Run]:
+    return [replace(like, id=replace(like.id, fire_at=NOW + step)) for step in range(count)]
+
+
+def _admitted(host: Host, runs: Sequence[Run], at: int) -> tuple[Host, list[int | None]]:
+    waits: list[int | None] = []
+    for run in runs:
+        host, admission = admit(host, run, at, RULES)
+        waits.append(admission.until)
+    return host, waits
+
+
+# Of each: the host before, the answers (True: failed), and failures and rests afterwards.
+ANSWERS: dict[str, tuple[Host, tuple[bool, ...], int, int]] = {
+    "one failure": (HOST, (True,), 1, 0),
+    "as many as it may have in a row": (HOST, (True, True), 2, 0),
+    "one more": (HOST, (True, True, True), 3, 1),
+    "a success in between": (HOST, (True, True, False, True, True), 2, 0),
+    "a success at the end": (HOST, (True, True, False), 0, 0),
+    "calls that were on their way when the rest began": (RESTS, (True, True, True), 3, 1),
+    "a success of such a call": (RESTS, (False,), 0, 0),
+    "the probe failed": (replace(RESTS, is_half_open=True), (True,), 4, 2),
+    "the probe succeeded": (replace(RESTS, is_half_open=True), (False,), 0, 0),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_a_host_rests_after_so_many_failures_in_a_row(case: str) -> None:
+    host, failed, failures, openings = ANSWERS[case]
+    after = _after(host, failed)
+    assert (after.failures, after.openings) == (failures, openings)
+    assert (after.open_until is not None) == (openings > 0)
+
+
+def test_each_rest_in_a_row_is_twice_as_long_up_to_the_longest() -> None:
+    host, openings = HOST, []
+    for _ in range(4):
+        host = _after(replace(host, failures=2, is_half_open=True), [True])
+        openings.append((host.open_until or 0) - NOW)
+    assert openings == [30_000, 60_000, 100_000, 100_000]
+
+
+def test_a_host_may_rest_for_ever() -> None:
+    host = replace(HOST, failures=10_000, openings=10_000, is_half_open=True)
+    assert _after(host, [True]).open_until == NOW + 100_000
+
+
+def test_nobody_calls_a_host_that_rests_and_those_who_wait_come_spread_over_as_long_as_it_rests() -> None:
+    host, waits = _admitted(RESTS, _runs(200, RETRY), NOW + 1)
+    assert host == RESTS
+    until = [wait - NOW for wait in waits if wait is not None]
+    assert len(until) == 200
+    assert 30_000 <= min(until) < 31_000
+    assert 59_000 < max(until) < 60_000
+
+
+def test_after_its_rest_one_run_probes_a_host_and_the_others_ask_again() -> None:
+    host, waits = _admitted(RESTS, _runs(5, FRESH), NOW + 30_000)
+    assert waits[0] is None
+    assert all(wait is not None and wait >= NOW + 40_000 for wait in waits[1:])
+    assert (host.is_half_open, host.open_until) == (True, NOW + 90_000)
+
+
+def test_a_probe_of_which_nothing_is_heard_is_followed_by_another() -> None:
+    host, _ = _admitted(RESTS, [FRESH], NOW + 30_000)
+    assert _admitted(host, [FRESH], NOW + 89_999)[1] != [None]
+    assert _admitted(host, [FRESH], NOW + 90_000)[1] == [None]
+
+
+def test_a_run_that_is_claimed_before_its_instant_is_judged_by_its_instant() -> None:
+    assert _admitted(RESTS, [replace(FRESH, not_before=NOW + 30_000)], NOW + 29_000)[1] == [None]
+
+
+def test_first_calls_of_a_host_that_answers_are_neither_held_back_nor_counted() -> None:
+    watched = replace(HOST, failures=2)
+    assert _admitted(watched, _runs(100, FRESH), NOW) == (watched, [None] * 100)
+
+
+@pytest.mark.parametrize(
+    "like", [RETRY, replace(FRESH, reason=Reason.CIRCUIT_OPEN)], ids=["retries", "those that waited"]
+)
+def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run) -> None:
+    _, waits = _admitted(HOST, _runs(25, like), NOW)
+    assert waits[:5] == [None] * 5
+    assert [wait - NOW for wait in waits[5:] if wait is not None] == [100 * turn for turn in range(1, 21)]
+
+
+@pytest.mark.parametrize("like", [FRESH, RETRY])
+def test_a_run_that_finds_its_host_at_rest_takes_no_turn(like: Run) -> None:
+    host, admission = admit(RESTS, like, NOW, RULES)
+    assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
+
+
+@pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
+def test_a_run_that_has_its_turn_takes_no_other_nor_if_it_waited_for_a_quota_since(reason: Reason) -> None:
+    paced = replace(RETRY, reason=reason)
+    assert admit(HOST, paced, NOW, RULES) == (HOST, CALL)
+
+
+def test_turns_that_nobody_took_fill_the_bucket_and_no_more() -> None:
+    host, _ = _admitted(HOST, _runs(25, RETRY), NOW)
+    assert _admitted(host, _runs(25, RETRY), NOW + 600_000)[1].count(None) == 5

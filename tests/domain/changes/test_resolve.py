@@ -1,0 +1,112 @@
+"""Which value wins where a task, its job and a trigger say different things, and which version of the task it is."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.contract.rows import NOW, one_off, run, task_spec
+from timeball.domain.changes.resolve import resolve, version_for
+from timeball.domain.model.ids import TaskKey
+from timeball.domain.model.jobs.job import Completion, Job, Priority, with_spec
+from timeball.domain.model.jobs.task import Task, TaskRef
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.task_use import Override, TaskUse
+from timeball.domain.model.terms.work import Work
+
+TARGET = HttpTarget("https://task.example")
+TASK = Task(replace(task_spec(), target=TARGET), NOW, NOW, version=4)
+"""It says: high, 2 retries with a base of 7 s, 60 s, callback, a heartbeat each 30 s."""
+
+OF_TASK = with_spec(one_off(), work=Work(payload='"job"'))
+SAID: dict[str, Any] = {
+    "priority": Priority.LOW,
+    "retry": RetryPolicy(9, base_seconds=1),
+    "timeout_seconds": 5,
+    "completion": Completion.ANSWER,
+    "heartbeat_seconds": 11,
+}
+"""What the job's row holds, whether it says so itself or not."""
+
+CASES: dict[str, tuple[tuple[Override, ...], dict[str, Any]]] = {
+    # What the job does not say itself, the task says.
+    "nothing": ((), {}),
+    "its priority": ((Override.PRIORITY,), {"priority": Priority.LOW}),
+    "its timeout": ((Override.TIMEOUT,), {"timeout_seconds": 5}),
+    # How often and how are two things: either may be the job's, and the other the task's.
+    "how often it is retried": ((Override.MAX_RETRIES,), {"retry": replace(TASK.spec.retry, max_retries=9)}),
+    "how it is retried": ((Override.RETRY_POLICY,), {"retry": RetryPolicy(2, base_seconds=1)}),
+    "both": ((Override.MAX_RETRIES, Override.RETRY_POLICY), {"retry": RetryPolicy(9, base_seconds=1)}),
+    "its heartbeat": ((Override.HEARTBEAT,), {"heartbeat_seconds": 11}),
+    # An answer needs no heartbeat, whoever wants one.
+    "its completion": ((Override.COMPLETION,), {"completion": Completion.ANSWER, "heartbeat_seconds": None}),
+    "its completion and a heartbeat": (
+        (Override.COMPLETION, Override.HEARTBEAT),
+        {"completion": Completion.ANSWER, "heartbeat_seconds": None},
+    ),
+    "all": (
+        tuple(Override),
+        {**SAID, "heartbeat_seconds": None},
+    ),
+}
+
+
+@pytest.mark.parametrize(("own", "expected"), CASES.values(), ids=CASES)
+def test_what_the_job_says_itself_wins_over_its_task(own: tuple[Override, ...], expected: dict[str, Any]) -> None:
+    job = with_spec(OF_TASK, **SAID, task=TaskUse("send_mail", own))
+    of_task: dict[str, Any] = {name: getattr(TASK.spec, name) for name in SAID}
+    seen = resolve(TASK, job)
+    assert {name: getattr(seen.spec, name) for name in SAID} == of_task | expected
+    assert seen.spec.work == Work(TARGET, '"job"')
+    assert seen.spec.task == TaskUse("send_mail", own, version=4)
+
+
+NAMED = with_spec(OF_TASK, task=TaskUse("send_mail"))
+PLAIN = one_off()
+WORKS: dict[str, tuple[Task | None, Job, Work | None, Work | None]] = {
+    "of a task": (TASK, NAMED, None, Work(TARGET, '"job"')),
+    # The payload of a trigger wins, that of the job is none of its business, and a target it has none.
+    "of a task, and triggered with a payload": (TASK, NAMED, Work(payload="1"), Work(TARGET, "1")),
+    "of a task, and triggered without a payload of its own": (TASK, NAMED, Work(payload=None), Work(TARGET)),
+    "of a job": (None, PLAIN, None, PLAIN.spec.work),
+    "of a job that was triggered": (None, PLAIN, Work(HttpTarget("https://old.example"), "1"), None),
+    # Nobody has a task's row but jobs that name it.
+    "of a job without a task": (TASK, PLAIN, None, PLAIN.spec.work),
+    "not read": (TASK, with_spec(NAMED, work=None), Work(payload="1"), None),
+}
+
+
+@pytest.mark.parametrize(("task", "job", "trigger", "expected"), WORKS.values(), ids=WORKS)
+def test_the_target_is_the_tasks_and_the_payload_the_triggers_then_the_jobs(
+    task: Task | None, job: Job, trigger: Work | None, expected: Work | None
+) -> None:
+    if expected is None and job.spec.work is not None:
+        expected = replace(job.spec.work, payload="1")
+    assert resolve(task, job, trigger).spec.work == expected
+
+
+def test_a_job_without_a_task_stays_the_same_value() -> None:
+    assert resolve(TASK, PLAIN) is PLAIN
+
+
+FIXED = replace(run(), task_id="send_mail", task_version=3)
+VERSIONS: dict[str, tuple[Run, Job, TaskRef | None]] = {
+    "no attempt yet": (replace(run(), task_id="send_mail"), NAMED, TaskRef(TASK.key)),
+    "a retry": (FIXED, NAMED, TaskRef(TASK.key, 3)),
+    # It was made before the job named the task, or by a backfill.
+    "made without the task": (run(), NAMED, TaskRef(TASK.key)),
+    # Somebody has changed the job itself, which counts for retries too.
+    "the job names another task": (
+        FIXED,
+        with_spec(NAMED, task=TaskUse("other")),
+        TaskRef(TaskKey("acme", "other")),
+    ),
+    "the job names no task any more": (FIXED, PLAIN, None),
+}
+
+
+@pytest.mark.parametrize(("row", "job", "expected"), VERSIONS.values(), ids=VERSIONS)
+def test_a_run_keeps_the_version_that_its_first_attempt_took(row: Run, job: Job, expected: TaskRef | None) -> None:
+    assert version_for(row, job) == expected

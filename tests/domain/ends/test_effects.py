@@ -1,0 +1,99 @@
+"""What the end of a run entails, by its row and by its job's."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.engine.play import spec
+from timeball.domain.ends.effects import final_status, releases
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
+from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.time.schedule import At, Every
+
+NOW = 1_000
+KEY = JobKey("acme", "job")
+RUN = Run(RunId(KEY, 500, Origin.SCHEDULE), RunState.SUCCEEDED, 1, "normal", 0, 500, 500)
+OTHER = replace(RUN.id, fire_at=400)
+ONCE = replace(new_job(spec("job", At(500)), 0, 1), final_fire_at=500)
+OFTEN = new_job(spec("job", Every(100, 0)), 0, 1)
+
+AT_ITS_END = {"next_fire_at": None, "final_fire_at": 500}
+
+PAUSED, FAILED, COMPLETED, CANCELLED = JobStatus.PAUSED, JobStatus.FAILED, JobStatus.COMPLETED, JobStatus.CANCELLED
+
+
+# Of each: the job, what is different about it and about the run, and the status that the job gets.
+STATUSES: dict[str, tuple[Job, dict[str, Any], dict[str, Any], JobStatus | None]] = {
+    "one of many": (OFTEN, {}, {}, None),
+    "the final one of many": (OFTEN, AT_ITS_END, {}, COMPLETED),
+    "the final one of many, failed": (OFTEN, AT_ITS_END, {"state": RunState.FAILED}, COMPLETED),
+    "the final one, its job paused": (OFTEN, {**AT_ITS_END, "status": PAUSED}, {}, None),
+    "the final one, not all written": (OFTEN, {"final_fire_at": 500}, {}, None),
+    "the only one": (ONCE, {}, {}, COMPLETED),
+    "the only one, its job paused": (ONCE, {"status": PAUSED}, {}, COMPLETED),
+    "the only one, failed": (ONCE, {}, {"state": RunState.FAILED}, FAILED),
+    "the only one, cancelled": (ONCE, {}, {"state": RunState.CANCELLED}, CANCELLED),
+    "the only one, taken over by one by hand, which lives": (
+        ONCE,
+        {},
+        {"state": RunState.CANCELLED, "reason": Reason.REPLACED},
+        FAILED,
+    ),
+    "the only one, tried again by hand": (ONCE, {"status": FAILED}, {}, COMPLETED),
+    "the only one, cancelled while it was tried again": (
+        ONCE,
+        {"status": FAILED},
+        {"state": RunState.CANCELLED},
+        CANCELLED,
+    ),
+    "the only one, failed once more": (ONCE, {"status": FAILED}, {"state": RunState.FAILED}, None),
+    "the only one, of another fire": (ONCE, {"final_fire_at": 501}, {}, None),
+    "a job that knows": (ONCE, {"status": COMPLETED}, {}, None),
+    "a cancelled job": (ONCE, {"status": CANCELLED}, {}, None),
+    "beside the only one": (ONCE, {}, {"id": replace(RUN.id, origin=Origin.MANUAL)}, None),
+    "a range over the final fire": (OFTEN, AT_ITS_END, {"id": OTHER, "last_fire_at": 600}, COMPLETED),
+    "live": (ONCE, {}, {"state": RunState.RETRYING}, None),
+    "the only one, taken back": (ONCE, {"status": PAUSED}, {"state": RunState.WITHDRAWN}, None),
+}
+
+BEING_CANCELLED = {"status": CANCELLED, "intent": Intent(Verb.CANCEL, 1, None)}
+
+# Of each: what is different about the job and the run, and whether the run has the lock no longer.
+RELEASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "the holder": ({"holder": RUN.id, "parked": OTHER}, {}, True),
+    "who is parked": ({"holder": OTHER, "parked": RUN.id}, {}, True),
+    "another holds it": ({"holder": OTHER}, {}, False),
+    "the holder, live": ({"holder": RUN.id}, {"state": RunState.RETRYING}, False),
+    "the holder, taken back by a pause": ({"holder": RUN.id}, {"state": RunState.WITHDRAWN}, True),
+    "the holder and final one": ({**AT_ITS_END, "holder": RUN.id}, {}, True),
+    "a job that is being cancelled": ({**BEING_CANCELLED, "holder": RUN.id}, {}, False),
+    "a job that its run has cancelled: others may go on": (
+        {"status": CANCELLED, "holder": RUN.id},
+        {"state": RunState.CANCELLED},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STATUSES)
+def test_a_job_ends_with_its_final_run_if_it_is_open_for_that(case: str) -> None:
+    job, of_job, of_run, status = STATUSES[case]
+    assert final_status(replace(RUN, **of_run), replace(job, **of_job)) is status
+
+
+@pytest.mark.parametrize("case", RELEASES)
+def test_a_run_that_is_over_keeps_no_lock(case: str) -> None:
+    of_job, of_run, is_released = RELEASES[case]
+    assert releases(replace(RUN, **of_run), replace(OFTEN, **of_job)) is is_released
+
+
+def test_a_job_that_ends_leaves_the_due_index_unless_a_change_is_not_settled() -> None:
+    ended = concluded(replace(ONCE, due_at=500), COMPLETED, NOW)
+    assert ended == replace(ONCE, status=COMPLETED, updated_at=NOW, next_fire_at=None, due_at=None)
+    changed = replace(ONCE, due_at=500, status=PAUSED, intent=Intent(Verb.PAUSE, 1, None))
+    assert concluded(changed, COMPLETED, NOW) == replace(changed, status=COMPLETED, updated_at=NOW, next_fire_at=None)

@@ -1,0 +1,163 @@
+"""What a run does about its job's guard: the whole table, policy by policy."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import pytest
+
+from timeball.domain.ends.overlap import Overlap, Step, decide_overlap
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.time.instants import MINUTE_MS, parse_instant
+
+NOW = parse_instant("2026-11-21T09:30:00Z")
+KEY = JobKey("acme", "job")
+
+
+def _run(minutes: int, state: RunState = RunState.QUEUED, attempt: int = 0) -> Run:
+    fire_at = NOW + minutes * MINUTE_MS
+    return Run(RunId(KEY, fire_at, Origin.SCHEDULE), state, 1, "normal", 0, fire_at, NOW, attempt=attempt)
+
+
+ME = {
+    "unstarted": _run(0),
+    "started": _run(0, RunState.RETRYING, attempt=1),
+}
+AGAIN = replace(ME["started"], state=RunState.QUEUED)
+HOLDERS = {
+    "nobody": None,
+    "me": _run(0),
+    "over": _run(-2, RunState.SUCCEEDED, 1),
+    "withdrawn": _run(-2, RunState.WITHDRAWN),
+    "queued": _run(-2),
+    "running": _run(-2, RunState.RUNNING, 1),
+    "stopping": replace(_run(-2, RunState.RUNNING, 1), cancel_requested=True, reason=Reason.REPLACED),
+    "retrying": _run(-2, RunState.RETRYING, 1),
+    "newer": _run(2, RunState.RUNNING, 1),
+}
+PARKED = {
+    "none": None,
+    "me": _run(0),
+    "older": _run(-1),
+    "newer": _run(1),
+    "no longer queued": _run(-1, RunState.CANCELLED),
+}
+
+# Of each policy and holder, what an unstarted run does where nobody is parked, it itself, an older run, a newer one,
+# and one that is no longer queued. "+": the holder is stopped for it.
+TABLE = {
+    # Nobody asks for the guard.
+    ("allow", "nobody"): "start  start  start  start  start",
+    ("allow", "me"): "start  start  start  start  start",
+    ("allow", "over"): "start  start  start  start  start",
+    ("allow", "withdrawn"): "start  start  start  start  start",
+    ("allow", "queued"): "start  start  start  start  start",
+    ("allow", "running"): "start  start  start  start  start",
+    ("allow", "stopping"): "start  start  start  start  start",
+    ("allow", "retrying"): "start  start  start  start  start",
+    ("allow", "newer"): "start  start  start  start  start",
+    # A guard that nobody holds is taken, whoever is parked; under a live one nothing starts and nothing waits.
+    ("skip", "nobody"): "acquire  acquire  acquire  acquire  acquire",
+    # One that has it writes that it starts: whoever has met it as withdrawn may be about to move the lock.
+    ("skip", "me"): "acquire  acquire  acquire  acquire  acquire",
+    ("skip", "over"): "acquire  acquire  acquire  acquire  acquire",
+    ("skip", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
+    ("skip", "queued"): "skip  skip  skip  skip  skip",
+    ("skip", "running"): "skip  skip  skip  skip  skip",
+    ("skip", "stopping"): "skip  skip  skip  skip  skip",
+    ("skip", "retrying"): "skip  skip  skip  skip  skip",
+    ("skip", "newer"): "skip  skip  skip  skip  skip",
+    # One is parked, and stays so: first come, first served.
+    ("queueOne", "nobody"): "acquire  acquire  acquire  acquire  acquire",
+    ("queueOne", "me"): "acquire  acquire  acquire  acquire  acquire",
+    ("queueOne", "over"): "acquire  acquire  acquire  acquire  acquire",
+    ("queueOne", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
+    ("queueOne", "queued"): "park  stay  skip  skip  park",
+    ("queueOne", "running"): "park  stay  skip  skip  park",
+    ("queueOne", "stopping"): "park  stay  skip  skip  park",
+    ("queueOne", "retrying"): "park  stay  skip  skip  park",
+    ("queueOne", "newer"): "park  stay  skip  skip  park",
+    # The newest fire wins, in whatever order they ask: it stops the holder, and takes the place of an older one.
+    ("cancelOther", "nobody"): "acquire  acquire  acquire  acquire  acquire",
+    ("cancelOther", "me"): "acquire  acquire  acquire  acquire  acquire",
+    ("cancelOther", "over"): "acquire  acquire  acquire  acquire  acquire",
+    ("cancelOther", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
+    ("cancelOther", "queued"): "park+  stay+  take_place+  skip  park+",
+    ("cancelOther", "running"): "park+  stay+  take_place+  skip  park+",
+    ("cancelOther", "stopping"): "park  stay  take_place  skip  park",
+    ("cancelOther", "retrying"): "park+  stay+  take_place+  skip  park+",
+    ("cancelOther", "newer"): "skip  skip  skip  skip  skip",
+}
+
+
+@pytest.mark.parametrize(("policy", "holder"), TABLE)
+def test_an_unstarted_run_does_about_the_guard_what_its_jobs_policy_says(policy: str, holder: str) -> None:
+    for parked, expected in zip(PARKED, TABLE[policy, holder].split(), strict=True):
+        found = decide_overlap(OverlapPolicy(policy), ME["unstarted"], HOLDERS[holder], PARKED[parked])
+        assert found == Overlap(Step(expected.rstrip("+")), expected.endswith("+")), parked
+
+
+# A run that has started is not skipped, and stops no other: this is its step under any policy with a guard, whoever is
+# parked, while it waits for its retry. It lacks the guard if its job had none when it started.
+STARTED = {
+    "nobody": Step.ACQUIRE,
+    "me": Step.START,
+    "over": Step.ACQUIRE,
+    "withdrawn": Step.ACQUIRE,
+    "queued": Step.WAIT,
+    "running": Step.WAIT,
+    "stopping": Step.WAIT,
+    "retrying": Step.WAIT,
+    "newer": Step.WAIT,
+}
+
+
+@pytest.mark.parametrize("holder", STARTED)
+def test_a_run_that_has_started_waits_for_the_guard_and_is_not_skipped_unless_the_newest_takes_all(holder: str) -> None:
+    for policy, parked in product(OverlapPolicy, PARKED.values()):
+        step = Step.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
+        if policy is OverlapPolicy.CANCEL_OTHER and holder == "newer":
+            step = Step.SKIP
+        assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
+
+
+def test_a_run_that_is_tried_again_stands_behind_the_holder_if_the_place_is_free_or_newer_fires_would_pass_it() -> None:
+    for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
+        steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
+        assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.WAIT, Step.PARK]
+
+
+def test_a_run_that_is_tried_by_hand_is_as_new_as_that_to_those_that_take_each_others_place() -> None:
+    by_hand = replace(AGAIN, budget_at=NOW + 3 * MINUTE_MS, budget_from=1)
+    step = partial(decide_overlap, OverlapPolicy.CANCEL_OTHER)
+    assert step(by_hand, HOLDERS["newer"], None) == Overlap(Step.PARK, stop_holder=True)
+    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == Overlap(Step.TAKE_PLACE, stop_holder=True)
+    assert step(by_hand, _run(4, RunState.RUNNING, 1), None) == Overlap(Step.SKIP)
+    assert step(by_hand, HOLDERS["newer"], _run(4)) == Overlap(Step.SKIP)
+    assert step(_run(4), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.PARK, stop_holder=True)
+    assert step(_run(2), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.SKIP)
+
+
+@pytest.mark.parametrize("policy", [one for one in OverlapPolicy if one is not OverlapPolicy.ALLOW])
+def test_a_holder_that_is_tried_by_hand_takes_its_guard_anew(policy: OverlapPolicy) -> None:
+    again = replace(AGAIN, budget_at=NOW, budget_from=1)
+    assert decide_overlap(policy, again, again, None) == Overlap(Step.ACQUIRE)
+    assert decide_overlap(policy, replace(again, attempt=2), again, None) == Overlap(Step.START)
+
+
+def test_the_table_leaves_out_no_combination() -> None:
+    assert set(TABLE) == {(policy.value, holder) for policy, holder in product(OverlapPolicy, HOLDERS)}
+    assert {len(row.split()) for row in TABLE.values()} == {len(PARKED)}
+    assert set(STARTED) == set(HOLDERS)
+
+
+def test_two_fires_of_one_instant_are_neither_newer_than_the_other() -> None:
+    """A manual run may share its millisecond with a fire of the schedule: whoever comes second stops the first."""
+    by_hand = replace(_run(0), id=RunId(KEY, NOW, Origin.MANUAL))
+    running = _run(0, RunState.RUNNING, 1)
+    policy = OverlapPolicy.CANCEL_OTHER
+    assert decide_overlap(policy, by_hand, running, None) == Overlap(Step.PARK, stop_holder=True)
+    assert decide_overlap(policy, by_hand, _run(-1, RunState.RUNNING, 1), ME["unstarted"]).step is Step.SKIP

@@ -1,0 +1,208 @@
+"""Calendars and freezes, the pure part: held against an oracle that goes through a job's fires one by one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.domain.calendars import NOW, a_job, local_date
+from tests.domain.cron.oracle import zone
+from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.job import Job, advanced, with_spec
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
+from timeball.domain.planning.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
+from timeball.domain.planning.ledger import planned_row
+from timeball.domain.planning.planner import Hold, SkippedRange, Start, plan
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import Cron, Every, Schedule, fires
+from timeball.domain.time.spans import spans_of
+
+LOOKAHEAD_MS, MISFIRE_MS = 5 * SECOND_MS, MINUTE_MS
+SCHEDULES = st.one_of(
+    st.builds(
+        Schedule,
+        st.builds(Cron, st.sampled_from(["0 9 * * *", "30 */6 * * *", "0 0 * * 1", "0 7 * * 3,5", "15 * * * *"])),
+    ),
+    st.builds(Schedule, st.builds(Every, st.sampled_from([3600, 7200, 86400, 90000]), st.just(NOW))),
+)
+
+DATES = st.lists(st.integers(0, 14).map(lambda days: str(date(2026, 11, 10) + timedelta(days))), max_size=8)
+FREEZES = st.lists(
+    st.tuples(st.integers(0, 13 * 24), st.integers(1, 72)).map(
+        lambda part: (NOW - 12 * DAY_MS + part[0] * HOUR_MS, NOW - 12 * DAY_MS + (part[0] + part[1]) * HOUR_MS)
+    ),
+    max_size=3,
+)
+
+MOVES_IN = st.sampled_from([None, "UTC", "Asia/Tokyo", "America/Los_Angeles"])
+"""The zone by whose clocks a fire is moved, if it is; in that time no clock there changes."""
+
+CATCH_UPS = st.builds(
+    CatchUp, st.sampled_from(CatchUpPolicy), st.integers(1, 5), st.sampled_from([3600, 86400, 20 * 86400])
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    schedule=SCHEDULES,
+    dates=DATES,
+    frozen=FREEZES,
+    catch_up=CATCH_UPS,
+    timezone=st.sampled_from(["UTC", "Asia/Tokyo", "Pacific/Honolulu"]),
+    behind=st.integers(0, 11 * 24),
+    moves_in=MOVES_IN,
+)
+def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_to_have(
+    schedule: Schedule,
+    dates: list[str],
+    frozen: list[tuple[int, int]],
+    catch_up: CatchUp,
+    timezone: str,
+    behind: int,
+    moves_in: str | None,
+) -> None:
+    """The oracle goes day by day and fire by fire, and counts from the newest."""
+    excluded = Exclusions(_calendar(timezone, dates).spans, spans_of(frozen), moves_in=moves_in)
+    job = a_job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
+    rows = list(_written(job, excluded))
+    if any(start <= NOW < end for start, end in frozen):
+        assert rows == []
+        return
+    standing = {at: row for row in rows for at in fires(schedule, row.id.fire_at, row.last_fire_at or row.id.fire_at)}
+    due = list(fires(schedule, NOW - behind * HOUR_MS, NOW + LOOKAHEAD_MS))
+    assert sorted(standing) == [at for at in due if not _waits(at, frozen)]
+    assert sum(row.count for row in rows) == len(standing)
+    oracle = _Oracle(schedule, catch_up, timezone, frozenset(dates), frozen, moves_in)
+    for at, row in standing.items():
+        assert row.reason == oracle.reason_of(at), at
+        if row.reason is None:
+            assert row.regular_at == oracle.start_of(at)
+            assert row.not_before >= row.regular_at
+
+
+def _waits(at: int, frozen: Sequence[tuple[int, int]]) -> bool:
+    return at >= NOW and any(start <= at < end for start, end in frozen)
+
+
+@dataclass(frozen=True)
+class _Oracle:
+    schedule: Schedule
+    catch_up: CatchUp
+    timezone: str
+    dates: frozenset[str]
+    frozen: Sequence[tuple[int, int]]
+    moves_in: str | None
+
+    def reason_of(self, at: int) -> Reason | None:
+        """Return why a fire is skipped; None: it runs."""
+        starts_at = self.start_of(at)
+        if starts_at is None:
+            return Reason.CALENDAR
+        missed_before = NOW - MISFIRE_MS
+        if starts_at >= missed_before:
+            return None
+        later = [self.start_of(one) for one in fires(self.schedule, at, missed_before - 1)]
+        missed = [one for one in later if one is not None and one < missed_before]
+        if len(missed) <= self.catch_up.limit and starts_at >= NOW - self.catch_up.max_age_seconds * SECOND_MS:
+            return None
+        was_frozen = any(start <= one < end for start, end in self.frozen for one in (at, starts_at))
+        return Reason.FROZEN if was_frozen else Reason.MISFIRED
+
+    def start_of(self, at: int) -> int | None:
+        """Go through the days after a fire on a date, by the clock; None: its calendar skips it."""
+        if not self._is_excluded(at):
+            return at
+        if self.moves_in is None:
+            return None
+        following = next(fires(self.schedule, at + 1, LATEST), LATEST)
+        local = datetime.fromtimestamp(at / 1000, zone(self.moves_in))
+        for days in range(1, 32):
+            wanted = datetime.combine(local.date() + timedelta(days), local.time(), zone(self.moves_in))
+            shown = int(wanted.timestamp()) * 1000
+            if not self._is_excluded(shown):
+                return shown if shown < following else None
+        return None
+
+    def _is_excluded(self, at: int) -> bool:
+        return str(local_date(at, self.timezone)) in self.dates
+
+
+def _written(job: Job, excluded: Exclusions) -> Iterator[Run]:
+    while isinstance(found := plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded), Start | SkippedRange):
+        row = planned_row(job, found, NOW, NOW + LOOKAHEAD_MS)
+        yield row
+        job = advanced(job, row, NOW)
+
+
+def _calendar(timezone: str, dates: Sequence[str] = (), *ranges: DateRange) -> Calendar:
+    return Calendar(CalendarKey("acme", "closed"), timezone, 0, 0, tuple(dates), ranges)
+
+
+# Of each, in seconds from now: a freeze, the next fire; when the job is looked at again, None: it is planned.
+HELD = {
+    "in force, for long": (-10, 3600, 2, 2 + 15),
+    "in force, the fire is late": (-10, 3600, -5, 15),
+    "in force, over soon": (-10, 12, 2, 12),
+    "over before the fire": (-10, 2, 3, None),
+    "over at the fire": (-10, 3, 3, None),
+    "begins at the fire": (3, 3600, 3, 18),
+    "begins after the fire": (4, 3600, 3, None),
+    "over now": (-10, 0, -5, None),
+}
+
+
+@pytest.mark.parametrize("case", HELD)
+def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None:
+    start, end, fire, until = HELD[case]
+    excluded = Exclusions(frozen=spans_of([(NOW + start * SECOND_MS, NOW + end * SECOND_MS)]))
+    at = NOW + fire * SECOND_MS
+    found = plan(a_job(Schedule(Every(3600, at)), CatchUp(), at), NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
+    if until is None:
+        assert found == Start(at, at)
+    else:
+        assert found == Hold(NOW + until * SECOND_MS)
+        assert found.until <= max(NOW, at) + LOOK_AGAIN_MS
+
+
+@pytest.mark.parametrize(("from_at", "through_at"), [(NOW - 9_000, NOW), (NOW + 1_000, NOW + 1_000)])
+def test_a_range_on_the_calendars_dates_has_no_fire_to_come_beside_others(from_at: int, through_at: int) -> None:
+    """A new schedule may have that fire too: it is to find a row there."""
+    excluded = Exclusions(_calendar("UTC", ["2026-11-21"]).spans)
+    job = a_job(Schedule(Every(1, from_at)), CatchUp(), from_at)
+    found = plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
+    assert found == SkippedRange(from_at, through_at, Reason.CALENDAR)
+
+
+@given(schedule=SCHEDULES, dates=DATES, timezone=st.sampled_from(["UTC", "Pacific/Apia"]), moves_in=MOVES_IN)
+def test_the_fires_to_come_are_those_that_are_to_start(
+    schedule: Schedule, dates: list[str], timezone: str, moves_in: str | None
+) -> None:
+    excluded = Exclusions(_calendar(timezone, dates).spans, moves_in=moves_in)
+    found = allowed_fires(schedule, NOW - 12 * DAY_MS, excluded)
+    shown = [next(found) for _ in range(10)]
+    oracle = _Oracle(schedule, CatchUp(), timezone, frozenset(dates), (), moves_in)
+    starts = {at: oracle.start_of(at) for at in fires(schedule, NOW - 12 * DAY_MS, shown[-1])}
+    assert shown == [at for at, starts_at in starts.items() if starts_at is not None]
+    assert sorted(starts[at] or 0 for at in shown) == [excluded.starts_at(schedule, at) for at in shown]
+
+
+def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() -> None:
+    job = a_job(Schedule(Every(60, NOW)), CatchUp(), NOW)
+    calendar = _calendar("UTC", ["2026-11-21"], DateRange("2026-12-24", "2026-12-26"))
+    everybody, blue = (
+        Freeze("a", 1, 2, Match(everything=True), 0),
+        Freeze("b", 5, None, Match(tags={"team": "blue"}), 0),
+    )
+    assert exclusions(job, None, ()) == Exclusions()
+    assert exclusions(job, calendar, ()) == Exclusions()  # it does not name it
+    assert exclusions(with_spec(job, calendar=CalendarUse("closed")), calendar, ()).dates == calendar.spans
+    assert exclusions(job, None, (everybody, blue)).frozen == spans_of([(1, 2)])
+    assert exclusions(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(
+        [(1, 2), (5, LATEST)]
+    )

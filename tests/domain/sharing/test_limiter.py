@@ -1,0 +1,251 @@
+"""Who may begin, who waits, and who is called: by the row of a limiter, and by the rows of the runs that it names."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.rows import NOW, job, run
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.runs.run import Callback, Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
+from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
+from timeball.domain.sharing.limiter import (
+    CALLED_AT_ONCE,
+    LONGEST_HOLD_MS,
+    LOOKS_MS,
+    SETTLES_MS,
+    Ask,
+    Passed,
+    admit,
+    asked_by,
+    asks_of,
+    bounded_by,
+    called,
+    expected,
+    has_place,
+    is_to_be_looked_at,
+    left_in_line,
+    looked_at,
+    room_for,
+    said_anew,
+    turns_taken,
+    waits_because,
+)
+from timeball.domain.time.instants import SECOND_MS
+
+LEASE_MS = 30_000
+NAMED = Begun(run().id, 1, NOW + LEASE_MS)
+RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",))
+OUT = NOW + LEASE_MS
+KEY = LimiterKey("acme", "db")
+IN_LINE = replace(run(), waiting=Waiting("db", Part.PLACE))
+CALLED = replace(NAMED, called=True)
+ELSEWHERE = replace(run(), waiting=Waiting("crm", Part.TURN))
+FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
+ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
+
+PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
+TURN = Ask(KEY, Bounds(per_second=2, burst=1))
+FREE = Limiter(KEY, 0)
+TAKEN = replace(FREE, begun=(ANOTHER,))
+BEGINS = Passed(NOW, has_place=True)
+WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
+
+
+@pytest.mark.parametrize(
+    ("begun", "row", "at", "is_there"),
+    [
+        (NAMED, run(), NOW, True),  # its claim is on its way
+        (NAMED, run(), OUT, False),  # a claim that is written now may call no more
+        (NAMED, RUNNING, NOW, True),
+        (NAMED, replace(RUNNING, lease_until=OUT + LEASE_MS), OUT, True),  # renewed
+        (NAMED, RUNNING, OUT, False),  # nobody has renewed it
+        (NAMED, claimed(RUNNING, "another", NOW, LEASE_MS), NOW, True),  # it was taken over
+        (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job names the key no more
+        (NAMED, FOLLOWED, OUT, True),  # the scan is about to look at its execution
+        (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
+        (NAMED, replace(RUNNING, state=RunState.RETRYING, lease_until=None), NOW, False),
+        (NAMED, replace(run(), state=RunState.CANCELLED), NOW, False),  # before it was claimed
+        (NAMED, withdrawn(run()), NOW, False),
+        (NAMED, None, NOW, False),
+        (CALLED, IN_LINE, NOW, True),  # its message is on its way
+        (CALLED, IN_LINE, OUT, False),  # it was called in vain
+        (CALLED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else by now
+        (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has its place, and waits for a turn of another key
+        (CALLED, ELSEWHERE, NOW, False),  # it asked elsewhere first
+    ],
+)
+def test_a_run_has_its_place_from_before_its_claim_until_it_is_over_or_its_lease_is(
+    begun: Begun, row: Run | None, at: int, *, is_there: bool
+) -> None:
+    assert has_place(FREE, begun, row, at) is is_there
+    assert looked_at(replace(FREE, begun=(begun,)), {begun.run: row}, at).begun == ((begun,) if is_there else ())
+
+
+@pytest.mark.parametrize(
+    ("limiter", "asking", "ask", "passed"),
+    [
+        (FREE, run(), PLACE, BEGINS),
+        (TAKEN, run(), PLACE, WAITS),
+        (TAKEN, run(), SKIPPING, Passed(is_skipped=True)),
+        (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun: it is not skipped any more
+        (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: a claim whose answer was lost, or a call
+        (replace(FREE, lines=(Part.PLACE,)), run(), PLACE, WAITS),  # it overtakes nobody
+        (replace(FREE, lines=(Part.PLACE,)), run(), TURN, Passed(NOW)),  # they wait for something else
+        (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # as its own job says
+        (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a person has the last word
+        (replace(FREE, fixed=Fixed(Bounds(0))), run(), PLACE, WAITS),
+        (replace(FREE, fixed=Fixed(Bounds(0))), run(), TURN, Passed(NOW)),  # its job names the key for its rate alone
+        (FREE, run(), TURN, Passed(NOW)),
+        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TURN, Passed(NOW + 1)),
+        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TURN, Passed(NOW + LONGEST_HOLD_MS)),
+        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TURN, TAKES_TURN),
+        (replace(FREE, turns=Turns(NOW + 1000)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW)),  # of the burst
+        (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW + 500)),
+        (replace(FREE, lines=(Part.TURN,)), run(), TURN, TAKES_TURN),
+        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=Waiting("db", Part.TURN)), TURN, Passed(NOW)),
+        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=Waiting("", Part.TURN)), TURN, TAKES_TURN),
+    ],
+)
+def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: Passed) -> None:
+    assert admit(limiter, asking, ask, NOW, NOW, LEASE_MS)[1] == passed
+
+
+def test_who_begins_is_named_until_its_lease_would_be_out() -> None:
+    after, _ = admit(FREE, run(), PLACE, NOW, NOW, LEASE_MS)
+    assert (after.begun, after.said) == ((NAMED,), Bounds(1))
+
+
+def test_who_has_a_place_and_waits_for_a_turn_keeps_it() -> None:
+    both = Ask(KEY, Bounds(1, 2, 1))
+    after, passed = admit(replace(FREE, lines=(Part.TURN,)), run(), both, NOW, NOW, LEASE_MS)
+    assert (after.begun, passed) == ((NAMED,), Passed(waits_for=Part.TURN, has_place=True))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "free_in_ms", "next_in_ms"),
+    [
+        (Bounds(None, 2, 1), Bounds(None, 2, 1), 500, 500),
+        (Bounds(None, 2, 3), Bounds(5, 2, 3), 1_500, 500),  # its turns are none of a limit's business
+        (Bounds(None, 0.01, 1), Bounds(None, 50, 1), 100_000, 20),  # who was slow is as fast as it may be at once
+        (Bounds(None, 50, 1), Bounds(None, 100, 1), 2_000, 1_980),  # turns that are given stand
+        (Bounds(None, 50, 1), Bounds(None, 0.5, 1), 20, 2_000),
+        (Bounds(None, 1, 10), Bounds(None, 2, 10), 10_000, 500),  # no second burst
+        (Bounds(None, 1000, 1000), Bounds(None, 0.001, 1), 1_000, 1_000_000),  # nor is it paid back for ever
+        (Bounds(1), Bounds(None, 2, 1), 0, 0),
+    ],
+)
+def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
+    old: Bounds, new: Bounds, free_in_ms: int, next_in_ms: int
+) -> None:
+    limiter = replace(FREE, said=old, turns=Turns(NOW + free_in_ms), due_at=NOW + 9)
+    for changed in (bounded_by(limiter, new, NOW), said_anew(limiter, new, NOW)):
+        _, passed = admit(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
+        assert changed.due_at == NOW
+        has_place = new.places is not None
+        assert passed == (Passed(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
+
+
+def test_a_job_that_says_another_rate_waits_for_no_turn_of_the_rate_before() -> None:
+    slow, fast = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
+    limiter, _ = admit(FREE, run(), slow, NOW, NOW, LEASE_MS)
+    limiter, passed = admit(limiter, run(NOW + 1), fast, NOW, NOW, LEASE_MS)
+    assert passed == Passed(NOW + 100)
+    assert admit(limiter, run(NOW + 2), slow, NOW, NOW, LEASE_MS)[1] == TAKES_TURN
+
+
+def test_who_was_not_seen_in_the_line_is_looked_for_for_a_while() -> None:
+    after = expected(replace(FREE, joined_at=1), NOW)
+    assert (after.due_at, left_in_line(after, (), NOW, some_called=False).due_at) == (NOW, NOW + SECOND_MS)
+
+
+def test_who_waits_makes_the_limiter_due_soon() -> None:
+    after, _ = admit(TAKEN, run(), PLACE, NOW, NOW, LEASE_MS)
+    assert (after.lines, after.joined_at, after.due_at) == ((Part.PLACE,), NOW, NOW + SECOND_MS)
+    sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), PLACE, NOW, NOW, LEASE_MS)
+    assert sooner.due_at == NOW + 5
+
+
+def test_turns_are_as_far_apart_as_the_rate_says() -> None:
+    limiter, turns = FREE, list[int]()
+    for _ in range(6):
+        limiter, passed = admit(limiter, run(), Ask(KEY, Bounds(per_second=3, burst=1)), NOW, NOW, LEASE_MS)
+        turns.append(passed.turn_at - NOW)
+    assert turns == [0, 334, 667, 1000, 1334, 1667]
+    assert turns_taken(limiter, NOW) == 3
+
+
+@pytest.mark.parametrize(
+    ("begun", "coming", "is_read"),
+    [((), 9, False), ((ANOTHER,), 1, True), ((NAMED,), 1, False), ((ANOTHER,) * 2, 1, True)],
+)
+def test_those_that_have_places_are_read_when_there_is_none_for_all_that_come(
+    begun: Sequence[Begun], coming: int, *, is_read: bool
+) -> None:
+    limiter = replace(FREE, begun=tuple(begun))
+    asking = [(run(), PLACE)] * coming
+    assert is_to_be_looked_at(limiter, asking) is is_read
+    assert not is_to_be_looked_at(replace(limiter, lines=(Part.PLACE,)), asking)  # they get into the line
+    assert not is_to_be_looked_at(limiter, [(run(), TURN)] * coming)
+
+
+def test_as_many_are_called_as_there_are_places_and_they_are_named() -> None:
+    limiter = replace(TAKEN, said=Bounds(3))
+    assert room_for(limiter, Part.PLACE, NOW) == 2
+    after, instants = called(limiter, Part.PLACE, [run()], NOW, LEASE_MS)
+    assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, called=True))
+    assert instants == [NOW]
+    assert room_for(bounded_by(limiter, Bounds(0), NOW), Part.PLACE, NOW) < 0
+    assert room_for(FREE, Part.PLACE, NOW) == CALLED_AT_ONCE  # nothing bounds it any more
+
+
+def test_as_many_are_called_as_turns_are_to_come_each_for_its_own() -> None:
+    limiter = replace(FREE, said=Bounds(None, 2, 1), turns=Turns(free_at=NOW + 1_000))
+    assert room_for(limiter, Part.TURN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
+    after, instants = called(limiter, Part.TURN, [run()] * 4, NOW, LEASE_MS)
+    assert [at - NOW for at in instants] == [1_000, 1_500, 2_000, 2_500]
+    assert room_for(after, Part.TURN, NOW) == 0
+    assert room_for(after, Part.TURN, NOW + SECOND_MS) == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "some_called", "since_ms", "due_in_ms"),
+    [
+        ((), False, SETTLES_MS, None),
+        ((), False, SETTLES_MS - 1, SECOND_MS),  # who has just lined up may not be seen
+        ((), True, SETTLES_MS, LOOKS_MS),  # who was called may not have heard of it
+        ((Part.PLACE,), False, SETTLES_MS, LOOKS_MS),
+        ((Part.PLACE, Part.TURN), False, SETTLES_MS, SECOND_MS),
+    ],
+)
+def test_a_limiter_is_due_as_long_as_anybody_may_wait(
+    left: Sequence[Part], since_ms: int, due_in_ms: int | None, *, some_called: bool
+) -> None:
+    after = left_in_line(replace(FREE, joined_at=NOW - since_ms), left, NOW, some_called=some_called)
+    assert (after.lines, after.due_at) == (tuple(left), None if due_in_ms is None else NOW + due_in_ms)
+
+
+def test_a_job_asks_for_its_keys_and_then_for_the_quotas_of_its_tenant() -> None:
+    keyed = replace(
+        job().spec, flow=Flow(concurrency=ConcurrencyKey("db", 3, OnFull.SKIP), rate=RateKey("crm", 0.5, 2))
+    )
+    db, crm = Ask(KEY, Bounds(3), skips=True), Ask(LimiterKey("acme", "crm"), Bounds(None, 0.5, 2))
+    assert asks_of(keyed, NO_QUOTAS) == [db, crm]
+    assert asks_of(keyed, Quotas(runs_per_second=9)) == [db, crm, Ask(LimiterKey("acme"), Bounds(None, 9, 1))]
+    one = replace(keyed, flow=replace(keyed.flow, rate=RateKey("db", 0.5, 2)))
+    assert asks_of(one, NO_QUOTAS) == [Ask(KEY, Bounds(3, 0.5, 2), skips=True)]
+    assert asks_of(job().spec, Quotas(runs_at_once=0)) == []
+
+
+def test_each_line_has_its_reason() -> None:
+    lines = [Waiting("db", Part.PLACE), Waiting("db", Part.TURN), Waiting("", Part.PLACE)]
+    assert [waits_because(one) for one in lines] == [Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]
+
+
+def test_two_that_ask_at_once_never_write_the_same_row() -> None:
+    assert asked_by([run()]) != asked_by([run(NOW + 1)])
+    assert asked_by([run(), run(NOW + 1)]) == asked_by([run(NOW + 1), run()])
