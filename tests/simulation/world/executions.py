@@ -58,8 +58,9 @@ class Execution:
 
     @property
     def resource(self) -> str:
-        """The state machine, or the cluster, in which it goes on."""
-        return str(self.asked.get("stateMachineArn") or self.asked["cluster"])
+        """What was called, as its target names it: the state machine, or the task definition in its cluster."""
+        asked = self.asked
+        return str(asked.get("stateMachineArn") or f"{asked['cluster']} {asked['taskDefinition']}")
 
     @property
     def over_at(self) -> int:

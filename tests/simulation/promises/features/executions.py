@@ -103,28 +103,31 @@ def _calm_from(story: Story) -> int:
     return max(story.storm_ends_at + 45 * SECOND_MS, *(process.frozen_until for process in story.scanners))
 
 
-def _is_left(story: Story, one: Execution) -> bool:
-    """Say whether nobody ever heard of it, and the next attempt had another target, for its job was changed."""
-    others = (other for other in story.executions.all.values() if other.run == one.run)
-    rows = (write.after for write in story.store.history.of_run(one.run))
-    return any(other.resource != one.resource for other in others) and all(row.followed != one.arn for row in rows)
+def _is_left(story: Story, one: Execution, at: int) -> bool:
+    """Say whether nobody had heard of it by an instant, and a later attempt had another target: its job was changed."""
+    calls = story.receiver.calls().get(one.run, ())
+    has_another = any(it.at <= at and it.attempt > one.attempt and it.url != one.resource for it in calls)
+    rows = (write.after for write in story.store.history.of_run(one.run) if write.at <= at)
+    return has_another and all(row.followed != one.arn for row in rows)
 
 
 def _nothing_goes_on_that_nobody_follows(story: Story) -> Iterator[str]:
     now = story.clock.now()
     for one in story.executions.all.values():
         run = story.store.runs[one.run]
-        if run.is_terminal and one.over_at > now and not _is_unheard_of(story, one, now) and not _is_left(story, one):
+        is_free = _is_unheard_of(story, one, now) or _is_left(story, one, now)
+        if run.is_terminal and one.over_at > now and not is_free:
             yield f"{one} goes on, of {run}"
 
 
 def _no_run_has_two_executions_at_once(story: Story) -> Iterator[str]:
-    """Of one target: its job may be given another between two attempts."""
     of_runs = defaultdict(list)
     for one in story.executions.all.values():
-        of_runs[one.run, one.resource].append(one)
+        of_runs[one.run].append(one)
     for executions in of_runs.values():
-        yield from (f"{one} goes on beside {other}" for one, other in combinations(executions, 2) if _meet(one, other))
+        for one, other in combinations(executions, 2):
+            if _meet(story, one, other):
+                yield f"{one} goes on beside {other}"
 
 
 def _executions_of_a_guarded_job_come_one_by_one(story: Story) -> Iterator[str]:
@@ -136,12 +139,15 @@ def _executions_of_a_guarded_job_come_one_by_one(story: Story) -> Iterator[str]:
             of_jobs[one.run.job].append(one)
     for executions in of_jobs.values():
         for one, other in combinations(sorted(executions, key=lambda one: one.started_at), 2):
-            if _meet(one, other) and not _is_unheard_of(story, one, other.started_at):
+            if _meet(story, one, other) and not _is_unheard_of(story, one, other.started_at):
                 yield f"{one} goes on beside {other}"
 
 
-def _meet(one: Execution, other: Execution) -> bool:
-    return one.started_at < other.over_at and other.started_at < one.over_at
+def _meet(story: Story, one: Execution, other: Execution) -> bool:
+    """Say whether they went on at once, and neither was left by then."""
+    at = max(one.started_at, other.started_at)
+    is_one_left = _is_left(story, one, at) or _is_left(story, other, at)
+    return at < min(one.over_at, other.over_at) and not is_one_left
 
 
 def _no_executor_has_what_is_followed(story: Story) -> Iterator[str]:
