@@ -1,8 +1,9 @@
 """Tell of how runs have ended: a success, a streak of failures, a recovery; and pause a job that fails again and again.
 
 Whether a job is failing stands on its row, so each streak is told of once, in whatever order its runs end. A failure is
-told after that is written, a recovery before: whoever repeats either finds the same notice. Who writes it looks again:
-a run that ends meanwhile may have read the job before.
+told after that is written, and at the latest before its run is tried again; a recovery is told before that is written.
+Whoever repeats either finds the same notice. Who writes it looks again: a run that ends meanwhile may have read the job
+before.
 """
 
 from collections.abc import Sequence
@@ -47,6 +48,15 @@ def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> No
     for run, job in ended:
         if looked_back(job):  # a success too: this reading may not know yet that the job is failing
             _tell_of_streak(context, run)
+
+
+def tell_before_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Tell of failures that are noted, before their runs are changed: whoever noted one may not have come to tell it.
+
+    Afterwards nobody would know any more how it had ended. Raises UnavailableError.
+    """
+    noted = [(run, job) for run, job in runs if job is not None and job.failing == end_of(run)]
+    post(context, [_failure(job, run) for run, job in noted if run.state is RunState.FAILED])
 
 
 def _tell_of_streak(context: Context, run: Run) -> None:

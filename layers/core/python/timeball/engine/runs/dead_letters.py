@@ -16,6 +16,7 @@ from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.listed import read_page
+from timeball.engine.notices.ends import tell_before_change
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Swap
 
@@ -109,6 +110,7 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
     able = [run for run in page.runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     first_at = max(start_at or 0, context.clock.now())
     *turns, next_start_at = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
+    tell_before_change(context, [(run, jobs[run.id.job]) for run in able])
     swaps = [Swap(run, reopened(run, turn)) for run, turn in zip(able, turns, strict=True)]
     return evolve(_write(context, page, swaps), next_start_at=next_start_at)
 
