@@ -16,7 +16,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 REQUEST_MS = 20
 """What a round trip takes: of one request, or of those that go side by side."""
-_AT_ONCE = 16
+_AT_ONCE = 20
 """Requests that go side by side, as on AWS: the threads of the store, and of the queue (`runtime/wiring.py`)."""
 _READ, _WRITTEN, _SENT = 100, 25, 10
 """Rows, or messages, that one request is for."""

@@ -103,6 +103,7 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
 )
 def test_successors_are_as_few_as_an_account_bears(account: int, executors: int, successors: int) -> None:
     given = {"account_concurrency": account, "execute_concurrency": executors, "runs_per_message": 1}
+    given |= {"pollers": 20} if executors > 1_000 else {}
     settings = Settings.read({f"{PREFIX}{name}": value for name, value in given.items()})
     assert settings.successors == successors
     for priority, most in settings.executors.items():

@@ -200,7 +200,7 @@ class TestLedger:
 
 
 def test_a_run_shows_the_retry_policy_that_its_job_had_at_its_newest_attempt(api: Api) -> None:
-    job = api.create(maxRetries=1, retryPolicy={"baseSeconds": 7})
+    job = api.create(everySeconds=60, maxRetries=1, retryPolicy={"baseSeconds": 7})
     path = f"/v1/jobs/{job['jobId']}"
     run = api.only_run()
 
