@@ -97,13 +97,13 @@ FAULTS = {
         instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 128
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 3
+        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 5
     ),
     "a parked run misfires": Fault(
         instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 16
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 25
+        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 0
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),

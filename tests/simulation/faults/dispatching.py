@@ -73,7 +73,7 @@ FAULTS = {
         instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 2
     ),
     "advance before insert": Fault(
-        late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 6
+        late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 5
     ),
     "advance before send": Fault(late("queue.send", behind="jobs.swap"), "nothing is stuck", 5),
     "advance unconditionally": Fault(

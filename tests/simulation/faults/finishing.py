@@ -108,11 +108,11 @@ FAULTS = {
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 181
+        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 72
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
-        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 2
+        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 12
     ),
     # The queue keeps that rule too: a receipt that is not the newest deletes nothing. So here neither keeps it.
     "a message is deleted by a zombie": Fault(

@@ -60,11 +60,9 @@ FAULTS = {
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
     "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 2),
-    "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 19),
+    "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 2),
     "what its target has keeps no place": Fault(instead(has_place, _by_its_lease_alone), AT_ONCE, 37),
-    "a line is taken for empty where there is no room": Fault(
-        instead(left_in_line, _nobody_without_room), STUCK, 20_109
-    ),
+    "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 12),
     "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 12),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

@@ -37,16 +37,16 @@ def _without_a_due_key(run: Run) -> Run:
 
 FAULTS = {
     "a claim asks nobody about freezes": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 2
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 5
     ),
     "a claim asks nobody about calendars": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 135
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 15
     ),
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
-        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 124
+        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 19
     ),
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
@@ -59,5 +59,5 @@ FAULTS = {
     "what is moved is not due on its day": Fault(
         inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3
     ),
-    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 1),
+    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 2),
 }

@@ -36,6 +36,6 @@ FAULTS = {
         instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16
     ),
     "a job is cleared whenever it is its turn": Fault(
-        both(instead(is_cleared, _again_and_again), instead(treated, _not_counted)), "a rerun clears a run once", 26
+        both(instead(is_cleared, _again_and_again), instead(treated, _not_counted)), "a rerun clears a run once", 56
     ),
 }

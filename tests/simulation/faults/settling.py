@@ -95,7 +95,7 @@ def _nothing(*_: Any) -> list[Any]:
 FAULTS = {
     "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 16),
     "a cancel writes the job's row only": Fault(
-        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 0
+        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 5
     ),
     "what is cancelled starts": Fault(  # either the cancel or the claim ends it: so here neither does
         both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_what_is_cancelled)),

@@ -21,7 +21,7 @@ def _who_is_over_keeps_its_slot(slots: Slots, standing: _Standing, asking: Seque
 
 FAULTS = {
     "moves on backfills without the bound": Fault(
-        instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 96
+        instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 80
     ),
     "a slot is kept by a backfill that is over": Fault(
         instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 96

@@ -9,7 +9,7 @@ def _taking(found: Finding, for_: Finding) -> Apply:
 
 
 FAULTS = {
-    "nobody watches what is sent": Fault(lost("queue.watch"), "nothing is stuck", 10),
+    "nobody watches what is sent": Fault(lost("queue.watch"), "nothing is stuck", 6),
     "a lost run is not sent again": Fault(_taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck", 26),
     "a run that is on its way is looked at no more": Fault(
         _taking(Finding.ON_ITS_WAY, Finding.KEPT),
