@@ -17,10 +17,10 @@ AHEAD_SECONDS = 30
 TRIES = 2
 """For a machine that is busy with other things for seconds: the bound below is that of one that is not."""
 
-WITHIN_MS = 3_000
+WITHIN_MS = 1_500
 
 
-def test_four_hundred_calls_of_one_instant_are_made_each_once_none_early_and_99_of_100_within_three_seconds(
+def test_four_hundred_calls_of_one_instant_are_made_each_once_none_early_and_99_of_100_within_a_second_and_a_half(
     client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     most = WITHIN_MS
