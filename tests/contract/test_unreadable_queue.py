@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tests.contract.backends import client, moto
 from tests.contract.waits import Waits
-from timeball.aws.sqs import KEPT_BYTES, UnreadableQueue
+from timeball.aws.unreadable_queue import KEPT_BYTES, UnreadableQueue
 
 SOURCE = "arn:aws:sqs:us-east-1:123456789012:Timeball-QueuesNormal"
 

@@ -12,6 +12,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.model.runs.transitions import lined_up
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
@@ -116,11 +117,20 @@ def test_who_was_not_seen_in_a_line_is_found_by_the_watch_over_its_message() -> 
 def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another() -> None:
     play, run = _forgotten()
     assert reconcile_messages(play.context(), [run.id]) == [True]
-    assert play.runs(run.id.job)[0] == run
-    after = replace(run, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
-    play.store.runs.swap([Swap(run, after)], play.clock.now())
+    (standing,) = play.runs(run.id.job)
+    assert replace(standing, revision=run.revision) == run
+    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
+    play.store.runs.swap([Swap(standing, after)], play.clock.now())
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0].due_at is not None
+
+
+def test_a_call_whose_message_a_queue_gave_up_on_before_it_was_noted_is_not_noted_any_more() -> None:
+    play, run = _forgotten()
+    reconcile_messages(play.context(), [run.id])
+    (noted,) = play.store.runs.swap([Swap(run, called_run(run))], play.clock.now())
+    assert not noted.done
+    assert play.runs(run.id.job)[0].stands_in_line
 
 
 def test_who_has_its_tenants_place_and_waits_for_its_turn_is_called_for_that(service: Service) -> None:

@@ -20,9 +20,10 @@ from timeball.aws.executions import AwsExecutions
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.pollers import MappingPollers
 from timeball.aws.secrets_manager import SecretsManager
-from timeball.aws.sqs import Form, SqsInbox, SqsQueue, UnreadableQueue
+from timeball.aws.sqs import Form, SqsInbox, SqsQueue
 from timeball.aws.successor import LambdaSuccessor
 from timeball.aws.trials import TRYING, ExecutorTrials
+from timeball.aws.unreadable_queue import UnreadableQueue
 from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.engine.context import Context

@@ -43,10 +43,10 @@ def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
 
 
 def _without_message(run: Run, job: Job | None, now: int, context: Context) -> Run | None:
-    """Return what becomes of the run, or None: it is over, or withdrawn, or stands in a line until it is called."""
+    """Return what becomes of the run, or None: it is over, or withdrawn."""
     match run.state:
         case _ if run.stands_in_line:
-            return None
+            return run  # as it was, written anew: a call that was sent and is not noted yet is made again
         case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
             return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
         case RunState.RUNNING:
