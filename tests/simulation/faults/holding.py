@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import timeball.engine.execution.claim as claiming
-from tests.simulation.faults.hands import Fault, instead, lost
+from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
@@ -12,7 +12,7 @@ from timeball.domain.model.runs.run import Part, Run, RunState
 from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line, room_for
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
-from timeball.ports.collections.rows import Swap
+from timeball.engine.runs.reconcile_messages import reconcile_messages
 
 
 def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[RunId, Admitted]:
@@ -50,8 +50,11 @@ def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, so
     return left_in_line(limiter, seen, now, some_called=some_called)
 
 
-def _stands_in_line_as_before(swap: Swap[Run]) -> bool:
-    return swap.before.stands_in_line and swap.after == swap.before
+def _leaves_lines_alone(context: Context, ids: Sequence[RunId]) -> list[bool]:
+    in_line = {run.id for run in context.store.runs.read(list(ids)) if run is not None and run.stands_in_line}
+    others = [run for run in ids if run not in in_line]
+    may_go = dict(zip(others, reconcile_messages(context, others), strict=True))
+    return [may_go.get(run, True) for run in ids]
 
 
 AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin in a second than may"
@@ -69,6 +72,6 @@ FAULTS = {
     "what its target has keeps no place": Fault(instead(has_place, _by_its_lease_alone), AT_ONCE, 37),
     "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 12),
     "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 12),
-    "a call is noted whose message was given up": Fault(lost("runs.swap", _stands_in_line_as_before), STUCK, 5349),
+    "a call is noted whose message was given up": Fault(instead(reconcile_messages, _leaves_lines_alone), STUCK, 5349),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }
