@@ -1,15 +1,41 @@
 """Faults of the look at what was sent: with each of them a message that is lost is a run that is lost."""
 
-from tests.simulation.faults.hands import Apply, Fault, instead, lost
-from timeball.domain.attempts.watch import Finding, find
+from collections.abc import Sequence
+
+from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, lost, through
+from timeball.domain.attempts.watch import FIRST_LOOK_MS, Finding, find
+from timeball.domain.model.runs.run import Run
+from timeball.engine.context import Context
+from timeball.engine.runs.send import send
+from timeball.ports.queue import Watch
 
 
 def _taking(found: Finding, for_: Finding) -> Apply:
     return instead(find, lambda *args: for_ if (one := find(*args)) is found else one)
 
 
+def _refuses_first_watches(context: Context) -> Context:
+    """Return a context whose queue refuses the watch of each sending, as SQS may refuse single messages of a batch."""
+
+    def watch(watches: Sequence[Watch]) -> list[bool]:
+        taken = iter(context.queue.watch([one for one in watches if one.look > 1]))
+        return [one.look > 1 and next(taken) for one in watches]
+
+    return through(context, "queue.watch", watch)
+
+
+def _sends_what_nothing_watches(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
+    watched = [context.queue.watch([Watch((run.id,), max(now, run.not_before) + FIRST_LOOK_MS)])[0] for run in runs]
+    return [all(taken) for taken in zip(watched, context.queue.send(runs, now), strict=True)]
+
+
 FAULTS = {
     "nobody watches what is sent": Fault(lost("queue.watch"), "nothing is stuck", 6),
+    "a run whose watch is refused is sent": Fault(
+        both(handed(_refuses_first_watches), instead(send, _sends_what_nothing_watches)),
+        "nothing is stuck",
+        meeting="an execution that breaks off, and a purge",
+    ),
     "a lost run is not sent again": Fault(_taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck", 26),
     "a run that is on its way is looked at no more": Fault(
         _taking(Finding.ON_ITS_WAY, Finding.KEPT),

@@ -1,4 +1,4 @@
-"""Send runs to their executors, and see to it that somebody looks at them again.
+"""Send runs to their executors, and see to it that the watch reads their rows again.
 
 Invariant: no message of a run is sent that is not watched (watch.py); so losing one loses nothing.
 """
@@ -12,10 +12,14 @@ from timeball.ports.queue import MAX_WATCHED, Watch
 
 
 def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
-    """Send each run's message, delayed until its instant. False: unknown, send it again."""
+    """Send each run's message, delayed until its instant. False: unknown, send it again.
+
+    SQS may refuse single messages of a batch. A run whose watch was refused is not sent.
+    """
     watched = context.queue.watch(list(_watches(runs, now)))
-    sent = context.queue.send(runs, now)
-    return [done and watched[position // MAX_WATCHED] for position, done in enumerate(sent)]
+    is_watched = [watched[position // MAX_WATCHED] for position in range(len(runs))]
+    sent = iter(context.queue.send([run for run, able in zip(runs, is_watched, strict=True) if able], now))
+    return [able and next(sent) for able in is_watched]
 
 
 def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
