@@ -13,7 +13,7 @@ from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.flow import Debounce, Flow, Unique
+from timeball.domain.model.terms.flow import Debounce, Flow, Unique, unique_key
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
@@ -66,6 +66,39 @@ def test_a_submit_under_a_unique_key_stopped_anywhere_leaves_one_job_or_none_and
             assert_each_run_was_called_once(rest)
             assert_all_is_well(rest)
         assert len(left.caller.calls) == len(_stored(left))
+
+
+@pytest.mark.parametrize(("first", "second"), [(20, None), (None, 20), (20, 3600)])
+def test_a_unique_key_has_the_window_of_the_request_that_stored_its_job(
+    stage: Stage, first: int | None, second: int | None
+) -> None:
+    play = stage.play(NOW)
+
+    def ask(play: Play, name: str, window: int | None) -> Job:
+        return submit_once(play.context(), _wanted(name, f'"{name}"', Flow(Unique("k", window)), 0), name)[1]
+
+    for left in stage.crashes(play, lambda play: ask(play, "job", first), 8):
+        left.clock.advance(stage.later_ms)
+        job = ask(left, "b", second)
+        left.run_on(job.key, to_its_end=True)
+        unique, (row,) = job.spec.flow.unique, left.store.uniques.read([unique_key("acme", "k")])
+        assert unique is not None
+        assert row is not None
+        assert left.job(job.key).status is JobStatus.COMPLETED
+        ends_at = None if unique.seconds is None else job.created_at + unique.seconds * SECOND_MS
+        assert row.job_id == job.key.job_id
+        assert ends_at is None or row.until is None or ends_at <= row.until + DAY_MS, "its row is kept for as long"
+        stands = ends_at is not None and left.clock.now() < ends_at
+        assert (ask(left, "c", second).key == job.key) is stands
+
+
+def test_a_unique_key_without_a_window_outlasts_that_of_a_request_that_stored_nothing(stage: Stage) -> None:
+    play, flows = stage.play(NOW), (Flow(Unique("k", 20)), Flow(Unique("k")))
+    for left in stage.crashes(play, lambda play: submit_once(play.context(), _wanted("a", "1", flows[0], 0), "a"), 8):
+        _, job = submit_once(left.context(), _wanted("b", "2", flows[1], 30 * DAY_MS), "b")
+        (row,) = left.store.uniques.read([unique_key("acme", "k")])
+        assert row is not None
+        assert job.spec.flow == flows[0] or row.until is None, "else its row would expire before the job is over"
 
 
 @pytest.mark.parametrize("asked_again", [False, True])

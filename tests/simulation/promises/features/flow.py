@@ -11,7 +11,6 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action
-from timeball.domain.model.terms.flow import Named
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.history import AuditFilter, list_audit
 from timeball.engine.context import Context
@@ -36,19 +35,23 @@ def _a_key_names_another_job_only_when_the_one_before_has_given_it_back(story: S
             continue
         job = story.store.history.job_at(JobKey(before.key.tenant, before.job_id), at)
         is_out = before.until is not None and before.until <= at + MOST_SKEW_MS
-        if not (is_out if job is None else _is_given_back(story, before, job, at, is_out=is_out)):
+        if not (is_out if job is None else _is_given_back(story, job, at)):
             yield f"{before} stood for {job}, and then {after} came"
 
 
-def _is_given_back(story: Story, before: Named, job: Job, at: int, *, is_out: bool) -> bool:
+def _is_given_back(story: Story, job: Job, at: int) -> bool:
+    """Say whether a job's key stood for it no more: the window is the job's own, whichever request named it first."""
     if job.status is JobStatus.CANCELLED:
         return True
+    unique = job.spec.flow.unique
+    seconds = None if unique is None else unique.seconds
+    is_out = seconds is not None and job.created_at + seconds * SECOND_MS <= at + MOST_SKEW_MS
     is_over = not job.is_open
     if job.spec.flow.debounce is not None:
         runs = [story.store.history.run_at(run, at) for run in story.store.history.runs_of(job.key)]
         has_begun = any(run is not None and (run.attempt > 0 or run.is_terminal) for run in runs)
-        return (is_over or has_begun) and (before.until is None or is_out)
-    return is_out if before.until is not None else is_over
+        return (is_over or has_begun) and (seconds is None or is_out)
+    return is_over if seconds is None else is_out
 
 
 def _a_run_collects_until_it_begins(story: Story) -> Iterator[str]:
@@ -132,7 +135,7 @@ def _nobody_starts_who_has_found_a_newer_run(story: Story) -> Iterator[str]:
 
 
 def _is_newer(story: Story, other: RunId, run: Run, at: int, asked_up_to: int) -> bool:
-    row = story.store.history.run_at(other, at)
+    row = story.store.history.run_at(other, at - 1)  # within one millisecond its insert may follow the look
     if row is None or row.last_fire_at is not None or row.id.origin not in _REPLACES or other.fire_at < run.id.fire_at:
         return False
     is_none = row.state in (RunState.SKIPPED, RunState.CANCELLED)

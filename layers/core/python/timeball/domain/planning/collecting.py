@@ -13,13 +13,15 @@ from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import put_off
 from timeball.domain.model.terms.flow import Collected, Debounce, Named
-from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 
 MOST_REQUESTS: Final = 50
 """So many requests that may be repeated are told on a run: with more its row would cost more to write."""
 
 _UNBORN_MS: Final = DAY_MS
 """How long a key stands for a job that is not stored: whoever named it may be about to, and anybody else may."""
+
+_SLACK_MS: Final = HOUR_MS
 
 _REPLACEABLE: Final = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.EVENT})
 """The origins of runs that newer ones replace. Those of a backfill, and of items, are each wanted."""
@@ -54,19 +56,35 @@ def own_run(job: Job) -> RunId | None:
 
 
 def stands_for(named: Named, job: Job | None, run: Run | None, now: int) -> bool:
-    """Say whether a unique key stands for the job that it names, given that and, of one that collects, its run.
+    """Say whether a unique key stands for the job that it names; `run` is the run of a job that collects submits.
 
-    A cancelled job has given its key back. One that collects has it until its run begins, whatever its window.
+    The window is that of the job, for another request may have named it first. A cancelled job has given its key back.
+    A job that collects keeps its key until its run begins, whatever its window.
     """
-    is_within = named.until is None or now < named.until
     if job is None:
-        return is_within and now < named.since + _UNBORN_MS
+        return (named.until is None or now < named.until) and now < named.since + _UNBORN_MS
     if job.status is JobStatus.CANCELLED:
         return False
+    until = window_end(job)
     if collects_submits(job.spec):
         may_come = job.is_open and (run is None or may_collect(run))
-        return may_come or (named.until is not None and is_within)
-    return is_within if named.until is not None else job.is_open
+        return may_come or (until is not None and now < until)
+    return job.is_open if until is None else now < until
+
+
+def window_end(job: Job) -> int | None:
+    """Return until when (ms) a job's unique key stands for it, whatever becomes of it; None: until the job is over."""
+    unique = job.spec.flow.unique
+    return None if unique is None or unique.seconds is None else job.created_at + unique.seconds * SECOND_MS
+
+
+def lasting(named: Named, asking: Named) -> Named:
+    """Return the row of a unique key that names no job yet, extended to last for another request's job too.
+
+    A row expires a day after its window, so one that ends a little sooner lasts long enough.
+    """
+    is_enough = named.until is None or (asking.until is not None and asking.until <= named.until + _SLACK_MS)
+    return named if is_enough else evolve(named, until=asking.until)
 
 
 def may_collect(run: Run) -> bool:

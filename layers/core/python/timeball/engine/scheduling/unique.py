@@ -1,8 +1,9 @@
-"""Which job a unique key stands for: one write that names it before it is stored, and anybody may store what is named.
+"""Which job a unique key stands for: one write names the job before it is stored, and any request may store it.
 
-① The key's row is inserted: it names the job of who asks. Where one stands, that decides: while it stands for its job,
-that is who is meant; else it is swapped, and names the job of who asks ② submit, under the id that is named. Who dies
-behind ① leaves a key that names no job: the next one stores its own under that id.
+① The key's row is inserted: it names the request's job. Where a row stands, that decides: while it stands for its job,
+that job is meant; else it is swapped, and names the request's job ② submit, under the id that is named. A process that
+dies after ① leaves a key that names no job: the next request stores its own under that id, with its own window. The row
+is swapped before that if it might expire too soon for it.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.flow import Named, unique_key
-from timeball.domain.planning.collecting import collects_submits, own_run, stands_for
+from timeball.domain.planning.collecting import collects_submits, lasting, own_run, stands_for
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -42,15 +43,19 @@ def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant
         stood = context.store.uniques.insert(list(asking.values()), now)
         standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
         jobs = _jobs(context, standing)
-        swaps: dict[JobKey, Swap[Named]] = {}
+        found: dict[JobKey, Meant] = {}
+        after: dict[JobKey, Named] = {}
         for key, row in standing.items():
             job, run = jobs[key]
-            if stands_for(row, job, run, now):
-                meant[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
-            else:
-                swaps[key] = Swap(row, evolve(asking[key], revision=row.revision))
+            if not stands_for(row, job, run, now):
+                after[key] = evolve(asking[key], revision=row.revision)
+                continue
+            found[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
+            after[key] = row if job is not None else lasting(row, asking[key])
+        swaps = {key: Swap(standing[key], row) for key, row in after.items() if row != standing[key]}
         swapped = zip(swaps, context.store.uniques.swap(list(swaps.values()), now), strict=True)
         asking = {key: asking[key] for key, done in swapped if not done.done}
+        meant |= {key: one for key, one in found.items() if key not in asking}
     if asking:
         raise ContendedError("a unique key keeps changing")
     return list(meant.values())
