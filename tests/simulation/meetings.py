@@ -27,6 +27,8 @@ from tests.simulation.actors.on_cue import (
     revises,
     scans,
     submits,
+    swaps_a_dependency,
+    weaves,
 )
 from tests.simulation.actors.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
 from tests.simulation.checker import complaints
@@ -121,6 +123,9 @@ _due_once = ((0, submits(_ONCE)), (1, scans))
 MEETINGS = {
     "an operation that takes long, while what it retries dies again": Meeting(
         [(0, fails), *_due_once, (5, executes)], (8, retries_all), [], stop_seconds=20, call_seconds=0
+    ),
+    "the death of a parent of two that have swapped which of them waits for the other": Meeting(
+        [(0, fails), (0, weaves), (1, swaps_a_dependency), (2, scans)], (5, executes), [], call_seconds=0
     ),
     "a pause, and a resume": Meeting(_dispatched, (3, pauses), [resumes]),
     "a pause, and another schedule": Meeting(_dispatched, (3, pauses), [revises(Every(3, START))]),

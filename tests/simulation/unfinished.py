@@ -4,14 +4,15 @@ from tests.simulation.promises.features.reckoning import waiting_for_nothing
 from tests.simulation.story import Story
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.run import Run, RunState
 
 
 def is_going_on(story: Story) -> bool:
     """Whether something is left to be done."""
     return (
         bool(unfinished(story) or unended(story) or unplanned(story) or unjoined(story))
-        or any(job.intent is not None or job.untold for job in story.store.jobs.values())
+        or any(job.intent is not None for job in story.store.jobs.values())
+        or bool(with_news_for_children(story))
         or any(backfill.due_at is not None for backfill in story.store.backfills.values())
         or bool(story.bus.queue)
         or any(operation.is_running for operation in story.store.operations.values())
@@ -31,6 +32,13 @@ def unjoined(story: Story) -> list[str]:
     """Return what is wrong with jobs, and runs of cycles, that wait for others."""
     due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
     return waiting_for_nothing(story.store.jobs, story.store.runs, due)
+
+
+def with_news_for_children(story: Story) -> list[Job | Run]:
+    """Return what has to tell its children yet. A run that a pause took back does so when it is resumed."""
+    jobs = [job for job in story.store.jobs.values() if job.untold]
+    due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
+    return [*jobs, *(run for run in due if run.untold and run.state is RunState.QUEUED)]
 
 
 def unended(story: Story) -> list[tuple[Job, Run]]:

@@ -9,7 +9,8 @@ from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
-from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.terms.dependency import Parent
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Match, Operation, OperationAction
@@ -17,6 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, Timing
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.context import Context
+from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
 from timeball.engine.operations.operation import create_operation
@@ -96,6 +98,35 @@ def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Ver
 async def fails(story: Story, _: Process) -> None:
     """Let all calls fail from now on, and none of them be tried again."""
     story.receiver.statuses = (REFUSED,)
+
+
+async def weaves(story: Story, process: Process) -> None:
+    """Submit three jobs, of which two wait for the first, and the last for both."""
+    first = replace(_spec(At(START + 5_000)), key=_node("first"), retry=RetryPolicy(0, 2, max_seconds=20))
+    for spec in (
+        first,
+        replace(first, key=_node("left"), inherits=True, depends_on=_parents("first")),
+        replace(first, key=_node("right"), inherits=True, depends_on=_parents("first", "left")),
+    ):
+        await process.run(submit, story.context(process), [spec], process.now())
+
+
+async def swaps_a_dependency(story: Story, process: Process) -> None:
+    """Take the last job off the one that it waits for beside the first, and let that wait for it."""
+    context = story.context(process)
+    for name, parents in (("right", _parents("first")), ("left", _parents("first", "right"))):
+        (job,) = await process.run(context.store.jobs.read, [_node(name)], with_work=True)
+        if job is not None:
+            adopted = await process.run(adopt, context, job, replace(job.spec, depends_on=parents))
+            await process.run(revise, context, [(job, adopted.spec)])
+
+
+def _node(name: str) -> JobKey:
+    return JobKey("acme", name)
+
+
+def _parents(*names: str) -> tuple[Parent, ...]:
+    return tuple(map(Parent, names))
 
 
 async def retries_all(story: Story, process: Process) -> None:

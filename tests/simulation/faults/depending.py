@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.simulation.faults.hands import Fault, instead, lost
+from tests.simulation.faults.hands import Fault, both, instead, lost
 from timeball.domain.graphs.join import Joined, Standing, State, Step, cycle_of_parent, join
 from timeball.domain.graphs.passing import handed
-from timeball.domain.graphs.waiting import fire_time
+from timeball.domain.graphs.waiting import fire_time, is_as_told
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import TriggerRule
-from timeball.engine.dependencies.graph import cycle_of
+from timeball.engine.dependencies.graph import cycle_of, naming_any
 from timeball.engine.dependencies.look import wake_children
 from timeball.ports.collections.rows import Swap
 
@@ -38,6 +38,14 @@ def _in_any_cycle(job_id: str, parent: Job | None, row: Run | None, fire_at: int
     return Standing(State.SUCCEEDED, fire_at) if standing.state is State.GOING else standing
 
 
+def _who_ever_named_them(rows: Sequence[Job | None], _: object) -> list[Job]:
+    return [row for row in rows if row is not None]
+
+
+def _as_nobody_has_written_it(row: Job, read: Job) -> bool:
+    return row.untold and row.revision == read.revision
+
+
 FAULTS = {
     "nobody looks for cycles": Fault(instead(cycle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
     "a job with two parents does not wait": Fault(
@@ -54,6 +62,11 @@ FAULTS = {
     ),
     "nobody tells the children": Fault(
         instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
+    ),
+    "two jobs wake each other over an edge that is stale": Fault(
+        both(instead(naming_any, _who_ever_named_them), instead(is_as_told, _as_nobody_has_written_it)),
+        "what children have to learn is told in the end",
+        meeting="the death of a parent of two that have swapped which of them waits for the other",
     ),
     "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 1),
     "a child has a fire time of its own": Fault(

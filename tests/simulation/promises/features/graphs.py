@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.simulation.promises.features.reckoning import AS_JOBS
 from tests.simulation.story import Story
-from tests.simulation.unfinished import unjoined
+from tests.simulation.unfinished import unjoined, with_news_for_children
 from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -159,6 +159,10 @@ def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
                 yield f"{write}, and {child}"
 
 
+def _what_children_have_to_learn_is_told_in_the_end(story: Story) -> Iterator[str]:
+    yield from (f"{row}" for row in with_news_for_children(story))
+
+
 def _who_waits_at_the_end_has_somebody_to_wait_for(story: Story) -> Iterator[str]:
     yield from unjoined(story)
 
@@ -202,6 +206,7 @@ PROMISES = (
     _a_call_is_handed_what_came_of_its_parents,
     _who_is_waited_for_knows_that_it_has_children,
     _children_are_told_before_a_job_forgets_to,
+    _what_children_have_to_learn_is_told_in_the_end,
     _who_waits_at_the_end_has_somebody_to_wait_for,
     _a_job_runs_once_for_its_parents,
 )

@@ -109,6 +109,17 @@ def told(job: Job, now: int) -> Job:
     return evolve(job, untold=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
 
 
+def is_as_told(row: Job, read: Job) -> bool:
+    """Say whether children that were told of a job as it was read have nothing more to learn from its row."""
+    seen = (row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_stamp)
+    return row.untold and seen == (read.status, read.final_fire_at, read.blocked, read.unblocked, read.rerun_stamp)
+
+
+def is_run_as_told(row: Run, read: Run) -> bool:
+    """Say the same of a run that waits, of which the children in its cycle were told."""
+    return row.untold and (row.state, row.blocked, row.unblocked) == (read.state, read.blocked, read.unblocked)
+
+
 def woken(job: Job, now: int) -> Job | None:
     """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway."""
     if not job.waits or job.status is not JobStatus.PENDING or job.intent is not None:

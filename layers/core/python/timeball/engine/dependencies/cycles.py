@@ -9,7 +9,7 @@ from functools import partial
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, standing_of
-from timeball.domain.graphs.waiting import cycle_moved_on
+from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_told
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -19,7 +19,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended, withdrawn
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.dependencies.graph import naming_any, parent_keys
 from timeball.engine.metrics import moved
 from timeball.engine.notices.post import post
 from timeball.ports.collections.rows import Swap
@@ -53,20 +53,33 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
 
 
 def _tell(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Let the children of runs' jobs be looked at in their cycles; return the runs that are told now."""
+    """Let the children of runs' jobs be looked at in their cycles; return the runs that are told now.
+
+    A run stays untold if its children would see another state of it by now.
+    """
     wake_cycles(context, runs)
-    swapped = context.store.runs.swap([Swap(run, evolve(run, untold=False)) for run in runs], context.clock.now())
-    return [one.row for one in swapped if one.done and one.row is not None]
+
+    def after(position: int, run: Run) -> Run | None:
+        return evolve(run, untold=False) if is_run_as_told(run, runs[position]) else None
+
+    standing = compare_and_swap(context.store.runs.swap, runs, after, context.clock.now())
+    return [one.row for one in standing if one.done and one.row is not None and not one.row.untold]
 
 
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
-    """Let the runs be looked at that wait for runs of their cycle. Raises UnavailableError."""
+    """Let each run be looked at that waits in the cycle of one of these, and whose job still names that one's job.
+
+    Raises UnavailableError.
+    """
     by_fire: dict[int, list[JobKey]] = {}
     for run in runs:
         by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
     for fire_at, parents in by_fire.items():
         for page in pages_of_children(context, parents):
-            _wake(context, context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page]))
+            rows = context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page])
+            waiting = {run.id.job: run for run in rows if run is not None and _is_to_be_woken(run)}
+            jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
+            _wake(context, [waiting[job.key] for job in jobs])
 
 
 def pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
@@ -106,7 +119,11 @@ def _tell_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | Non
 
 
 def _woken(now: int, _: int, run: Run) -> Run | None:
-    return evolve(run, due_at=now) if run.waits and run.state is RunState.QUEUED else None
+    return evolve(run, due_at=now) if _is_to_be_woken(run) else None
+
+
+def _is_to_be_woken(run: Run) -> bool:
+    return run.waits and run.state is RunState.QUEUED
 
 
 def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:

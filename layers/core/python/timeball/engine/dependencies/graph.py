@@ -4,7 +4,7 @@ A walk goes up, level by level, one read a level. A job that is new closes no cy
 can have named it. So it is walked only where its parents' rows cannot rule out that its ancestors are too many.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -76,6 +76,12 @@ def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
 def parent_keys(spec: JobSpec) -> list[JobKey]:
     """Return the jobs that a spec depends on."""
     return [JobKey(spec.key.tenant, parent.job_id) for parent in spec.depends_on]
+
+
+def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
+    """Return the jobs that still name one of these parents. An edge only says that they did once."""
+    wanted = frozenset(parents)
+    return [row for row in rows if row is not None and not wanted.isdisjoint(parent_keys(row.spec))]
 
 
 def cycle_of(

@@ -9,13 +9,14 @@ from functools import partial
 
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import Standing, by_its_end, standing_of
-from timeball.domain.graphs.waiting import moved_on, told, woken
+from timeball.domain.graphs.waiting import is_as_told, moved_on, told, woken
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import Parent
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import has_runs_that_wait, pages_of_children, wake_runs_of
+from timeball.engine.dependencies.graph import naming_any
 from timeball.engine.notices.post import post
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
@@ -49,27 +50,33 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
 def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
     """Let the children of jobs be looked at; return those jobs, as they stand, that are untold no longer.
 
-    Raises UnavailableError.
+    Another process may have written such a job since it was read. It stays untold if its children would see another
+    state of it by now. Raises UnavailableError.
     """
     if not jobs:
         return []
     wake_children(context, [job.key for job in jobs])
     now = context.clock.now()
-    swapped = context.store.jobs.swap([Swap(job, told(job, now)) for job in jobs], now)
-    return [one.row for one in swapped if one.done and one.row is not None]
+
+    def after(position: int, row: Job) -> Job | None:
+        return told(row, now) if is_as_told(row, jobs[position]) else None
+
+    standing = compare_and_swap(context.store.jobs.swap, jobs, after, now)
+    return [one.row for one in standing if one.done and one.row is not None and not one.row.untold]
 
 
 def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
-    """Let all children of jobs that wait be looked at, whoever has several of these as parents once.
+    """Let each child be looked at that waits and still names one of these parents, once if it names several.
 
-    Raises UnavailableError.
+    An edge outlives what it says: two jobs that have swapped their dependency would wake each other over it without
+    end. Raises UnavailableError.
     """
     for page in pages_of_children(context, parents):
-        rows, now = context.store.jobs.read(page), context.clock.now()
+        rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
         standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now), now)
         if not all(one.done for one in standing):
             raise UnavailableError("jobs that wait for others kept changing")
-        wake_runs_of(context, [job for job in rows if job is not None and has_runs_that_wait(job)])
+        wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
 
 
 def _woken(now: int, _: int, job: Job) -> Job | None:

@@ -1,0 +1,45 @@
+"""Edges outlive what they tell of: a job that depends on others by now is woken by its former parent no more."""
+
+import pytest
+
+from tests.engine.dependencies.counting import count
+from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Parent
+from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.dependencies.adopt import adopt
+
+
+def patch_parents(graph: Graph, job_id: str, parents: str) -> None:
+    """Give a job other parents, as a PATCH of `dependsOn` does."""
+    context = graph.play.context()
+    (job,) = context.store.jobs.read([key(job_id)], with_work=True)
+    assert job is not None
+    adopted = adopt(context, job, evolve(job.spec, depends_on=tuple(map(Parent, parents.split()))))
+    assert not adopted.faults
+    assert revise(context, [(job, adopted.spec)])[0].outcome is Outcome.DONE
+
+
+RECURRING = evolve(node("p"), schedule=Schedule(Every(20, BEGIN), end_at=BEGIN))
+"""A recurring job with one fire."""
+
+
+@pytest.mark.parametrize("root", [node("p"), RECURRING], ids=["one-offs", "recurring"])
+def test_two_jobs_that_have_swapped_their_dependency_are_seldom_written_while_blocked_and_run_after_a_retry(
+    root: JobSpec,
+) -> None:
+    with Graph(root, node("a", "p"), node("b", "p a"), failing="p") as graph:
+        patch_parents(graph, "b", "p")
+        patch_parents(graph, "a", "p b")
+        graph.until(12)
+        _, writes = count(graph)
+        graph.until(600)
+        assert writes["swap"] <= 20
+        graph.failing.clear()
+        graph.retry("p")
+        graph.until(615)
+        assert [graph.run(name).state for name in "pba"] == [RunState.SUCCEEDED] * 3
+        assert graph.called == ["p", "p", "b", "a"]
