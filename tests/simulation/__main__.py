@@ -1,7 +1,8 @@
 """Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`.
 
 `--faults` looks in so many stories for one of each deliberate fault whose story does not show it any more (reseed.py).
-`--only graphs` plays so many stories in which jobs wait for jobs, and no others; so does each `has_…` of a story.
+`--only graphs` plays so many stories in which jobs wait for jobs, and no others; so does each `has_…` of a story and
+of its hardships (hardships.py), and `--only keys,hot_rows` those that have both.
 `--dags` holds so many random graphs against a reference (tests/engine/dependencies/random_graphs.py).
 """
 
@@ -15,6 +16,7 @@ from time import perf_counter
 
 from tests.engine.dependencies import random_graphs
 from tests.simulation.checker import complaints
+from tests.simulation.hardships import Hardships
 from tests.simulation.play import play
 from tests.simulation.reseed import reseed
 from tests.simulation.side_by_side import check, processes
@@ -41,7 +43,9 @@ def main() -> int:
     parser.add_argument(
         "--faults", action="store_true", help="give faults whose stories have changed others of so many that show them"
     )
-    parser.add_argument("--only", metavar="CLASS", help="so many stories of a class alone, such as graphs, executions")
+    parser.add_argument(
+        "--only", metavar="CLASS", help="so many stories of a class alone, or of several: graphs or keys,hot_rows"
+    )
     parser.add_argument("--dags", action="store_true", help="hold so many random graphs against a reference")
     asked = parser.parse_args()
     if asked.trace is not None:
@@ -50,12 +54,18 @@ def main() -> int:
         return bool(found)
     seeds: Sequence[int] = range(asked.first, asked.first + asked.seeds)
     if asked.only:
-        of_class = (seed for seed in count(asked.first) if getattr(Story(seed), f"has_{asked.only}"))
+        of_class = (seed for seed in count(asked.first) if all(_has(seed, name) for name in asked.only.split(",")))
         seeds = [*islice(of_class, asked.seeds)]
     with processes() as pool:
         if asked.faults:
             return bool(reseed(pool, seeds))
         return _play_all(pool, seeds, check_graph if asked.dags else check)
+
+
+def _has(seed: int, name: str) -> bool:
+    """Say whether a story is of a class, or has a hardship."""
+    one = Hardships(seed) if hasattr(Hardships, f"has_{name}") else Story(seed)
+    return bool(getattr(one, f"has_{name}"))
 
 
 def _play_all(pool: ProcessPoolExecutor, seeds: Sequence[int], play_one: Callable[[int], tuple[int, list[str]]]) -> int:

@@ -16,6 +16,7 @@ from tests.simulation.actors.users import act, give_up
 from tests.simulation.actors.workers import (
     befall,
     execute_messages,
+    heat_up,
     judge_dead_letters,
     repartition,
     scan_each_second,
@@ -50,6 +51,7 @@ async def _play(story: Story) -> None:
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
     actors += [watch_over_runs(story)] if story.is_lossy else []
+    actors += [heat_up(story)] if story.hardships.has_hot_rows else []
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []

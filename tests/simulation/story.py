@@ -10,17 +10,20 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from tests.simulation.hardships import Hardships
 from tests.simulation.world.bus import KeptBus
 from tests.simulation.world.executions import SimulatedExecutions, seen_by
+from tests.simulation.world.heat import Heat
 from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.queue import UnrulyQueue
 from tests.simulation.world.receiver import HOSTS, Receiver
-from tests.simulation.world.store import LaggingStore
+from tests.simulation.world.store import Blur, LaggingStore
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.ports.collections.rows import Swap
+from timeball.testing.faults import with_outages
 from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -114,9 +117,20 @@ class Story:
             cut_off=self.random.choice((0, 0.1, 0.3)),
         )
         self.telemetry = KeptTelemetry()
-        self.store = LaggingStore(self.clock, self._new_random())
+        hardships = self.hardships = Hardships(self.seed)
+        blur = Blur(
+            Random(f"what is not seen as it is of {self.seed}"),
+            hardships.has_lagging_lines,
+            hardships.has_old_reads,
+            hardships.has_short_pages,
+        )
+        self.store = LaggingStore(self.clock, self._new_random(), blur)
         self.rules = replace(self.rules, runs_per_message=5 if self.sends_together else 1)
-        self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead_ms, self.rules.runs_per_message)
+        refusals = Random(f"what is refused of {self.seed}") if hardships.has_refused_sends else None
+        self.queue = UnrulyQueue(
+            self.clock, self._new_random(), self.rules.lead_ms, self.rules.runs_per_message, refusals
+        )
+        self.heat = Heat(Random(f"what is hot of {self.seed}"))
         self.receiver = Receiver(self.clock, self._new_random())
         self.names, self.requests = count(1), count(1)
         if self.is_long:
@@ -127,7 +141,8 @@ class Story:
         self.task_draw = Random(f"the tasks of {self.seed}")
         self.operation_draw = Random(f"the operations of {self.seed}")
         self.event_draw = Random(f"the events of {self.seed}")
-        self.bus = KeptBus(self.clock, self.event_draw)
+        mishaps = Random(f"what the bus does to events of {self.seed}") if hardships.has_flaky_bus else None
+        self.bus = KeptBus(self.clock, self.event_draw, mishaps)
         self.executions_draw = Random(f"the jobs with executions of {self.seed}")
         self.executions = SimulatedExecutions(self.clock, Random(f"the executions of {self.seed}"))
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
@@ -233,7 +248,8 @@ class Story:
 
     def context(self, process: Process) -> Context:
         """Return the world as a process sees it."""
-        store, queue = simulated(self.store, process), simulated(self.queue, process)
+        rows = with_outages(self.store, self.heat.fails) if self.hardships.has_hot_rows else self.store
+        store, queue = simulated(rows, process), simulated(self.queue, process)
         executions = seen_by(process, self.executions)
         return self.hand(Context(store, queue, process, self.rules, self.telemetry, executions=executions))
 
@@ -248,6 +264,7 @@ class Story:
         self.weather.fails_before = self.weather.fails_after = self.weather.cut_off = 0
         self.weather.slow = self.weather.stalls = 0
         self.store.past.lags = self.queue.unruly = False
+        self.heat.hot = self.bus.mishaps = None
         self.executions.is_calm = True
         self.receiver.down_until.clear()
         if self.is_long:

@@ -125,7 +125,10 @@ async def send_events(story: Story) -> None:
 
 
 def _send(context: Context, bus: EventBus, tenant: str, events: Sequence[dict[str, Any]], depth: int) -> list[Event]:
-    return [event for event, _ in publish(context, bus, tenant, events, depth)]
+    published = publish(context, bus, tenant, events, depth)
+    if any(refused is not None and refused.is_unknown for _, refused in published):
+        raise UnavailableError("nobody knows whether the bus has it")
+    return [event for event, _ in published]
 
 
 async def receive_events(story: Story, number: int) -> None:

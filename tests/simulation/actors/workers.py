@@ -160,3 +160,14 @@ def _happen(story: Story, mishap: str) -> None:
         case _:
             for process in executors:
                 process.freeze(random.randrange(20_000, 120_000))
+
+
+async def heat_up(story: Story) -> None:
+    """Let one row after the other be hot for a while, as long as the storm lasts: mostly one that many write."""
+    draw, store = story.heat.draw, story.store
+    while story.clock.now() < story.storm_ends_at:
+        kinds = [rows for rows in (store.limiters, store.limiters, store.jobs, store.jobs, store.runs) if rows]
+        story.heat.hot = draw.choice(sorted(draw.choice(kinds))) if kinds else None
+        story.trace(f"{story.heat.hot} is hot")
+        await story.clock.sleep_until(story.clock.now() + draw.randrange(2_000, 20_000))
+    story.heat.hot = None

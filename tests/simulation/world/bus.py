@@ -1,4 +1,7 @@
-"""The bus of a story: it delivers again and out of order, and keeps what came onto it and when it was dealt with."""
+"""The bus of a story: it delivers again and out of order, and keeps what came onto it and when it was dealt with.
+
+In some stories it also loses events, has them twice, and does not say whether it took one.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,6 +15,8 @@ from timeball.testing.memory_bus import MemoryBus, Message
 from timeball.testing.virtual_clock import VirtualClock
 
 _AT_ONCE = 10
+
+_UNKNOWN = Refusal("nobody knows", is_unknown=True)
 
 
 @dataclass(frozen=True)
@@ -28,18 +33,39 @@ class Put:
 
 
 class KeptBus(MemoryBus):
-    """A bus with a past: all that was `put` onto it, and by each event's name when the last message of it went."""
+    """A bus with a past: all that was `put` onto it, and by each event's name when the last message of it went.
 
-    def __init__(self, clock: VirtualClock, random: Random) -> None:
+    With `mishaps` it fails some events; `lost` are those that came onto it and to no queue.
+    """
+
+    def __init__(self, clock: VirtualClock, random: Random, mishaps: Random | None = None) -> None:
         super().__init__(matches)
         self.puts: list[Put] = []
+        self.lost: list[Put] = []
+        self.mishaps = mishaps
         self.done_at: dict[tuple[str, str], int] = defaultdict(int)
         self._clock, self._random = clock, random
 
     def put(self, events: Sequence[Event]) -> list[Refusal | None]:
         """Put events onto the bus, and keep when each came."""
+        if self.mishaps is not None:
+            return [self._put_or_fail(event, self.mishaps.random()) for event in events]
         self.puts += [Put(self._clock.now(), event) for event in events]
         return super().put(events)
+
+    def _put_or_fail(self, event: Event, fate: float) -> Refusal | None:
+        """Put an event onto the bus, as its fate has it: not, in silence, twice, or to no queue."""
+        if fate < 0.1:
+            return _UNKNOWN
+        one = Put(self._clock.now(), event)
+        self.puts.append(one)
+        if fate < 0.15:
+            self.lost.append(one)
+            return None
+        refused = super().put([event])[0]
+        if fate < 0.3:
+            super().put([event])
+        return _UNKNOWN if fate > 0.9 else refused
 
     def receive(self) -> list[Message]:
         """Deliver some messages, in any order; they stay, so that somebody else may have them too."""

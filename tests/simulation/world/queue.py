@@ -1,17 +1,26 @@
-"""A queue that delivers messages twice, late and out of order, and gives up on some; it notes who deleted which."""
+"""A queue that delivers messages twice, late and out of order, and gives up on some; it notes who deleted which.
+
+In some stories it refuses some messages of a batch, and takes the others.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import TypeVar
 
 from tests.simulation.world.process import acting_name
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.ports.queue import Delivery
+from timeball.ports.queue import Delivery, Watch
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
+
+_Item = TypeVar("_Item")
+
+_REFUSED = 0.1
+"""The share of messages that are refused where some are."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +36,20 @@ class Deletion:
 class UnrulyQueue(MemoryQueue):
     """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
 
-    `uncarried` is the share of runs whose messages it gives up each time.
+    `uncarried` is the share of runs whose messages it gives up each time. What it refuses, `refusals` draw.
     """
 
-    def __init__(self, clock: VirtualClock, random: Random, lead_ms: int, runs_per_message: int) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        random: Random,
+        lead_ms: int,
+        runs_per_message: int,
+        refusals: Random | None = None,
+    ) -> None:
         super().__init__(clock.now, lead_ms, runs_per_message)
         self.unruly = True
+        self._refusals = refusals
         self.uncarried = 0.0
         self._uncarried: set[RunId] = set()
         self._purged: set[RunId] = set()
@@ -41,7 +58,10 @@ class UnrulyQueue(MemoryQueue):
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
-        """Send each, some twice."""
+        """Send each, some twice, and refuse some."""
+        return self._taking(runs, [run.id for run in runs], lambda taken: self._send(taken, now))
+
+    def _send(self, runs: Sequence[Run], now: int) -> list[bool]:
         if self.unruly and self.uncarried:
             self._uncarried |= {one.id for one in runs if self._random.random() < self.uncarried}
         doubled = [one for one in runs if self.unruly and self._random.random() < 0.1]
@@ -50,6 +70,29 @@ class UnrulyQueue(MemoryQueue):
         if sent:
             self._wake(self._clock.now())
         return sent
+
+    def watch(self, watches: Sequence[Watch]) -> list[bool]:
+        """Keep each watch until its instant, and refuse some."""
+        return self._taking(watches, watches, super().watch)
+
+    def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
+        """Send new messages, and refuse some; what was received by one receipt goes together."""
+        again = super().send_again
+        receipts = [delivery.receipt for delivery in deliveries]
+        sent = self._taking(deliveries, receipts, lambda taken: again(priority, taken, seconds))
+        self._wake(self._clock.now() + seconds * SECOND_MS)
+        return sent
+
+    def _taking(
+        self, items: Sequence[_Item], messages: Sequence[object], send: Callable[[list[_Item]], list[bool]]
+    ) -> list[bool]:
+        """Send items, each in its message, but those of messages that are refused; say of each whether it was sent."""
+        if self._refusals is None or not self.unruly:
+            return send([*items])
+        draw = self._refusals.random
+        refused = {message for message in dict.fromkeys(messages) if draw() < _REFUSED}
+        taken = iter(send([item for item, message in zip(items, messages, strict=True) if message not in refused]))
+        return [message not in refused and next(taken) for message in messages]
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
         """Deliver some of what is visible, in any order."""

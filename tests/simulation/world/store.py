@@ -1,9 +1,13 @@
-"""A store that keeps a history of all that is written to it, and whose due index and listing lag.
+"""A store that keeps a history of all that is written to it, and whose indexes and listing lag.
 
-The history tells a checker who did what when.
+The history tells a checker who did what when. In some stories a read that need not be strong is old, the index of lines
+lags too, and what is read in pages has more than one.
 """
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
@@ -12,11 +16,11 @@ from typing import Any
 from tests.simulation.world.history import History, Write
 from tests.simulation.world.process import acting_name
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import JobKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.task import Task
-from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.run import Part, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
@@ -32,23 +36,53 @@ from timeball.testing.virtual_clock import VirtualClock
 
 LONGEST_LAG_MS = 10 * SECOND_MS
 
+_LINES_LAG_MS = (0, 0, 50, 500, 4_000)
+"""By how much the index of lines may be behind: an index that lags for longer than a limiter waits for it is down."""
+
+_OLD_MS = (0, 100, 1_000, 5_000)
+"""How old an eventually consistent read may be."""
+
+_EXAMINED = 3
+"""How many rows a page under a filter examines where pages are short; and how many the due index shows at once."""
+
 _READING_MS = 2_000
 """How long a page of the listing is read, which is of many partitions."""
+
+
+@dataclass(frozen=True)
+class Blur:
+    """Which readings do not show the rows as they are, beside the due index and the listing; `draw` decides when."""
+
+    draw: Random
+    lines_lag: bool = False
+    reads_are_old: bool = False
+    pages_are_short: bool = False
 
 
 class LaggingMemory(Memory):
     """A memory that notes each write, and whose due index follows by up to ten seconds, key by key in order."""
 
-    def __init__(self, clock: VirtualClock, random: Random) -> None:
+    def __init__(self, clock: VirtualClock, random: Random, blur: Blur) -> None:
         super().__init__()
         self.lags = True
+        self.blur = blur
+        self.lines: dict[RunId, tuple[str, Waiting, int]] = {}
         self.history = History()
         self.live: dict[RunId, Run] = {}
         self.moving: dict[JobKey, int] = {}
         self.clock, self._random = clock, random
         self._coming: list[tuple[int, int, Callable[[], None]]] = []
-        self._last_seen: dict[Owned, int] = {}
+        self._last_seen: dict[object, int] = {}
         self._order = count()
+        self._past: dict[tuple[type, object], list[tuple[int, Any]]] = defaultdict(list)
+
+    def seen(self, key: object, row: Any, *, strong: bool) -> Any:
+        """Return a row as it stands, or as it lately stood."""
+        if strong or row is None or not (self.lags and self.blur.reads_are_old):
+            return row
+        past, at = self._past[type(row), key], self.clock.now() - self.blur.draw.choice(_OLD_MS)
+        position = bisect_right(past, at, key=lambda one: one[0])
+        return past[position - 1][1] if position else None
 
     def catch_up(self) -> None:
         """Let the index show what has reached it by now."""
@@ -60,6 +94,7 @@ class LaggingMemory(Memory):
         """Note who wrote what, and let the index follow."""
         super().written(key, before, after, now)
         at, by = self.clock.now(), acting_name()
+        self._blur(at, key, before, after)
         self.history.named += [(at, before, after)] if isinstance(after, Named) else []
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
@@ -81,13 +116,38 @@ class LaggingMemory(Memory):
             if not after.is_terminal:
                 self.live[after.id] = after
 
+    def _blur(self, at: int, key: object, before: Any, after: object) -> None:
+        """Keep what old reads answer, and let the index of lines follow a write."""
+        if self.blur.reads_are_old:
+            self._past[type(after), key].append((at, after))
+        if self.blur.lines_lag and isinstance(after, Run):
+            self._line_up(before, after)
+
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         """Let a row stand in the due index after a while."""
         lag_ms = self._random.choice((0, 0, 0, 50, 50, LONGEST_LAG_MS)) if self.lags else 0
+        index = super().index
+        self._follow(key, lag_ms, lambda: index(key, due_at, shard, now))
+
+    def _line_up(self, before: Run | None, after: Run) -> None:
+        """Let a run stand in the index of lines after a while, or no more."""
+        places = [one and _place_in(one) for one in (before, after)]
+        if places[0] == places[1]:
+            return
+        lag_ms = self.blur.draw.choice(_LINES_LAG_MS) if self.lags else 0
+
+        def show() -> None:
+            self.lines.pop(after.id, None)
+            if places[1]:
+                self.lines[after.id] = places[1]
+
+        self._follow(("line", after.id), lag_ms, show)
+
+    def _follow(self, key: object, lag_ms: int, show: Callable[[], None]) -> None:
+        """Let an index follow a write, after the earlier writes of the same row."""
         seen_at = max(self.clock.now() + lag_ms, self._last_seen.get(key, 0))
         self._last_seen[key] = seen_at
-        index = super().index
-        heappush(self._coming, (seen_at, next(self._order), lambda: index(key, due_at, shard, now)))
+        heappush(self._coming, (seen_at, next(self._order), show))
 
 
 class LaggingIndex(MemoryDueIndex):
@@ -102,6 +162,8 @@ class LaggingIndex(MemoryDueIndex):
         if queries and not any(query.after for query in queries):
             self._lagging.history.note_scan(acting_name())
         self._lagging.catch_up()
+        if self._lagging.blur.pages_are_short:
+            queries = [replace(query, limit=min(query.limit, _EXAMINED)) for query in queries]
         return super().query(queries)
 
 
@@ -119,24 +181,44 @@ class LaggingJobs(MemoryJobs):
         return [one for one in named if one[1] not in missed]
 
 
-class NotedRuns(MemoryRuns):
-    """Runs of which it is noted who looks into a job's ledger."""
+class LaggingRuns(MemoryRuns):
+    """Runs of which it is noted who looks into a job's ledger, and whose index of lines may lag."""
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, and note who asks for it."""
         assert isinstance(self._memory, LaggingMemory)
         looks = self._memory.history.looks[acting_name(), query.job, query.from_at]
         looks.append((self._memory.clock.now(), query.to_at or LATEST))
-        return super().ledger(query)
+        if not (self._memory.blur.pages_are_short and query.states):
+            return super().ledger(query)
+        examined = super().ledger(replace(query, states=frozenset(), limit=min(query.limit, _EXAMINED)))
+        return replace(examined, runs=tuple(run for run in examined.runs if run.state in query.states))
+
+    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+        """Return who is seen in a line."""
+        assert isinstance(self._memory, LaggingMemory)
+        if not self._memory.blur.lines_lag:
+            return super().in_line(limiter, part, limit)
+        self._memory.catch_up()
+        mine = (limiter.tenant, Waiting(limiter.name, part))
+        waiting = sorted((place, run) for run, (*line, place) in self._memory.lines.items() if tuple(line) == mine)
+        return [run for _, run in waiting[:limit]]
 
 
 class LaggingStore(MemoryStore):
     """A store whose due index lags; its `past` is all that was written to it."""
 
-    def __init__(self, clock: VirtualClock, random: Random) -> None:
-        self.past = LaggingMemory(clock, random)
-        super().__init__(self.past, jobs=LaggingJobs, runs=NotedRuns, due=LaggingIndex)
+    def __init__(self, clock: VirtualClock, random: Random, blur: Blur) -> None:
+        self.past = LaggingMemory(clock, random, blur)
+        super().__init__(self.past, jobs=LaggingJobs, runs=LaggingRuns, due=LaggingIndex)
 
     @property
     def history(self) -> History:
         return self.past.history
+
+
+def _place_in(run: Run) -> tuple[str, Waiting, int] | None:
+    """Return of which tenant and in which line a run stands, and where; None: in none."""
+    if run.waiting is None or not run.stands_in_line:
+        return None
+    return run.id.job.tenant, run.waiting, run.place_in_line

@@ -41,10 +41,15 @@ def _jobs_since(story: Story, run: Run, puts: list[Put]) -> list[Job]:
 
 
 def _an_event_makes_a_run_of_each_job_that_listens(story: Story) -> Iterator[str]:
-    """Of each that did so, by one pattern, from before the event came until its last message was dealt with."""
+    """Of each that did so, by one pattern, from before the event came until its last message was dealt with.
+
+    What the bus itself has lost makes none.
+    """
     heard = {(run.id.job, run.id.series) for run in _runs(story)}
     history = story.store.history
     for put in story.bus.puts:
+        if put in story.bus.lost:
+            continue
         until = max(put.at, story.bus.done_at[put.name])
         for key in story.store.jobs:
             if history.job_at(key, put.at - 1) is None or (key, put.name[1]) in heard:

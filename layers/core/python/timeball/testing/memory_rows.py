@@ -55,6 +55,10 @@ class Memory:
         ):
             self.index(key, after.due_at, after.shard, now)
 
+    def seen(self, key: object, row: Row | None, *, strong: bool) -> Row | None:  # noqa: ARG002 - all reads are strong here
+        """Return a row as a read answers with it."""
+        return row
+
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         """Let a row stand in the due index, or (None) no more."""
         self.buckets.put(key, due_at, shard, now)
@@ -72,10 +76,10 @@ class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
         """Insert each row that is not there."""
         return [self._memory.repeatedly(partial(self._insert, row, now)) for row in rows]
 
-    def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:  # noqa: ARG002 - all are
+    def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:
         """Return each row."""
         with self._memory.lock:
-            return [self.get(key) for key in keys]
+            return [self._memory.seen(key, self.get(key), strong=strong) for key in keys]
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
         """Replace each row that is as it was read."""

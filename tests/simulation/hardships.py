@@ -1,0 +1,47 @@
+"""The hardships of stories: each comes in a share of the stories, and draws from a stream of its own.
+
+So a new hardship changes no story that is without it.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+
+@dataclass(frozen=True)
+class Hardships:
+    """Which hardships the story of a seed has."""
+
+    seed: int
+
+    def _comes(self, what: str, share: float) -> bool:
+        return Random(f"whether {what} of {self.seed}").random() < share
+
+    @property
+    def has_refused_sends(self) -> bool:
+        """Whether queues refuse some messages of a batch and take the others."""
+        return self._comes("the refused sends", 0.2)
+
+    @property
+    def has_lagging_lines(self) -> bool:
+        """Whether the index of lines lags."""
+        return self._comes("the lagging lines", 0.4)
+
+    @property
+    def has_old_reads(self) -> bool:
+        """Whether an eventually consistent read answers with an older row now and then."""
+        return self._comes("the old reads", 0.2)
+
+    @property
+    def has_hot_rows(self) -> bool:
+        """Whether writes of one row at a time are throttled for a while."""
+        return self._comes("the hot rows", 0.2)
+
+    @property
+    def has_short_pages(self) -> bool:
+        """Whether there is always more than a page of rows."""
+        return self._comes("the short pages", 0.2)
+
+    @property
+    def has_flaky_bus(self) -> bool:
+        """Whether the bus refuses, loses and doubles events."""
+        return self._comes("the flaky bus", 0.5)
