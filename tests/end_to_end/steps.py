@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from local.demo_client import ApiClient
 from local.receiver import Arrival, Receiver
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
-from timeball.engine.execution.waves import CLAIM_AHEAD_MS
 
 _WITHIN_SECONDS = 40
 _TRIES = 5

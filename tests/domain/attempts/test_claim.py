@@ -6,12 +6,20 @@ from typing import Any
 import pytest
 
 from timeball.domain.attempts.circuit_breaker import Admission
-from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.attempts.claim import (
+    CLAIM_AHEAD_MS,
+    Action,
+    ClaimRules,
+    Decision,
+    decide_claim,
+    deferred_or_given_up,
+)
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.flow import Collected
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
@@ -37,6 +45,7 @@ JOB = Job(
 RUN = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 LEASED = {"state": RunState.RUNNING, "attempt": 1, "owner": "a", "lease_until": NOW - 5_000}
 STARTED = {"state": RunState.RETRYING, "attempt": 1}
+COLLECTS = {"collected": Collected(1, NOW)}
 ONE_OFF = Schedule(At(NOW - 600 * MINUTE_MS))
 CANCELLED = Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
 GONE = Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
@@ -77,6 +86,17 @@ CASES = {
     "the run was asked to stop": Case(CANCELLED, {"cancel_requested": True}, {}),
     "a little early: it is held": Case(CLAIM, {"not_before": NOW + 10_000}, {}),
     "too early": Case(Decision(Action.WAIT, wait_until=NOW + 10_001), {"not_before": NOW + 10_001}, {}),
+    "it collects, and its start is near": Case(CLAIM, {**COLLECTS, "not_before": NOW + CLAIM_AHEAD_MS}, {}),
+    "it collects, and its start is a little further off: this executor waits for it": Case(
+        Decision(Action.WAIT, wait_until=NOW + 1), {**COLLECTS, "not_before": NOW + 501, "due_at": NOW + 501}, {}
+    ),
+    "it collects, and was put off since it was sent: its due entry stands": Case(
+        DROP, {**COLLECTS, "not_before": NOW + 5_000, "due_at": NOW + 5_000}, {}
+    ),
+    "it collects, and its message is the only one": Case(
+        Decision(Action.WAIT, wait_until=NOW + 4_500), {**COLLECTS, "not_before": NOW + 5_000}, {}
+    ),
+    "it collected, and is tried again": Case(CLAIM, {**COLLECTS, **STARTED, "not_before": NOW + 5_000}, {}),
     "no occurrence of the schedule any more": Case(
         Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED), fire(0.5), {}
     ),

@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, Play, inline, spec
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -16,7 +17,7 @@ from timeball.engine.changes.change import cancel, pause
 from timeball.engine.context import Rules
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
-from timeball.engine.execution.waves import CLAIM_AHEAD_MS, waves_of
+from timeball.engine.execution.waves import waves_of
 from timeball.ports.queue import Delivery, Inbox
 from timeball.testing.memory_queue import MemoryInbox
 

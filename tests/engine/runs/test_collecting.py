@@ -85,6 +85,39 @@ def test_a_trigger_that_comes_when_the_run_has_begun_makes_another(service: Serv
     assert (payloads(service), counts(service)) == (["1", "2"], [1, 1])
 
 
+# Of each: `debounceSeconds`, how far apart triggers come, and how many. The claim is half a second ahead of the start.
+SHORT_WAITS = [
+    (1, 0.3, 40),
+    (1, 0.45, 20),
+    (2, 1.45, 20),
+    (4, 0.4, 75),
+    (6, 3, 5),
+    (6, 5.4, 9),
+    (10, 9.3, 4),
+    (14, 13, 3),
+]
+
+
+@pytest.mark.parametrize(("seconds", "apart", "count"), SHORT_WAITS)
+@pytest.mark.parametrize("together", [1, 5])
+def test_triggers_that_come_sooner_than_a_short_wait_is_over_have_one_run(
+    service: Service, seconds: int, apart: float, count: int, together: int
+) -> None:
+    """Also where the executor has other runs at the same time, with which it would claim this one."""
+    begin(service, seconds, max_seconds=seconds * 100)
+    for other in range(1, together):
+        service.play.store_jobs([spec(f"beside-{other}", Every(1, at(other / 7)))])
+    for number in range(count):
+        service.until(at(number * apart))
+        push(service, number)
+    starts_at = (count - 1) * apart + seconds
+    service.until(at(starts_at + 60))
+    mine = [(call.work.payload, called) for called, call in service.target.calls if call.run.job == KEY]
+    assert counts(service) == [count]
+    assert [payload for payload, _ in mine] == [str(count - 1)]
+    assert mine[0][1] == at((count - 1) * apart) + seconds * 1_000
+
+
 @pytest.mark.parametrize("ahead_ms", [4_000, 2_000, 600])
 def test_a_trigger_puts_off_a_run_whose_message_is_on_its_way(service: Service, ahead_ms: int) -> None:
     begin(service)

@@ -1,6 +1,7 @@
 """Faults of the claim, and of the time between the claim and the call."""
 
 from dataclasses import replace
+from typing import Any
 
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
@@ -79,6 +80,10 @@ def _drops_the_due_key(run: Run, owner: str, now: int, lease_ms: int) -> Run:
     return replace(claimed(run, owner, now, lease_ms), due_at=None)
 
 
+def _forgets_that_it_collects(run: Run | None, *args: Any) -> Decision:
+    return decide_claim(run and replace(run, collected=None), *args)
+
+
 FAULTS = {
     "an unexpired running run is claimed": Fault(
         instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 2
@@ -112,6 +117,9 @@ FAULTS = {
     ),
     "a run is claimed when its message comes": Fault(
         given(waves, "CLAIM_AHEAD_MS", LATEST), "nobody claims long before the instant"
+    ),
+    "a run that collects is claimed as early as any": Fault(
+        instead(decide_claim, _forgets_that_it_collects), "nobody claims long before the instant", 5
     ),
     "a run is called when it is claimed": Fault(instead(claimed, _forgets_the_instant), "nothing is early", 1),
     "a call leaves after its lease": Fault(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tests.simulation.story import MOST_SKEW_MS, Story
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import WAITS_IN_LINE, Reason
@@ -11,7 +12,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import PACE_MS, OverlapPolicy
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires
-from timeball.engine.execution.waves import CLAIM_AHEAD_MS, TOGETHER_MS
+from timeball.engine.execution.waves import TOGETHER_MS
 
 
 def _nothing_is_early(story: Story) -> Iterator[str]:
@@ -32,11 +33,15 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
 
 
 def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
-    """Asked of first attempts whose instant was never moved: older messages hint at the one before."""
+    """Asked of first attempts whose instant was never moved: older messages hint at the one before.
+
+    And of runs that collect, for which the claim decides by the row alone.
+    """
     for write, before in story.store.history.claims():
         moved = any(one.after.not_before != before.not_before for one in story.store.history.of_run(before.id))
-        earliest_at = before.not_before - CLAIM_AHEAD_MS - TOGETHER_MS
-        if before.is_unstarted and not moved and (write.after.claimed_at or LATEST) < earliest_at:
+        collects = before.collected is not None
+        earliest_at = before.not_before - CLAIM_AHEAD_MS - (0 if collects else TOGETHER_MS)
+        if before.is_unstarted and (collects or not moved) and (write.after.claimed_at or LATEST) < earliest_at:
             yield str(write)
 
 

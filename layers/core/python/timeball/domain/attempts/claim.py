@@ -6,6 +6,7 @@ overlap policy is a decision of its own (overlap.py), taken about what is to be 
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.retry import exhausted, last_begin_at, patience_ms
@@ -16,7 +17,11 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.planner import may_start_at
+from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import is_occurrence
+
+CLAIM_AHEAD_MS: Final = 500
+"""How long before its instant a run is claimed, at the least. A claim of ten takes a tenth of that, all being well."""
 
 
 class Action(StrEnum):
@@ -110,10 +115,24 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
         return Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED)
     elif (held_until := _held_until(run, excluded, now)) is not None:
         return Decision(Action.HOLD, wait_until=held_until)
+    if run.collected is not None and run.is_unstarted:
+        return _collecting(run, now)
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run that has none waits in its queue.
         return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
     return Decision(Action.CLAIM)
+
+
+def _collecting(run: Run, now: int) -> Decision:
+    """Decide about a run that its claim keeps from collecting more: its start may have been put off since it was sent.
+
+    A due entry sends it again in time, unless that is now.
+    """
+    claim_at = run.not_before - CLAIM_AHEAD_MS
+    if claim_at <= now:
+        return Decision(Action.CLAIM)
+    is_soon = claim_at < now + SECOND_MS
+    return Decision(Action.WAIT, wait_until=claim_at) if is_soon or run.due_at is None else Decision(Action.DROP)
 
 
 def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:

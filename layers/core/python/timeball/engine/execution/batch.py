@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
-from timeball.domain.attempts.claim import Action
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, Action
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.spent import Spent
 from timeball.domain.time.instants import SECOND_MS
@@ -23,7 +23,7 @@ from timeball.engine.execution.in_flight import InFlight, call_of
 from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.waves import CLAIM_AHEAD_MS, Wave, waves_of
+from timeball.engine.execution.waves import Wave, waves_of
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
 

@@ -7,13 +7,11 @@ past being cancelled or paused by a write alone, and takes its job's overlap loc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Rules
 from timeball.ports.queue import Delivery
-
-CLAIM_AHEAD_MS = 500
-"""How long before its instant a run is claimed, at the least. A claim of ten takes a tenth of that, all being well."""
 
 TOGETHER_MS = 500
 """How much earlier it may be, to be claimed with others: one claim of ten costs little more than one of one."""
