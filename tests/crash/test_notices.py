@@ -3,18 +3,25 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from tests.crash.stage import Stage
+import pytest
+
+from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.ends.notices import end_of
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.jobs.revision import RevisionId
+from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.ports.collections.rows import Swap
+from timeball.testing.faults import Points
 
 KEY = JobKey("acme", "job")
 TOLD = HttpTarget("https://told.example/hook")
@@ -75,6 +82,41 @@ def test_an_end_that_ends_a_streak_is_told_once(stage: Stage) -> None:
     for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
         assert told(left) == {"failure": 1, "recovery": 1}
         assert left.job(KEY).failing is None
+
+
+# The target's answer to the run that is retried (None: it is cancelled before), and what is told in the end.
+FATES: dict[str, tuple[int | None, dict[str, int]]] = {
+    "it succeeds": (200, {"failure": 1, "recovery": 1}),
+    "it fails again": (500, {"failure": 1}),
+    "it is cancelled": (None, {"failure": 1}),
+}
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_streak_is_told_once_whose_run_is_retried_while_a_process_notes_it_and_dies(stage: Stage, fate: str) -> None:
+    """The process has read that the run failed, and notes that on the job at any moment of the retry."""
+    status, expected = FATES[fate]
+    play = begin(stage, GIVES_UP, [500], STREAKS)
+    play.scan_all()
+    stop_when(play, Play.execute_next, lambda play: play.runs(KEY)[0].is_terminal)
+    before, (failed, *_) = stage.picture(play), play.runs(KEY)
+    (moments := Points()).reach()
+    retry_runs(stage.as_in(before).context(moments), [failed.id])
+    for moment in range(moments.reached):
+        left = stage.as_in(before)
+        points = Points(moment, partial(note, left, failed))
+        points.reach()
+        retry_runs(left.context(points), [failed.id])
+        if status is None:
+            cancel_runs(left.context(), [failed.id])
+        left.caller.statuses = [] if status is None else [status]
+        work_on(left, 20)
+        assert told(left) == expected, f"noted at moment {moment}"
+
+
+def note(play: Play, failed: Run) -> None:
+    job = play.job(KEY)
+    assert play.store.jobs.swap([Swap(job, replace(job, failing=end_of(failed)))], play.clock.now())[0].done
 
 
 def test_a_failure_that_pauses_a_job_does_so_whoever_finishes_it(stage: Stage) -> None:

@@ -24,7 +24,7 @@ RETRIES: Sequence[Callable[[Context, Run], object]] = (
 
 
 @pytest.mark.parametrize("retry", RETRIES, ids=["retried", "replayed"])
-def test_it_is_told_before_its_run_is_tried_again(service: Service, retry: Callable[[Context, Run], object]) -> None:
+def test_it_is_told_when_its_run_is_tried_again(service: Service, retry: Callable[[Context, Run], object]) -> None:
     run = noted(service, RunState.FAILED)
     retry(service.play.context(), run)
     told = [(notice.spec.notice.news, notice.spec.notice.run) for notice in notices(service) if notice.spec.notice]

@@ -1,10 +1,9 @@
 """What must hold of notices: each piece of news has its own, and nothing else has one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tests.simulation.story import MOST_SKEW_MS, Story
-from timeball.domain.ends.notices import counts, notice_of_end, notices_ahead, streak_length
+from timeball.domain.ends.notices import counts, end_of, notice_of_end, notices_ahead, streak_length
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
@@ -36,7 +35,7 @@ def _each_success_is_told(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         job = story.store.jobs[run.id.job]
         is_over = run.state is RunState.SUCCEEDED and (run.finished_at or 0) <= story.ends_at  # and its effects too
-        if is_over and counts(run) and not _is_there(story, notice_of_end(job, News.SUCCESS, run)):
+        if is_over and counts(run) and not _is_there(story, notice_of_end(job, News.SUCCESS, end_of(run))):
             yield f"{run} of {job}"
 
 
@@ -45,10 +44,9 @@ def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or after.failing is None or after.failing == before.failing:
             continue
-        run = replace(story.store.runs[after.failing.run], attempt=after.failing.attempt)
         if write.at > story.ends_at:  # its effects may be under way yet
             continue
-        if not _is_there(story, notice_of_end(after, News.FAILURE, run)):
+        if not _is_there(story, notice_of_end(after, News.FAILURE, after.failing)):
             yield str(write)
 
 
@@ -57,8 +55,7 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or before.failing is None or after.failing is not None:
             continue
-        run = story.store.runs[before.failing.run]
-        if not _is_there(story, notice_of_end(after, News.RECOVERY, run, since=before.failing)):
+        if not _is_there(story, notice_of_end(after, News.RECOVERY, before.failing, since=before.failing)):
             yield str(write)
 
 

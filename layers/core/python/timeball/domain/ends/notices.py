@@ -44,7 +44,7 @@ def counts(run: Run) -> bool:
 
 def end_of(run: Run) -> End:
     """Return which end of a run it is that has ended."""
-    return End(run.id, run.attempt)
+    return End(run.id, run.attempt, run.reason, run.finished_at or run.created_at)
 
 
 def streak_length(newest: Sequence[Run]) -> int:
@@ -78,16 +78,14 @@ def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
     return streak_length([run for run in newest if (run.finished_at or 0) >= job.change.at]) >= most
 
 
-def notice_of_end(job: Job, news: News, run: Run, since: End | None = None) -> JobSpec | None:
-    """Return the notice that tells how a run has ended; None if nobody wants to know.
+def notice_of_end(job: Job, news: News, end: End, since: End | None = None) -> JobSpec | None:
+    """Return the notice that tells how a run has ended; None if the job's user does not want that.
 
     `since`: what began with another run, and is told once whichever run ends it.
     """
-    told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": run.reason}
-    at = run.finished_at or run.created_at
-    return _notice(
-        job, Notice(news, job.key.job_id, run.id), {**told, "attempts": run.attempt}, at, since or end_of(run)
-    )
+    told = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason}
+    at = end.at or end.run.fire_at
+    return _notice(job, Notice(news, job.key.job_id, end.run), {**told, "attempts": end.attempt}, at, since or end)
 
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:

@@ -1,9 +1,9 @@
 """Tell of how runs have ended: a success, a streak of failures, a recovery; and pause a job that fails again and again.
 
 Whether a job is failing stands on its row, so each streak is told of once, in whatever order its runs end. A failure is
-told after that is written, and at the latest before its run is tried again; a recovery is told before that is written.
-Whoever repeats either finds the same notice. Who writes it looks again: a run that ends meanwhile may have read the job
-before.
+told after that is written, from what the job's row says of it: the run's own row may have changed by then. A recovery
+is told before that is written. A process that repeats either finds the same notice. The process that writes it looks
+again: a run that ends meanwhile may have read the job before.
 """
 
 from collections.abc import Sequence
@@ -38,30 +38,33 @@ _IN_VAIN = 5
 
 
 def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Tell what is news about ended runs; jobs of which nobody wants to know cost nothing. May be repeated.
+    """Tell what is news about ended runs; jobs whose users want no news cost nothing. May be repeated.
 
     Raises UnavailableError.
     """
-    ended = [(run, job) for run, job in runs if job is not None and counts(run)]
-    succeeded = [(run, job) for run, job in ended if run.state is RunState.SUCCEEDED]
-    post(context, [(run.depth, notice_of_end(job, News.SUCCESS, run)) for run, job in succeeded])
+    ended = [(run, job) for run, job in runs if job is not None and run.is_terminal]
+    succeeded = [(run, job) for run, job in ended if counts(run) and run.state is RunState.SUCCEEDED]
+    post(context, [(run.depth, notice_of_end(job, News.SUCCESS, end_of(run))) for run, job in succeeded])
+    post(context, [_failure(job, run) for run, job in ended if not counts(run) and _is_noted(job, [run])])
     for run, job in ended:
-        if looked_back(job):  # a success too: this reading may not know yet that the job is failing
+        if counts(run) and looked_back(job):  # a success too: this reading may not know yet that the job is failing
             _tell_of_streak(context, run)
 
 
-def tell_before_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Tell of failures that are noted, before their runs are changed: whoever noted one may not have come to tell it.
+def tell_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Tell of failures that are noted, after their runs were changed: the process that noted one may have died.
 
-    Afterwards nobody would know any more how it had ended. Raises UnavailableError.
+    A failure that is noted only now is told at the latest by the run's next end. Raises UnavailableError.
     """
-    noted = [(run, job) for run, job in runs if job is not None and job.failing == end_of(run)]
-    post(context, [_failure(job, run) for run, job in noted if run.state is RunState.FAILED])
+    failed = [run for run, job in runs if job is not None and looked_back(job) and run.state is RunState.FAILED]
+    jobs = context.store.jobs.read([run.id.job for run in failed]) if failed else []
+    noted = [(run, job) for run, job in zip(failed, jobs, strict=True) if job is not None and _is_noted(job, [run])]
+    post(context, [_failure(job, run) for run, job in noted])
 
 
 def _tell_of_streak(context: Context, run: Run) -> None:
     """Note if a job is failing now that a run has ended, pause it if it is to be, and tell what of that is news."""
-    is_news = run.state is RunState.FAILED
+    is_news, told = run.state is RunState.FAILED, None
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([run.id.job], with_work=True)
         if job is None:
@@ -73,23 +76,35 @@ def _tell_of_streak(context: Context, run: Run) -> None:
             after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NOBODY, now)
             context.store.changes.note([revision_of(job), change_announced(after)], now)
         if after == job:
-            post(context, [_failure(job, one) for one in (run, *newest) if end_of(one) == job.failing][:1])
+            post(context, [_failure(job, run)] if job.failing != told and _is_noted(job, [run, *newest]) else [])
             return
         if after.failing is None and job.failing is not None:
             _tell_of_recovery(context, job, job.failing, newest[0])
-        context.store.jobs.swap([Swap(job, after)], now)
+        (swapped,) = context.store.jobs.swap([Swap(job, after)], now)
+        if swapped.done and job.failing is None:
+            told = after.failing
+            post(context, [_failure(after, run)])
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
 
 
-def _failure(job: Job, run: Run) -> tuple[int, JobSpec | None]:
-    return run.depth, notice_of_end(job, News.FAILURE, run)
-
-
 def _tell_of_recovery(context: Context, job: Job, since: End, by: Run) -> None:
-    """Tell of a recovery; and of the failure before: whoever noted that may not have come to tell it yet."""
-    failed = [run for run in context.store.runs.read([since.run]) if run is not None and end_of(run) == since]
-    recovery = by.depth, notice_of_end(job, News.RECOVERY, by, since)
+    """Tell of a recovery; and of the failure before, unless that is so old that its run's row has expired.
+
+    The process that noted the failure may have died before it told it.
+    """
+    failed = [run for run in context.store.runs.read([since.run]) if run is not None]
+    recovery = by.depth, notice_of_end(job, News.RECOVERY, end_of(by), since)
     post(context, [*(_failure(job, run) for run in failed), recovery])
+
+
+def _is_noted(job: Job, runs: Sequence[Run]) -> bool:
+    """Say whether a job is failing since an end of one of these runs: the newest, or one before it."""
+    return job.failing is not None and any(run.id == job.failing.run for run in runs)
+
+
+def _failure(job: Job, by: Run) -> tuple[int, JobSpec | None]:
+    """Return the notice of the end since which a job is failing, of the generation of the run that shows it."""
+    return by.depth, None if job.failing is None else notice_of_end(job, News.FAILURE, job.failing)
 
 
 def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:

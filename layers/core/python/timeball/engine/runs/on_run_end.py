@@ -19,7 +19,7 @@ from timeball.domain.model.terms.flow import unique_key
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.notices.ends import tell_before_change, tell_of_ends
+from timeball.engine.notices.ends import tell_after_change, tell_of_ends
 from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.tasks.resolving import read_jobs_of
@@ -68,9 +68,9 @@ def change_run(
             return None, run
         if not isinstance(after, Run):
             return after, run
-        tell_before_change(context, [(run, job)])
         (swapped,) = change_runs(context, {run_id: job}, [Swap(run, after)], now)
         if swapped.done:
+            tell_after_change(context, [(run, job)])
             return None, swapped.row
     raise ContendedError(f"run {run_id} kept changing")
 

@@ -4,10 +4,11 @@ A notice is a one-off job of Timeball's own: its call is retried, recorded and l
 has no wishes of its own to be told of, so no notice follows from another.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.target import Target
 
 MOST_AFTER_FAILURES = 100
@@ -55,10 +56,16 @@ class Notify:
 
 @dataclass(frozen=True)
 class End:
-    """One end of a run, by the attempt before it: a run that is run again ends again."""
+    """One end of a run, by the attempt before it: a run that is run again ends again.
+
+    `reason` and `at` (ms; 0: unknown, of older rows) tell of the end when the run's row no longer does. They identify
+    nothing, and a notice's id depends on the text of the others.
+    """
 
     run: RunId
     attempt: int
+    reason: Reason | None = field(default=None, compare=False, repr=False)
+    at: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
