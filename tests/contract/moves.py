@@ -239,7 +239,6 @@ LIMITER = Limiter(
     lines=(Part.PLACE, Part.TURN),
     joined_at=NOW,
     due_at=NOW + 9,
-    asked="0.5",
 )
 LIMITER_MOVES = {
     "free again": replace(LIMITER, begun=()),

@@ -13,6 +13,7 @@ import pytest
 from functions.api.app import build_api
 from functions.api.http.problems import Problem
 from functions.api.http.route import Route
+from functions.api.jobs.request import JobRequest
 from functions.api.routes import ROUTES
 from tests.api.admin.test_tenants import is_stopped
 from tests.api.client import Answer, Api
@@ -129,6 +130,52 @@ def race(route: Route, seed: int) -> None:
     kept = list(won) if route.method == "PATCH" and changes[0].keys() != changes[1].keys() else [newest]
     for writer in kept:
         assert changes[writer].items() <= there.items(), told
+
+
+@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("name", WRITERS)
+def test_of_two_writers_of_the_same_change_in_the_same_millisecond_one_is_refused(name: str, step: int) -> None:
+    api, overtaken = raced_api()
+    route = WRITERS[name]
+    path, whole = made(api, route), BODIES[route.body] if route.body and route.method == "PUT" else {}
+    if route.method == "PUT":
+        api.call("PUT", path, whole | CHANGES[name][1])
+    answers: list[Answer] = []
+
+    def write() -> None:
+        answers.append(api.call(route.method, path, whole | CHANGES[name][0], headers={"If-Match": '"1"'}))
+
+    overtaken.other, overtaken.left = write, step
+    write()
+    overtaken.left = -1
+    if len(answers) == 1:
+        write()
+    refused, done = sorted(answers, key=lambda answer: -answer.status)
+    assert (done.status, refused.status in {412, 503}) == (200, True)
+    assert api.call("GET", path).body["version"] == 2
+
+
+def test_a_counter_to_which_two_clients_add_under_conditions_loses_no_addition() -> None:
+    chance = random.Random(14)  # noqa: S311 - a seed, no secret
+    api, overtaken = raced_api()
+    api.call("PUT", "/v1/jobs/nightly", {**BODIES[JobRequest], "tags": {"count": "0"}})
+
+    def add() -> None:
+        while True:
+            there = api.call("GET", "/v1/jobs/nightly")
+            body = {"tags": {"count": str(int(there.body["tags"]["count"]) + 1)}}
+            answer = api.call("PATCH", "/v1/jobs/nightly", body, headers={"If-Match": there.headers["ETag"]})
+            if answer.status == 200:
+                return
+
+    overtaken.other = add
+    for _ in range(50):
+        overtaken.left = chance.randrange(6)
+        add()
+        if overtaken.left >= 0:
+            overtaken.left = -1
+            add()
+    assert api.call("GET", "/v1/jobs/nightly").body["tags"] == {"count": "100"}
 
 
 @pytest.mark.parametrize("step", range(7))

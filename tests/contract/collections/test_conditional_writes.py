@@ -31,7 +31,6 @@ def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) 
     mine = replace(run(origin=Origin.MANUAL), work_digest="work", request="request", fingerprint="print")
     other = replace(mine, request="another")
     assert store.runs.insert([mine], NOW) == [None]
-    assert store.runs.insert([mine], NOW) == [None]
     assert store.runs.insert([other], NOW) == [mine]
     moved = Swap(mine, replace(mine, state=RunState.RUNNING))
     assert store.runs.swap([moved], NOW)[0].row == moved.written
@@ -62,6 +61,23 @@ def test_a_partition_taken_with_a_lost_answer_is_taken(subject: Subject) -> None
         subject.lose_answer()
         assert subject.store.partitions.take(0, owner)
         assert subject.store.partitions.take(0, owner)
+
+
+def test_of_threads_that_write_the_same_content_exactly_one_wins(store: Store) -> None:
+    (row, together, won) = run(), threading.Barrier(6), list[bool]()
+
+    def race() -> None:
+        together.wait()
+        won.append(store.runs.insert([row], NOW)[0] is None)
+        together.wait()
+        won.append(store.runs.swap([Swap(row, claimed(row, "one", NOW, 30_000))], NOW)[0].done)
+
+    threads = [threading.Thread(target=race) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(won) == 2
 
 
 def test_of_threads_that_race_on_one_row_exactly_one_wins(store: Store) -> None:

@@ -119,6 +119,7 @@ def test_a_key_is_stored_as_its_hash_alone() -> None:
         place, table = _on(dynamodb)
         place.tenants.keys.insert([KEYS["a plain one"]], NOW)
         (row,) = dynamodb.scan(TableName=table)["Items"]
+    assert len(row.pop("w")["S"]) == 8
     assert row == {
         "pk": {"S": "KEYS#acme"},
         "sk": {"S": KEY_ID},
@@ -142,4 +143,4 @@ def test_a_tenant_without_a_change_is_a_small_row() -> None:
         place, table = _on(dynamodb)
         place.tenants.tenants.insert([Tenant("acme", 1000)], NOW)
         (row,) = dynamodb.scan(TableName=table)["Items"]
-    assert row.keys() == {"pk", "sk", "v", "created_at", "weight", "revision"}
+    assert row.keys() == {"pk", "sk", "v", "created_at", "weight", "revision", "w"}

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
@@ -156,7 +158,10 @@ def test_all_that_a_write_asks_has_the_time_of_one_request() -> None:
 
 
 def _store(waits: Waits, table: Table) -> Store:
-    return dynamo_store(table, "jobs", writes="batch", threads=1, asker=waits.asker())  # type: ignore[arg-type]
+    """Return a store whose writes are called w1, w2 and so on."""
+    ids = (f"w{number}" for number in count(1))
+    asker = waits.asker()
+    return dynamo_store(table, "jobs", writes="batch", threads=1, asker=asker, write_id=lambda: next(ids))  # type: ignore[arg-type]
 
 
 def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() -> None:
@@ -165,20 +170,36 @@ def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() ->
     swaps = [Swap(row, claimed(row, "mine", NOW, 30_000)) for row in runs]
     rows = Mapper(4, 90)
     waits = Waits()
-    table = Table(waits, lambda place, asked: None if asked == 1 else refused(rows.of_run(swaps[place].written, NOW)))
+
+    def tell(place: int, asked: int) -> Error:
+        return None if asked == 1 else refused(rows.of_run(swaps[place].written, NOW) | {"w": f"w{place + 1}"})
+
+    table = Table(waits, tell)
     table.lost = 1
     swapped = _store(waits, table).runs.swap(swaps, NOW)
-    assert swapped == [Swapped(done=True, row=swap.written, found=True) for swap in swaps]
+    assert swapped == [Swapped(done=True, row=swap.written) for swap in swaps]
     assert table.sizes == [25, 25]
 
 
-def test_a_write_that_was_done_though_the_server_failed_counts_as_done_and_anothers_does_not() -> None:
-    mine = [run(NOW + second * SECOND_MS) for second in range(2)]
-    theirs = claimed(mine[1], "theirs", NOW, 30_000)
-    rows = Mapper(4, 90)
+@pytest.mark.parametrize(
+    ("stands", "is_done"),
+    [
+        ({"w": "w1"}, True),
+        ({"w": "anothers"}, False),  # of the very same content
+        ({}, False),  # from before writes had ids
+        ({"w": "w1", "revision": 2}, False),  # a process of that time has written it since, and left the id
+    ],
+)
+def test_after_a_server_failed_a_write_is_done_if_the_row_that_stands_is_of_that_very_write(
+    stands: dict[str, str | int],
+    is_done: bool,  # noqa: FBT001 - a case
+) -> None:
+    row, rows, waits = run(), Mapper(4, 90), Waits()
+    row = replace(row, revision=1)
 
-    def tell(place: int, asked: int) -> Error:
-        return {"Code": "InternalServerError"} if asked == 1 else refused(rows.of_run([mine[0], theirs][place], NOW))
+    def tell(_: int, asked: int) -> Error:
+        return {"Code": "InternalServerError"} if asked == 1 else refused(rows.of_run(row, NOW) | stands)
 
-    waits = Waits()
-    assert _store(waits, Table(waits, tell)).runs.insert(mine, NOW) == [None, theirs]
+    standing = replace(row, revision=int(stands.get("revision", 1)))
+    runs = [row, run(NOW + SECOND_MS)]
+    assert _store(waits, Table(waits, tell)).runs.insert(runs, NOW)[0] == (None if is_done else standing)

@@ -21,7 +21,6 @@ from timeball.domain.sharing.limiter import (
     Ask,
     Passed,
     admit,
-    asked_by,
     asks_of,
     bounded_by,
     called,
@@ -244,8 +243,3 @@ def test_a_job_asks_for_its_keys_and_then_for_the_quotas_of_its_tenant() -> None
 def test_each_line_has_its_reason() -> None:
     lines = [Waiting("db", Part.PLACE), Waiting("db", Part.TURN), Waiting("", Part.PLACE)]
     assert [waits_because(one) for one in lines] == [Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]
-
-
-def test_two_that_ask_at_once_never_write_the_same_row() -> None:
-    assert asked_by([run()]) != asked_by([run(NOW + 1)])
-    assert asked_by([run(), run(NOW + 1)]) == asked_by([run(NOW + 1), run()])

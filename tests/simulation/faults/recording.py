@@ -1,10 +1,9 @@
 """Faults of records: something of a user's change is not written, or only after it; an end of a run is told twice."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from tests.simulation.faults.hands import Apply, Fault, answered, handed, instead, swapped, through
+from tests.simulation.faults.hands import Apply, Fault, believed, handed, instead, swapped, through
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
@@ -59,8 +58,14 @@ def _tells_of_what_was_refused(
     return answers
 
 
-def _as_if_new(answers: Sequence[Swapped[Any]]) -> list[Swapped[Any]]:
-    return [replace(one, found=False) for one in answers]
+def _by_content(context: Context) -> Context:
+    """Return a context that takes a row for what it has swapped in if that is of the same content."""
+
+    def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        answers = context.store.runs.swap(swaps, now)
+        return [Swapped(one.done or one.row == swap.written, one.row) for swap, one in zip(swaps, answers, strict=True)]
+
+    return through(context, "runs.swap", swap)
 
 
 def _forgets_what_it_had_cost(swap: Swap[Run]) -> Run:
@@ -74,11 +79,9 @@ FAULTS = {
     "who loses a race counts the end of the run, too": Fault(
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
     ),
-    "who finds the end of a run written counts it, too": Fault(
-        answered("runs.swap", _as_if_new), "no run is counted twice", seed=29
-    ),
-    "who finds a job moved on counts the fires that were skipped, too": Fault(
-        answered("jobs.swap", _as_if_new), "no run is counted twice", seed=870
+    "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 39),
+    "an insert takes a row of the same content for its own": Fault(
+        believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 33
     ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),

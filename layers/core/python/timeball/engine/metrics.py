@@ -76,7 +76,7 @@ def skipped(context: Context, row: Run, count: int) -> None:
 
 def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:
     """Tell of what was written about runs: how late they started, what became of them, which were skipped, and why."""
-    done = [swap for swap, one in zip(swaps, swapped, strict=True) if one.done and not one.found]
+    done = [swap for swap, one in zip(swaps, swapped, strict=True) if one.done]
     for before, after in ((swap.before, swap.after) for swap in done):
         if after.state is RunState.SKIPPED and not before.is_terminal:
             skipped(context, after, after.count)

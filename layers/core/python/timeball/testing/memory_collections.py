@@ -85,13 +85,13 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
     def _of_users(self) -> list[Job]:
         return [job for job in self.values() if job.spec.notice is None]
 
-    def _swap(self, swap: Swap[Job], now: int) -> Swapped[Job]:
+    def _swap(self, swap: Swap[Job], now: int, write_id: int) -> Swapped[Job]:
         standing = self.get(swap.before.key)
         if standing is None or swap.before.spec.work is None or swap.after.spec.work in (None, swap.before.spec.work):
             swap = Swap(swap.before, _with_work(swap.after, standing.spec.work if standing else None))
         if standing is not None and _with_work(swap.before, None).spec == _with_work(swap.after, None).spec:
             swap = Swap(swap.before, with_spec(evolve(swap.after, spec=standing.spec), work=swap.after.spec.work))
-        return super()._swap(swap, now)
+        return super()._swap(swap, now, write_id)
 
 
 class MemoryRuns(MemoryRows[RunId, Run]):

@@ -42,7 +42,7 @@ class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
         with self._memory.lock:
             return [attempt for _, attempt in sorted(self.get(run, {}).items())]
 
-    def _insert(self, run_id: RunId, attempt: Attempt) -> Attempt | None:
+    def _insert(self, run_id: RunId, attempt: Attempt, _: int) -> Attempt | None:
         standing = self.setdefault(run_id, {}).setdefault(attempt.number, attempt)
         return None if standing == attempt else standing
 

@@ -28,6 +28,8 @@ class Memory:
         self.lock = threading.RLock()
         self.buckets = Buckets()
         self.answers_to_lose = 0
+        self._writes = 0
+        self._written_by: dict[tuple[type, object], int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what outlives its process."""
@@ -36,14 +38,23 @@ class Memory:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=threading.RLock())
 
-    def repeatedly(self, write: Callable[[], _T]) -> _T:
-        """Do a write, and once more if its answer is to be lost."""
+    def repeatedly(self, write: Callable[[int], _T]) -> _T:
+        """Do a write under an id of its own, and once more if its answer is to be lost."""
         with self.lock:
-            answer = write()
+            self._writes += 1
+            answer = write(self._writes)
             if self.answers_to_lose > 0:
                 self.answers_to_lose -= 1
-                answer = write()
+                answer = write(self._writes)
             return answer
+
+    def sign(self, write_id: int, key: object, row: object) -> None:
+        """Note which write a row is of; 0: of one that is not repeated."""
+        self._written_by[type(row), key] = write_id
+
+    def is_of(self, write_id: int, key: object, row: object) -> bool:
+        """Say whether a row that stands is of a write."""
+        return self._written_by.get((type(row), key)) == write_id
 
     def written(self, key: object, before: object, after: object, now: int) -> None:
         """Take note of a row that was written: what waits for a time stands in the due index."""
@@ -85,23 +96,25 @@ class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
         """Replace each row that is as it was read."""
         return [self._memory.repeatedly(partial(self._swap, swap, now)) for swap in swaps]
 
-    def write(self, key: RowKey, after: Row, now: int) -> None:
-        """Let a row stand, whatever stood there before."""
+    def write(self, key: RowKey, after: Row, now: int, write_id: int = 0) -> None:
+        """Let a row stand, whatever stood there before; `write_id` tells by which write, where that may be repeated."""
         before, self[key] = self.get(key), after
+        self._memory.sign(write_id, key, after)
         self._memory.written(key, before, after, now)
 
-    def _insert(self, row: Row, now: int) -> Row | None:
-        standing = self.get(self._key_of(row))
+    def _insert(self, row: Row, now: int, write_id: int) -> Row | None:
+        key = self._key_of(row)
+        standing = self.get(key)
         if standing is None:
-            self.write(self._key_of(row), row, now)
-        return None if standing == row else standing
+            self.write(key, row, now, write_id)
+        return None if standing is None or self._memory.is_of(write_id, key, standing) else standing
 
-    def _swap(self, swap: Swap[Row], now: int) -> Swapped[Row]:
+    def _swap(self, swap: Swap[Row], now: int, write_id: int) -> Swapped[Row]:
         key, after = self._key_of(swap.before), swap.written
         standing = self.get(key)
         if standing is None:
             return Swapped(done=False, row=None)
         if standing.revision == swap.before.revision:
-            self.write(key, after, now)
+            self.write(key, after, now, write_id)
             return Swapped(done=True, row=after)
-        return Swapped(standing == after, standing, found=standing == after)
+        return Swapped(self._memory.is_of(write_id, key, standing), standing)

@@ -1,5 +1,6 @@
 """The store over DynamoDB: its collections, all in the jobs table. Reads are strong, but for the indexes."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from timeball.aws.dynamodb.registers.requests import DynamoRequests
 from timeball.aws.dynamodb.registers.signing import DynamoSigning
 from timeball.aws.dynamodb.registers.usage import DynamoUsage
 from timeball.aws.dynamodb.registers.windows import DynamoWindows
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table, fresh_write_id
 from timeball.aws.dynamodb.table.keys import (
     freezes_key,
     host_key,
@@ -59,11 +60,12 @@ def dynamo_store(
     writes: str = "single",
     threads: int = 8,
     asker: Asker = PATIENTLY,
+    write_id: Callable[[], str] = fresh_write_id,
 ) -> Store:
-    """Return everything the engine stores, in one table."""
+    """Return everything the engine stores, in one table; `write_id` makes up what tells one write from all others."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
-    rows = Table(Reader(client, table, asker, pool), writer, mapper, pool)
+    rows = Table(Reader(client, table, asker, pool), writer, mapper, pool, write_id)
     works = DynamoWorks(rows)
     return Store(
         jobs=DynamoJobs(rows, works),

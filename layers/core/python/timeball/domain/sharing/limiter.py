@@ -16,7 +16,7 @@ from math import ceil
 from typing import Final
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
+from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
@@ -105,11 +105,6 @@ def waits_because(waiting: Waiting) -> Reason:
     if not waiting.name:
         return Reason.QUOTA_WAIT
     return Reason.KEY_WAIT if waiting.part is Part.PLACE else Reason.RATE_WAIT
-
-
-def asked_by(runs: Sequence[Run]) -> str:
-    """Return what no others would be called that ask at once."""
-    return f"{fraction_of('asked', *sorted((str(run.id), run.attempt) for run in runs)):.15f}"
 
 
 def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:

@@ -18,7 +18,6 @@ from timeball.domain.sharing.limiter import (
     Ask,
     Passed,
     admit,
-    asked_by,
     asks_of,
     is_to_be_looked_at,
     looked_at,
@@ -94,12 +93,13 @@ def _ask(
             earlier = before[run.id]
             limiter, passed = admit(limiter, run, ask, earlier.turn_at, now, context.rules.lease_ms)
             told[run.id] = _after(earlier, passed, ask)
-        return evolve(limiter, asked=asked_by([run for run, _ in own]))
+        return limiter
 
     rows = _rows(context, by_key, now)
     swapped = compare_and_swap(context.store.limiters.swap, rows, with_those, now)
     written = {row.key for row, one in zip(rows, swapped, strict=True) if one.done}
-    again_at = now + 1 + int(fraction_of("contended", asked_by([run for run, _ in asking]), now) * _CONTENDED_MS)
+    names = sorted((str(run.id), run.attempt) for run, _ in asking)
+    again_at = now + 1 + int(fraction_of("contended", *names, now) * _CONTENDED_MS)
     lost = {run.id: evolve(before[run.id], again_at=again_at) for run, ask in asking if ask.key not in written}
     return told | lost
 

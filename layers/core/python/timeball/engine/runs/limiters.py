@@ -15,7 +15,6 @@ from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
-    asked_by,
     bounds_of,
     called,
     expected,
@@ -123,8 +122,7 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
         limiter, instants = called(limiter, part, first, now, context.rules.lease_ms)
         calls += zip(first, instants, strict=True)
         left += [part] if are_more else []
-    asked = asked_by([run for run, _ in calls]) if calls else limiter.asked
-    return left_in_line(evolve(limiter, asked=asked), left, now, some_called=bool(calls)), calls
+    return left_in_line(limiter, left, now, some_called=bool(calls)), calls
 
 
 def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[list[Run], bool]:

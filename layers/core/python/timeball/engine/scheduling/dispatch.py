@@ -152,6 +152,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
         if standing is None:
             is_told = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
             one.row, one.skipped = row, row.count if is_told else 0
+            _tell_skipped(context, one)
             continue
         one.is_older = standing.stamp < one.job.schedule_version
         after = met(standing, row, now, one.job.rerun_stamp)
@@ -164,6 +165,13 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     for (one, _), outcome in zip(changing, swapped, strict=True):
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
+        _tell_skipped(context, one)
+
+
+def _tell_skipped(context: Context, one: Dispatched) -> None:
+    """Tell of the fires that a plan has skipped, with the write that skips them: one process alone does that write."""
+    if one.row is not None and one.skipped:
+        skipped(context, one.row, one.skipped)
 
 
 def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) -> Run:
@@ -198,10 +206,7 @@ def _behind(one: Dispatched, row: Run, now: int) -> Job:
 
 
 def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
-    """Move each job on behind the row of its next fire; one whose final run is over has ended.
-
-    Skipped fires are told here: of plans that are alike each finds the row as its own, and one alone moves the job.
-    """
+    """Move each job on behind the row of its next fire; one whose final run is over has ended."""
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
     swaps = [Swap(one.job, _behind(one, row, now)) for one, row in moving]
@@ -212,6 +217,4 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
             one.job = with_spec(outcome.row, work=one.job.spec.work)
             one.more = one.job.next_fire_at is not None and one.job.next_fire_at <= horizon_at
             moved.append((row, one.job))
-            if one.skipped and not outcome.found:
-                skipped(context, row, one.skipped)
     on_run_end(context, moved)

@@ -2,8 +2,7 @@
 
 Every write of a row that exists is a *swap*: it holds only if the row is still at the revision that was read, and it
 raises that revision: nobody else does. A swap or an insert whose answer was lost and which was repeated underneath
-finds its own write in place and counts as done. So does one that another process has written in the very same way:
-no row tells whose it is.
+finds its own write in place and counts as done. Of two calls that write the very same row one is refused.
 """
 
 from collections.abc import Sequence
@@ -61,14 +60,10 @@ class Swap(Generic[Row]):
 
 @dataclass(frozen=True)
 class Swapped(Generic[Row]):
-    """Whether a swap was done, and the row as it now stands; None: there is no such row.
-
-    `found`: it stood there already, from a call whose answer was lost, or of another process that wrote the same.
-    """
+    """Whether a swap was done by this very call, and the row as it now stands; None: there is no such row."""
 
     done: bool
     row: Row | None
-    found: bool = False
 
 
 class Rows(Protocol[Key_contra, Row]):

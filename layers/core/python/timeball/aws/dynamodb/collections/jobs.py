@@ -21,7 +21,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     """The jobs of one table."""
 
     def __init__(self, table: Table, works: DynamoWorks) -> None:
-        super().__init__(table, Kind(job_key, table.mapper.of_job, _bare, frozenset({"work", "work_digest"})))
+        super().__init__(table, Kind(job_key, table.mapper.of_job, _bare))
         self._works = works
         self._listing = Listing(table.reader, table.mapper.list_shards)
 

@@ -1,8 +1,11 @@
 """A collection of rows over DynamoDB. Each write is one conditional write; each refusal is read, not assumed.
 
-A refused write whose row already holds what was to be written is done: its first answer was lost, and it was repeated.
+Each write has an id of its own, which it leaves on the row. A refused write whose id stands there, at the revision that
+it wrote, is done: its first answer was lost, and it was repeated. The content of the row says nothing: another process
+may have written the same.
 """
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -17,31 +20,33 @@ from timeball.ports.collections.rows import Row, Swap, Swapped
 
 RowKey = TypeVar("RowKey")
 
-_OF_THEIR_TIME = frozenset({"due_bucket", "expires_at"})
-"""Attributes that depend on when a row was written."""
+_WRITE = "w"
+"""The attribute with the id of the write that the row is from; no field of a value. Each byte of a row is paid for."""
+
+
+def fresh_write_id() -> str:
+    """Return an id that no other write of a row at the same revision has: 48 random bits in eight characters."""
+    return secrets.token_urlsafe(6)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The table of all collections: what reads it, what writes to it, what maps its rows; and threads to ask with."""
+    """The table of all collections: what reads it, writes to it, maps its rows, names writes; and threads."""
 
     reader: Reader
     writer: Writer
     mapper: Mapper
     threads: Executor
+    write_id: Callable[[], str] = fresh_write_id
 
 
 @dataclass(frozen=True)
 class Kind(Generic[RowKey, Row]):
-    """What tells one collection from another: where its rows stand, and how they turn into items and back.
-
-    An item that has none of the `beside` attributes leaves them as they stand.
-    """
+    """What tells one collection from another: where its rows stand, and how they turn into items and back."""
 
     place: Callable[[RowKey], Key]
     to_item: Callable[[Row, int], Item]
     to_row: Callable[[dict[str, Any]], Row]
-    beside: frozenset[str] = frozenset()
 
 
 class DynamoRows(Generic[RowKey, Row]):
@@ -53,11 +58,9 @@ class DynamoRows(Generic[RowKey, Row]):
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
         """Insert each row that is not there."""
-        items = [self._kind.to_item(row, now) for row in rows]
+        items = [self._kind.to_item(row, now) | {_WRITE: self._table.write_id()} for row in rows]
         return [
-            None
-            if written.done or not written.row or self._holds(written.row, item)
-            else self._kind.to_row(written.row)
+            None if written.done or not written.row or _is_of(item, written.row) else self._kind.to_row(written.row)
             for item, written in zip(items, self._table.writer.write([Insert(item) for item in items]), strict=True)
         ]
 
@@ -68,20 +71,28 @@ class DynamoRows(Generic[RowKey, Row]):
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
         """Change each row if it has the revision that was read."""
-        items = [(self._kind.to_item(swap.before, now), self._kind.to_item(swap.written, now)) for swap in swaps]
+        items = [
+            (
+                self._kind.to_item(swap.before, now),
+                self._kind.to_item(swap.written, now) | {_WRITE: self._table.write_id()},
+            )
+            for swap in swaps
+        ]
         written = self._table.writer.write([_update(before, after) for before, after in items])
         return [
-            Swapped(done=True, row=swap.written, found=not one.done)
-            if one.done or (one.row and self._holds(one.row, after))
+            Swapped(done=True, row=swap.written)
+            if one.done or (one.row and _is_of(after, one.row))
             else Swapped(done=False, row=self._kind.to_row(one.row) if one.row else None)
             for swap, (_, after), one in zip(swaps, items, written, strict=True)
         ]
 
-    def _holds(self, row: Mapping[str, Any], item: Item) -> bool:
-        """Say whether a stored row is what was to be written, whenever that was."""
-        beside = self._kind.beside
-        ignored = _OF_THEIR_TIME if beside & item.keys() else _OF_THEIR_TIME | beside
-        return all(row.get(name) == item.get(name) for name in (row.keys() | item.keys()) - ignored)
+
+def _is_of(item: Item, row: Mapping[str, Any]) -> bool:
+    """Say whether a stored row is of the write that was to store an item, and nobody has written it since.
+
+    A process of an older version raises the revision and leaves the id.
+    """
+    return all(row.get(name) == item[name] for name in (_WRITE, "revision"))
 
 
 def _update(before: Item, after: Item) -> Update:

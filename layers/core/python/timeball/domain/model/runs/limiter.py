@@ -56,8 +56,7 @@ class Limiter:
     """Who has a place, the turns, and whether others wait.
 
     `said` are the bounds as the run has them that asked last. In a line that is known to have somebody, `lines`, all
-    others get behind. `joined_at` is when somebody lined up last. `asked` names those who asked last: two writes that
-    give a turn each look alike otherwise, and a store would take one for the other.
+    others get behind. `joined_at` is when somebody lined up last.
     """
 
     key: LimiterKey
@@ -69,7 +68,6 @@ class Limiter:
     lines: tuple[Part, ...] = ()
     joined_at: int = 0
     due_at: int | None = None
-    asked: str = ""
     revision: int = 1
 
     @property
