@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from tests.crash.conftest import LATER
 from tests.crash.stage import Stage
 from tests.engine.dependencies.graphs import node
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
@@ -16,13 +17,14 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.changes.change import Outcome, pause, resume, revise
 from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import succeed_runs
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.errors import ContendedError
 from timeball.testing.faults import Points
+from timeball.testing.memory_store import MemoryStore
 
 ROOT = evolve(node("a"), schedule=spec("a", At(NOW)).schedule, retry=PLAIN_RETRY)
 CHILD, GRANDCHILD = (evolve(node(name, parent), retry=PLAIN_RETRY) for name, parent in ("ba", "cb"))
@@ -49,6 +51,14 @@ def work_on(play: Play, seconds: int) -> None:
 
 def called(play: Play) -> list[str]:
     return [*dict.fromkeys(call.run.job.job_id for _, call in play.caller.calls)]
+
+
+def expire(play: Play, name: str) -> None:
+    """Delete the rows of a job that is over, as a time to live does."""
+    assert isinstance(play.store, MemoryStore)
+    for run in play.runs(key(name)):
+        del play.store.runs[run.id]
+    del play.store.jobs[key(name)]
 
 
 def statuses(play: Play, names: str) -> list[str]:
@@ -143,6 +153,28 @@ def test_whatever_is_stopped_is_finished_by_scans_and_each_job_runs_once_in_its_
             _pardon(left)
             work_on(left, 10)
             assert (called(left), statuses(left, "abc")) == (["a", "b", "c"], ["completed"] * 3)
+
+
+@pytest.mark.parametrize("place", ["memory", LATER], indirect=True)
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_child_keeps_how_an_expired_parent_ended_wherever_the_scan_stopped_that_told_of_it(
+    stage: Stage, *, is_paused: bool
+) -> None:
+    play = stage.play(NOW)
+    later = evolve(node("x"), schedule=spec("x", At(NOW + 3_600_000)).schedule)
+    submit_all(play, ROOT, later, evolve(node("c", "a x"), retry=PLAIN_RETRY))
+    if is_paused:
+        pause(play.context(), [(key("c"), None)])
+    play.execute_next()
+    for left in stage.crashes(play, Play.scan_all, 4):
+        left.clock.advance(stage.later_ms)
+        work_on(left, 40)
+        expire(left, "a")
+        if is_paused:
+            resume(left.context(), [(key("c"), None)])
+        left.clock.advance(3_600_000)
+        work_on(left, 12)
+        assert (called(left), statuses(left, "xc")) == (["a", "x", "c"], ["completed"] * 2)
 
 
 def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -> bool:

@@ -7,10 +7,9 @@ from pydantic import Field
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, run_answer
-from timeball.domain.graphs.join import State
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.dependency import TriggerRule
+from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.cycle import Node
 

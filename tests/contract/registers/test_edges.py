@@ -5,7 +5,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.terms.dependency import Blocked, Edge, Parent, Proposed, TriggerRule
+from timeball.domain.model.terms.dependency import Blocked, Edge, Ended, Parent, Proposed, State, TriggerRule
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
@@ -41,6 +41,7 @@ def test_a_job_keeps_what_it_waits_for_and_what_blocks_it(store: Store) -> None:
         waits=True,
         skips=Reason.PARENT_SKIPPED,
         blocked=blocked,
+        ended=(Ended("a", State.SUCCEEDED, NOW, NOW - 1), Ended("b", State.DEAD, NOW + 1, NOW - 1)),
         has_children=True,
         is_gate=True,
         untold=True,
@@ -53,7 +54,8 @@ def test_a_job_keeps_what_it_waits_for_and_what_blocks_it(store: Store) -> None:
 
 def test_a_run_keeps_that_it_waits_and_what_blocks_it(store: Store) -> None:
     blocked = Blocked(RunId(PARENT, NOW, Origin.SCHEDULE), ("parent", "a"))
-    row = evolve(run(), waits=True, blocked=blocked, untold=True, joined=True, pardon="by hand")
+    ended = (Ended("a", State.CANCELLED, NOW, NOW - 1),)
+    row = evolve(run(), waits=True, blocked=blocked, ended=ended, untold=True, joined=True, pardon="by hand")
     store.runs.insert([row], NOW)
     assert store.runs.read([row.id]) == [row]
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
-from timeball.domain.graphs.join import Joined, Standing, State, Step, cycle_of_parent, join
+from timeball.domain.graphs.join import Joined, Standing, Step, cycle_of_parent, join
 from timeball.domain.graphs.passing import handed
 from timeball.domain.graphs.waiting import fire_time, is_as_told
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.dependency import TriggerRule
+from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.engine.dependencies.graph import cycle_of, naming_any
 from timeball.engine.dependencies.look import wake_children
 from timeball.ports.collections.rows import Swap

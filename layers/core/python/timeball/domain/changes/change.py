@@ -84,7 +84,14 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     work = None if job.spec.work is None else spec.work
     is_watched = spec.notify is not None and spec.notify.watches_streaks
     failing = job.failing if is_watched else None  # else nobody would note that it recovers
-    wanted = evolve(job, spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint), proposed=None, failing=failing)
+    parents = [parent.job_id for parent in spec.depends_on]
+    wanted = evolve(
+        job,
+        spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint),
+        proposed=None,
+        failing=failing,
+        ended=tuple(one for one in job.ended if one.job_id in parents),
+    )
     begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
     if spec.schedule == job.spec.schedule and not begins_to_wait:
         if wanted.spec == job.spec:

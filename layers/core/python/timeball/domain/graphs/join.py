@@ -4,15 +4,16 @@ Invariant: it is a decision about how things stand, not about what has happened.
 time, and again: who is told of an end twice, or late, decides the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
-from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import Blocked, End, TriggerRule
+from timeball.domain.model.terms.dependency import Blocked, End, Ended, State, TriggerRule
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import is_occurrence
 
@@ -20,27 +21,21 @@ _NEW_MS = MINUTE_MS
 """For so long a parent may be missing that is created together with its child."""
 
 
-class State(StrEnum):
-    """How a parent stands in a cycle of its child."""
-
-    GOING = auto()
-    """It is to run, or does."""
-    BLOCKED = auto()
-    """It waits for a dead one itself."""
-    SUCCEEDED = auto()
-    DEAD = auto()
-    """It failed for good: it may be mended."""
-    SKIPPED = auto()
-    CANCELLED = auto()
+OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED, State.CANCELLED})
+"""The states of a parent that has ended."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A parent's state, its fire time if that is known, and what blocks those that wait for it, if anything does."""
+    """A parent's state, its fire time if that is known, and what blocks those that wait for it, if anything does.
+
+    `ended` is what a child keeps of a parent that has ended, whichever end the child waits for.
+    """
 
     state: State
     fire_at: int | None = None
     blocked: Blocked | None = None
+    ended: Ended | None = None
 
 
 class Step(StrEnum):
@@ -60,24 +55,56 @@ class Joined:
     blocked: Blocked | None = None
 
 
-def standing_of(job_id: str, parent: Job | None, child: Job, now: int) -> Standing:
-    """Return how a one-off parent stands, by its row; None: it is gone, or not there yet."""
+_JOB_STATES: Mapping[JobStatus, State] = {
+    JobStatus.COMPLETED: State.SUCCEEDED,
+    JobStatus.FAILED: State.DEAD,
+    JobStatus.SKIPPED: State.SKIPPED,
+    JobStatus.CANCELLED: State.CANCELLED,
+}
+_RUN_STATES: Mapping[RunState, State] = {
+    RunState.SUCCEEDED: State.SUCCEEDED,
+    RunState.FAILED: State.DEAD,
+    RunState.SKIPPED: State.SKIPPED,
+    RunState.CANCELLED: State.CANCELLED,
+}
+"""How jobs and runs stand that have ended."""
+
+
+def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: Ended | None = None) -> Standing:
+    """Return how a one-off parent stands: by its row, or by what was kept of a parent that is gone.
+
+    A parent that is gone and was not kept was never stored, or will be: it is stored together with its child. A child
+    that is run again does not wait for it: such a parent ended long ago.
+    """
+    if kept is not None and (parent is None or parent.created_at != kept.created_at):
+        return kept_standing(kept, child.key.tenant)
     if parent is None:
-        return Standing(State.GOING if now < child.created_at + _NEW_MS else State.CANCELLED)
+        is_new = now < child.created_at + _NEW_MS
+        return Standing(State.GOING if is_new else State.CANCELLED if child.rerun_at is None else State.SUCCEEDED)
     fire_at = parent.final_fire_at
-    match parent.status:
-        case JobStatus.COMPLETED:
-            return Standing(State.SUCCEEDED, fire_at)
-        case JobStatus.FAILED:
-            by = RunId(parent.key, fire_at or 0, Origin.SCHEDULE)
-            return Standing(State.DEAD, fire_at, Blocked(by, (job_id,)))
-        case JobStatus.SKIPPED:
-            return Standing(State.SKIPPED, fire_at)
-        case JobStatus.CANCELLED:
-            return Standing(State.CANCELLED, fire_at)
+    if parent.status in _JOB_STATES:
+        ended = Ended(job_id, _JOB_STATES[parent.status], fire_at or 0, parent.created_at)
+        return kept_standing(ended, parent.key.tenant)
     if parent.blocked is not None:
         return Standing(State.BLOCKED, fire_at, parent.blocked.through(job_id))
     return Standing(State.GOING, fire_at)
+
+
+def run_state_of(state: State) -> RunState:
+    """Return the state of the run of a parent that has ended so."""
+    return next(run for run, of in _RUN_STATES.items() if of is state)
+
+
+def kept_of(child: Job | Run, job_id: str) -> Ended | None:
+    """Return what a child has kept of a parent that has ended; None: nothing."""
+    return next((one for one in child.ended if one.job_id == job_id), None)
+
+
+def kept_standing(ended: Ended, tenant: str) -> Standing:
+    """Return how a parent stands that has ended so."""
+    by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE)
+    blocked = Blocked(by, (ended.job_id,)) if ended.state is State.DEAD else None
+    return Standing(ended.state, ended.fire_at or None, blocked, ended)
 
 
 def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> Standing:
@@ -92,15 +119,8 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
         if parent.is_open and is_to_come and is_occurrence(parent.spec.schedule, fire_at):
             return Standing(State.GOING, fire_at)
         return Standing(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
-    match row.state:
-        case RunState.SUCCEEDED:
-            return Standing(State.SUCCEEDED, fire_at)
-        case RunState.FAILED:
-            return Standing(State.DEAD, fire_at, Blocked(row.id, (job_id,)))
-        case RunState.SKIPPED:
-            return Standing(State.SKIPPED, fire_at)
-        case RunState.CANCELLED:
-            return Standing(State.CANCELLED, fire_at)
+    if row.state in _RUN_STATES:
+        return kept_standing(Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at), parent.key.tenant)
     if row.blocked is not None:
         return Standing(State.BLOCKED, fire_at, row.blocked.through(job_id))
     return Standing(State.GOING, fire_at)
@@ -108,13 +128,12 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
 
 def by_its_end(standing: Standing, on: End) -> Standing:
     """Return how a parent stands for a child that waits for an end of it other than its success, perhaps."""
-    is_success = standing.state is State.SUCCEEDED
-    is_over = standing.state not in (State.GOING, State.BLOCKED)
-    if on is End.SUCCEEDED or not is_over:
+    if on is End.SUCCEEDED or standing.state not in OVER:
         return standing
     if on is End.DONE or standing.state is State.DEAD:
-        return Standing(State.SUCCEEDED, standing.fire_at)
-    return Standing(State.SKIPPED if is_success else standing.state, standing.fire_at)
+        return evolve(standing, state=State.SUCCEEDED, blocked=None)
+    is_success = standing.state is State.SUCCEEDED
+    return evolve(standing, state=State.SKIPPED if is_success else standing.state)
 
 
 def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:

@@ -4,7 +4,10 @@ Invariant: it is let run, or be skipped, by one write of its row, which fixes it
 any one-off. So it has one run, whoever looks at it, and whenever.
 """
 
-from timeball.domain.graphs.join import Joined, Standing, State, Step, join
+from collections.abc import Sequence
+from typing import TypeVar
+
+from timeball.domain.graphs.join import Joined, Standing, Step, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
@@ -13,8 +16,11 @@ from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
+
+Waiting = TypeVar("Waiting", Job, Run)
 
 SOONEST_LOOK_MS = 30 * SECOND_MS
 """How soon who waits is looked at again, also if nobody tells of anything."""
@@ -40,7 +46,8 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
     planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
     if joined.step is Step.WAIT:
-        return evolve(planned, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
+        kept = keeping_ends(planned, parents)
+        return evolve(kept, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
     return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
 
 
@@ -66,7 +73,12 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
         case Step.WAIT:
             since_at = max(run.created_at, run.budget_at or 0)
             look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
-            return evolve(_blocked_run(run, joined), due_at=look_at)
+            return evolve(keeping_ends(_blocked_run(run, joined), parents), due_at=look_at)
+
+
+def keeping_ends(child: Waiting, parents: Sequence[Standing]) -> Waiting:
+    """Return a job or a run that waits with how those of its parents ended that have: their rows may expire first."""
+    return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
 
 
 def _joined(job: Job, parents: list[Standing]) -> Joined:
@@ -120,8 +132,13 @@ def is_run_as_told(row: Run, read: Run) -> bool:
     return row.untold and (row.state, row.blocked, row.unblocked) == (read.state, read.blocked, read.unblocked)
 
 
-def woken(job: Job, now: int) -> Job | None:
-    """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway."""
+def woken(job: Job, now: int, parents: Sequence[Standing] | None = None) -> Job | None:
+    """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway.
+
+    A paused job is looked at when it is resumed. Until then it keeps how `parents` ended, if they are given.
+    """
+    if job.waits and job.status is JobStatus.PAUSED and parents is not None:
+        return keeping_ends(job, parents)
     if not job.waits or job.status is not JobStatus.PENDING or job.intent is not None:
         return None
     return evolve(job, due_at=now)

@@ -12,6 +12,7 @@ from typing import Any
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.graphs.waiting import keeping_ends
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb, with_spec
@@ -27,6 +28,7 @@ from timeball.engine.changes.close import close
 from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.dependencies.look import ends_for_paused
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.tasks.resolving import resolved
@@ -81,9 +83,12 @@ def _reconcile(context: Context, job: Job) -> Reconciled:
 
 def _without_intent(context: Context, job: Job, now: int) -> Job:
     """Drop an intent that is reconciled, whatever else of the row moves meanwhile: its lock, or its final status."""
+    ends = ends_for_paused(context, [job], now)
 
     def dropped(_: int, row: Job) -> Job | None:
-        return None if row.intent is None or row.version != job.version else settled(row)
+        if row.intent is None or row.version != job.version:
+            return None
+        return keeping_ends(settled(row), ends[job.key]) if job.key in ends else settled(row)
 
     (swapped,) = compare_and_swap(context.store.jobs.swap, [job], dropped, now)
     if swapped.row is None:

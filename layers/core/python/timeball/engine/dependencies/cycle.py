@@ -7,10 +7,11 @@ on it. A graph of one-offs has one cycle, whatever the fire times of its jobs.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.graphs.join import Standing, State, by_its_end, cycle_of_parent, is_awaited, standing_of
+from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, is_awaited, standing_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over, standings_of_runs

@@ -8,7 +8,7 @@ from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
-from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, standing_of
+from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
 from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_told
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -144,10 +144,13 @@ def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: in
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
 
     def standing(key: JobKey, run: Run, child: Job) -> Standing:
-        parent = jobs[key]
+        parent, kept = jobs[key], kept_of(run, key.job_id) or kept_of(child, key.job_id)
         if parent is not None and parent.spec.schedule.is_one_off:
-            return standing_of(key.job_id, parent, child, now)
-        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)] or range_over(context, parent, run.id.fire_at)
+            return standing_of(key.job_id, parent, child, now, kept)
+        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)]
+        if row is None and kept is not None:
+            return kept_standing(kept, key.tenant)
+        row = row or range_over(context, parent, run.id.fire_at)
         return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
 
     return {

@@ -60,7 +60,8 @@ def examine(
         if spec.depends_on:
             had = [] if before is None else parent_keys(before)
             known = {key: row for key, row in rows.items() if key in had or _is_known(row, within)}
-            one.faults += _unfit_parents(context, spec, known, together)
+            gone = frozenset(key for key in had if rows.get(key) is None)
+            one.faults += _unfit_parents(context, spec, known, together, gone)
             if not one.faults:
                 one.spec = _timed(spec, rows, together)
                 one.faults += _unshared(one.spec, rows, together)
@@ -129,8 +130,13 @@ def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
 
 
 def _unfit_parents(
-    context: Context, spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
+    context: Context,
+    spec: JobSpec,
+    rows: Mapping[JobKey, Job | None],
+    together: Mapping[JobKey, Examined],
+    gone: Collection[JobKey],
 ) -> list[Fault]:
+    """Say what is wrong with the parents of a spec; nothing of those that its job had before, and that are `gone`."""
     faults = []
     if len(spec.depends_on) > context.rules.max_parents:
         return [Fault(f"A job may depend on at most {context.rules.max_parents} jobs; put another one between.")]
@@ -138,6 +144,8 @@ def _unfit_parents(
         parent = _spec_of(key, rows, together)
         if key == spec.key:
             faults.append(Fault("A job cannot wait for itself; leave it out.", place))
+        elif parent is None and key in gone:
+            continue
         elif parent is None:
             faults.append(Fault("You have no job with this id; create it first.", place))
         elif isinstance(parent.schedule.timing, OnEvents):
@@ -194,7 +202,9 @@ def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[J
     if recurring:
         return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
     timings = [schedule.timing for schedule in schedules]
-    latest_at = max(timing.at for timing in timings if isinstance(timing, At))
+    latest_at = max((timing.at for timing in timings if isinstance(timing, At)), default=None)
+    if latest_at is None:  # all have expired since the job was made
+        return spec
     return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from timeball.domain.ends.notices import notice_of_block
-from timeball.domain.graphs.join import Standing, by_its_end, standing_of
+from timeball.domain.graphs.join import Standing, by_its_end, kept_of, standing_of
 from timeball.domain.graphs.waiting import is_as_told, moved_on, told, woken
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -73,14 +73,24 @@ def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
     """
     for page in pages_of_children(context, parents):
         rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
-        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now), now)
+        ends = ends_for_paused(context, rows, now)
+        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now, ends), now)
         if not all(one.done for one in standing):
             raise UnavailableError("jobs that wait for others kept changing")
         wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
 
 
-def _woken(now: int, _: int, job: Job) -> Job | None:
-    return woken(job, now)
+def _woken(now: int, ends: Mapping[JobKey, list[Standing]], _: int, job: Job) -> Job | None:
+    return woken(job, now, ends.get(job.key))
+
+
+def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
+    """Read how the parents of paused jobs stand that wait: nothing else looks at them before the resume.
+
+    Nothing is read for other jobs. Raises UnavailableError.
+    """
+    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
+    return standings_of_jobs(context, paused, now) if paused else {}
 
 
 def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
@@ -90,6 +100,6 @@ def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mappin
 
     def standing(job: Job, parent: Parent) -> Standing:
         row = rows[JobKey(job.key.tenant, parent.job_id)]
-        return by_its_end(standing_of(parent.job_id, row, job, now), parent.on)
+        return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
 
     return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}

@@ -5,11 +5,13 @@ A run whose job does not ask for that pays nothing.
 
 from collections.abc import Mapping, Sequence
 
+from timeball.domain.graphs.join import kept_of, run_state_of
 from timeball.domain.graphs.passing import Passed, handed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import Ended
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over
 from timeball.engine.dependencies.graph import parent_keys
@@ -43,7 +45,8 @@ def _handed(
     for key, parent in zip(parent_keys(job.spec), job.spec.depends_on, strict=True):
         standing = jobs[key]
         row = rows[_run_of(standing, key, run)] or range_over(context, standing, run.id.fire_at)
-        passed.append(_passed(context, parent.name or parent.job_id, standing, row))
+        kept = kept_of(job, parent.job_id) or kept_of(run, parent.job_id)
+        passed.append(_passed(context, parent.name or parent.job_id, standing, row, kept))
     work = job.spec.work
     if work is None:
         return job  # the payload that it was given is gone: that is told where it is called
@@ -51,9 +54,11 @@ def _handed(
     return None if payload is None else with_spec(job, work=evolve(work, payload=payload))
 
 
-def _passed(context: Context, name: str, parent: Job | None, row: Run | None) -> Passed:
+def _passed(context: Context, name: str, parent: Job | None, row: Run | None, kept: Ended | None) -> Passed:
     if row is None:
-        is_cancelled = parent is None or parent.status is JobStatus.CANCELLED
+        if kept is not None:
+            return Passed(name, run_state_of(kept.state).value)
+        is_cancelled = parent is not None and parent.status is JobStatus.CANCELLED
         return Passed(name, RunState.CANCELLED.value if is_cancelled else None)
     if row.last_fire_at is not None:
         return Passed(name, row.state.value)

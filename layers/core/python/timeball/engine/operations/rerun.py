@@ -6,13 +6,13 @@ through has a mark of the operation's instant, so a repeat clears it no second t
 
 from collections.abc import Sequence
 
-from timeball.domain.graphs.join import State
 from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.terms.dependency import State
 from timeball.domain.operations.operation import Fault, Operation, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES

@@ -27,6 +27,7 @@ from timeball.domain.graphs.fan_out import (
     waiting_again,
     watched,
 )
+from timeball.domain.graphs.join import kept_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -35,6 +36,7 @@ from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended, withdrawn
+from timeball.domain.model.terms.dependency import State
 from timeball.domain.model.terms.work import Work
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -118,7 +120,7 @@ def _step(context: Context, head: Run, job: Job | None) -> bool:
     elif head.state is RunState.QUEUED and head.is_unstarted and job is not None and job.status is JobStatus.PAUSED:
         after = withdrawn(head)
     elif head.state is RunState.QUEUED:
-        after = _begun(context, head, fan, now)
+        after = _begun(context, head, fan, job, now)
     elif head.cancel_requested or job is None or is_cancelled:
         items = _stop(context, head, fan, now)
         after = concluded(_stopping(head), fan, items, now)
@@ -131,13 +133,19 @@ def _step(context: Context, head: Run, job: Job | None) -> bool:
     return change_runs(context, {head.id: job}, [Swap(head, after)], now)[0].done
 
 
-def _begun(context: Context, head: Run, fan: FanOut, now: int) -> Run:
+def _has_expired(head: Run, fan: FanOut, job: Job | None) -> bool:
+    kept = kept_of(head, fan.of.job.job_id) or (None if job is None else kept_of(job, fan.of.job.job_id))
+    return kept is not None and kept.state in (State.SUCCEEDED, State.DEAD)
+
+
+def _begun(context: Context, head: Run, fan: FanOut, job: Job | None, now: int) -> Run:
+    """Return a head as it begins with its items. Those of a parent whose rows have expired are lost, and not none."""
     if fan.items is not None:
         return begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
     (run,) = context.store.runs.read([fan.of])
     if run is not None and not run.is_terminal:
         return waiting_again(head, now)
-    named = Named() if run is None else _named(context, run)
+    named = _named(context, run) if run is not None else None if _has_expired(head, fan, job) else Named()
     is_good = named is not None and named.items and not (named.is_too_many or named.is_too_large)
     digest = save_named(context, head.id, named, now) if named is not None and is_good else None
     return begun(head, fan, named, digest, now)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import RuleSet
 from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.terms.dependency import Ended, State
 from timeball.domain.model.terms.target import Target
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents
 
@@ -29,6 +30,11 @@ _TAGS: Mapping[type, str] = {
 _Value = TypeVar("_Value")
 _Plain = Callable[[Any], Any]
 
+
+def _to_ended(state: str, fire_at: str, created_at: str, job_id: str) -> Ended:
+    return Ended(job_id, State(state), int(fire_at), int(created_at))
+
+
 _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
     JobKey: (lambda key: f"{key.tenant}#{key.job_id}", lambda text: JobKey(*text.split("#", 1))),
     BackfillKey: (
@@ -40,6 +46,10 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
     RuleSet: (
         lambda rules: f"{rules.version} {rules.tzdata}",
         lambda text: RuleSet(int(text.split()[0]), text.split()[1]),
+    ),
+    Ended: (
+        lambda one: f"{one.state} {one.fire_at} {one.created_at} {one.job_id}",
+        lambda text: _to_ended(*text.split(" ", 3)),
     ),
     Spent: (lambda spent: " ".join(map(str, spent.counts)), lambda text: Spent(*map(int, text.split()))),
 }

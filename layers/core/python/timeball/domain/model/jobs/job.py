@@ -15,7 +15,14 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.domain.model.terms.calendar import CalendarUse
-from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, Proposed, TriggerRule
+from timeball.domain.model.terms.dependency import (
+    DEPENDENCY_TIMEOUT_SECONDS,
+    Blocked,
+    Ended,
+    Parent,
+    Proposed,
+    TriggerRule,
+)
 from timeball.domain.model.terms.flow import Flow
 from timeball.domain.model.terms.notify import End, Notice, Notify
 from timeball.domain.model.terms.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
@@ -173,7 +180,7 @@ class Job:
     (generations.py).
 
     A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`,
-    and was `unblocked` so often.
+    and was `unblocked` so often. It keeps which of its parents have `ended`, and how.
     One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
     while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
     jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
@@ -211,6 +218,7 @@ class Job:
     skips: Reason | None = None
     blocked: Blocked | None = None
     unblocked: int = 0
+    ended: tuple[Ended, ...] = ()
     has_children: bool = False
     is_gate: bool = False
     untold: bool = False

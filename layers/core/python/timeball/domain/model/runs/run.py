@@ -14,7 +14,7 @@ from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.spent import NOTHING, Spent
 from timeball.domain.model.tenants.actor import NOBODY, Actor
-from timeball.domain.model.terms.dependency import Blocked
+from timeball.domain.model.terms.dependency import Blocked, Ended
 from timeball.domain.model.terms.flow import Collected
 
 
@@ -101,9 +101,9 @@ class Run:
     (generations.py). `joined`: a run of its
     job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
-    be `blocked`, and was `unblocked` so often; it is `untold` until its job's children know of that. `moved_to` is when
-    its calendar has it start, or what it has `collected`, if that is not at its fire time. `spent` is what its attempts
-    that ended have cost.
+    be `blocked`, and was `unblocked` so often; it is `untold` until its job's children know of that. It keeps which of
+    those it waits for have `ended`, and how. `moved_to` is when its calendar has it start, or what it has `collected`,
+    if that is not at its fire time. `spent` is what its attempts that ended have cost.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
     itself: it waits for the runs of its items. With `waiting` it has no due key: its limiter is due. `places` names the
     limiters in which it may have a place, as a run under way, one that was called, or one that waits for another.
@@ -149,6 +149,7 @@ class Run:
     waits: bool = False
     blocked: Blocked | None = None
     unblocked: int = 0
+    ended: tuple[Ended, ...] = ()
     untold: bool = False
     let_go_at: int | None = None
     moved_to: int | None = None

@@ -1,7 +1,7 @@
 """Jobs that wait for jobs: whom a job waits for, by which rule, and what keeps it from running meanwhile."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import StrEnum, auto
 
 from timeball.domain.model.ids import JobKey, RunId
 
@@ -26,6 +26,20 @@ class End(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     DONE = "done"
+
+
+class State(StrEnum):
+    """How a parent stands in a cycle of its child."""
+
+    GOING = auto()
+    """It is to run, or does."""
+    BLOCKED = auto()
+    """It waits for a dead one itself."""
+    SUCCEEDED = auto()
+    DEAD = auto()
+    """It failed for good: it may be mended."""
+    SKIPPED = auto()
+    CANCELLED = auto()
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,19 @@ class Blocked:
         half = _SHOWN_OF_A_PATH // 2
         path = self.path if len(self.path) < _SHOWN_OF_A_PATH else (*self.path[:half], *self.path[half + 1 :])
         return Blocked(self.by, (*path, job_id))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a parent ended, kept by a child that waits on: the parent's row may expire before the child is decided.
+
+    `created_at` is the parent's: a job that gets the same id later is another one.
+    """
+
+    job_id: str
+    state: State
+    fire_at: int
+    created_at: int
 
 
 @dataclass(frozen=True)
