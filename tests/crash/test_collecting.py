@@ -16,6 +16,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.flow import Debounce, Flow, Unique, unique_key
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
+from timeball.domain.planning.collecting import MOST_REQUESTS
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
@@ -124,6 +125,24 @@ def test_a_trigger_that_is_collected_stopped_anywhere_is_in_one_run_once_if_it_i
         assert [run.state for run in runs] == [RunState.SUCCEEDED] * len(runs)
         assert_each_run_was_called_once(at_rest(left, left.job(KEY)))
         assert_all_is_well(at_rest(left, left.job(KEY)))
+
+
+@pytest.mark.parametrize("repeated", ["0", "50", "51"])
+def test_a_trigger_that_drops_an_older_request_from_the_row_stopped_anywhere_lets_none_count_twice(
+    stage: Stage, repeated: str
+) -> None:
+    play = stage.play(NOW)
+    play.store_jobs([replace(spec("job", Every(3600, NOW + 3_600_000)), flow=COLLECTS)])
+    for number in range(MOST_REQUESTS + 1):
+        _trigger(play, str(number))
+    for left in stage.crashes(play, lambda play: _trigger(play, "51"), 6):
+        _trigger(left, repeated)
+        (run,) = [run for run in left.runs(KEY) if run.id.origin is Origin.MANUAL]
+        assert run.collected is not None
+        before = MOST_REQUESTS + 1
+        assert run.collected.count == before + 1 or (repeated != "51" and run.collected.count == before)
+        _trigger(left, "1")
+        assert left.runs(KEY)[0].collected == run.collected
 
 
 def _trigger(play: Play, name: str) -> Triggering:

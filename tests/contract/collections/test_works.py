@@ -86,3 +86,5 @@ def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject)
     assert subject.store.requests.remember(KEY, "request", NOW + 9, NOW + 9) == NOW
     assert subject.store.requests.remember(KEY, "another", NOW + 9, NOW + 9) == NOW + 9
     assert subject.store.requests.remember(JobKey("other", "job"), "request", NOW + 1, NOW + 1) == NOW + 1
+    assert subject.store.requests.noted(KEY, "request") == NOW
+    assert subject.store.requests.noted(KEY, "a third") is None

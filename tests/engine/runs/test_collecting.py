@@ -166,6 +166,30 @@ def test_requests_that_its_row_no_longer_tells_of_make_no_second_run(service: Se
     assert counts(service) == [MOST_REQUESTS + 3]
 
 
+def test_a_request_that_its_row_no_longer_tells_of_is_not_collected_again(service: Service) -> None:
+    begin(service)
+    for number in range(MOST_REQUESTS + 3):
+        push(service, number, request=f"r{number}", fingerprint="f")
+    again = [push(service, number, request=f"r{number}", fingerprint="f").outcome for number in (0, 2, 3)]
+    assert again == [REPEATED] * 3
+    push(service, 77)
+    service.until(at(60))
+    assert (payloads(service), counts(service)) == (["77"], [MOST_REQUESTS + 4])
+
+
+def test_a_request_that_a_full_row_never_took_in_is_not_told_as_taken(service: Service) -> None:
+    """Its process died when it had noted the run, and the run began without it."""
+    begin(service)
+    for number in range(MOST_REQUESTS):
+        push(service, number, request=f"r{number}", fingerprint="f")
+    (run,) = by_hand(service)
+    service.play.store.requests.remember(KEY, "late 0", run.id.fire_at, at(0))
+    service.until(at(30))
+    assert push(service, 99, request="late", fingerprint="f").outcome is STARTED
+    service.until(at(60))
+    assert payloads(service) == [str(MOST_REQUESTS - 1), "99"]
+
+
 def test_a_run_that_somebody_cancelled_collects_no_more(service: Service) -> None:
     begin(service)
     first = push(service, 1).run

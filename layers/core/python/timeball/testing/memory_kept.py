@@ -74,6 +74,10 @@ class MemoryRequests(dict[tuple[JobKey, str], int]):
         """Note when a request took effect; the first note stands."""
         return self.setdefault((job, request), at)
 
+    def noted(self, job: JobKey, request: str) -> int | None:
+        """Return what is noted."""
+        return self.get((job, request))
+
     def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
         """Note when events were taken in; the first note stands."""
         return [self.setdefault((JobKey(tenant, "an event"), name), now) for name in names]

@@ -16,7 +16,10 @@ from timeball.domain.model.terms.flow import Collected, Debounce, Named
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 
 MOST_REQUESTS: Final = 50
-"""So many requests that may be repeated are told on a run: with more its row would cost more to write."""
+"""So many requests that may be repeated are told on a run: with more its row would cost more to write.
+
+The older ones that are in it have notes of their own.
+"""
 
 _UNBORN_MS: Final = DAY_MS
 """How long a key stands for a job that is not stored: whoever named it may be about to, and anybody else may."""
@@ -142,15 +145,28 @@ def request_digest(request: str, fingerprint: str | None) -> str:
 
 
 def told_of(run: Run, request: str) -> str | None:
-    """Return what a run tells of a request with the name of one (`request_digest`) that is in it; None: nothing.
+    """Return what a run's row tells of a request with the name of one (`request_digest`); None: nothing.
 
-    One that has dropped older ones tells of each that it has taken it in.
+    A row that is full may have dropped it (`dropped`).
     """
     requests = () if run.collected is None else run.collected.requests
-    name, _, _ = request.partition(".")
-    found = next((one for one in requests if one.startswith(f"{name}.")), None)
-    is_full = len(requests) == MOST_REQUESTS
-    return request if found is None and is_full and not may_collect(run) else found
+    return next((one for one in requests if name_of(one) == name_of(request)), None)
+
+
+def is_full(run: Run) -> bool:
+    """Say whether a run's row may have dropped older requests that are in it."""
+    return run.collected is not None and len(run.collected.requests) == MOST_REQUESTS
+
+
+def dropped(before: Run, after: Run) -> list[str]:
+    """Return the requests of which a run's row tells no longer."""
+    told, left = before.collected, after.collected
+    return [] if told is None or left is None else [one for one in told.requests if one not in left.requests]
+
+
+def name_of(request: str) -> str:
+    """Return the part of a `request_digest` that names the request, whatever that asked for."""
+    return request.partition(".")[0]
 
 
 def is_replaceable(run: Run, spec: JobSpec) -> bool:

@@ -2,8 +2,9 @@
 
 ① The job names the run, unless it names one that has not begun ② the run is inserted, due; or the one that stands is
 swapped: one trigger more, its payload, a later start. The claim writes the same row: whoever of the two comes second is
-refused, and a trigger that finds that the run has begun makes another. Who dies behind ① leaves the name of no run,
-which the next trigger makes.
+refused, and a trigger that finds that the run has begun makes another. A process that dies after ① leaves the name of
+no run, which the next trigger makes. The row tells of the newest requests with a name; a swap that drops one from the
+row notes before that the request is in the run.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,17 @@ from timeball.domain.model.jobs.revision import request_announced, trigger_annou
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
 from timeball.domain.model.terms.flow import Debounce
-from timeball.domain.planning.collecting import Arrival, collected, collecting, may_collect, own_run, told_of
+from timeball.domain.planning.collecting import (
+    Arrival,
+    collected,
+    collecting,
+    dropped,
+    is_full,
+    may_collect,
+    name_of,
+    own_run,
+    told_of,
+)
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
@@ -112,7 +123,7 @@ def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: 
 
 def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> Joined | None:
     """Add an arrival to a run that stands, unless it is in it already; None: that has begun without it."""
-    if (told := _told(standing, arrival)) is not None:
+    if (told := _told(context, standing, arrival)) is not None:
         return Joined(standing, told)
     if standing.collected is None or not may_collect(standing):
         return None
@@ -121,8 +132,13 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
     context.store.changes.note([request_announced(run_id.job.tenant, asked, Action.COLLECT, by, now)], now)
 
     def add(_: int, run: Run) -> Run | None:
-        is_in = run.fingerprint == arrival.fingerprint or _told(run, arrival) is not None
-        return None if is_in or not may_collect(run) else collected(run, arrival, debounce, now)
+        is_in = run.fingerprint == arrival.fingerprint or (run != standing and _told(context, run, arrival) is not None)
+        if is_in or not may_collect(run):
+            return None
+        after = collected(run, arrival, debounce, now)
+        for one in dropped(run, after):
+            context.store.requests.remember(run_id.job, _note(run_id, one), run_id.fire_at, now)
+        return after
 
     rows: list[Run | None] = [standing]
     for _ in range(_ROUNDS):
@@ -130,10 +146,20 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
         rows = [done.row]
         if not done.done or done.row is None:
             continue
-        is_in = done.row.fingerprint == arrival.fingerprint or _told(done.row, arrival) is not None
+        is_in = done.row.fingerprint == arrival.fingerprint or _told(context, done.row, arrival) is not None
         return Joined(done.row) if is_in else None
     raise ContendedError(f"{run_id} collects too many at once")
 
 
-def _told(run: Run, arrival: Arrival) -> str | None:
-    return None if arrival.request is None else told_of(run, arrival.request)
+def _told(context: Context, run: Run, arrival: Arrival) -> str | None:
+    """Return what is told of an arrival that is in a run: by its row, or by the note of a request that this dropped."""
+    if arrival.request is None:
+        return None
+    told = told_of(run, arrival.request)
+    if told is None and is_full(run) and context.store.requests.noted(run.id.job, _note(run.id, arrival.request)):
+        return arrival.request
+    return told
+
+
+def _note(run: RunId, request: str) -> str:
+    return f"{run} has {name_of(request)}"

@@ -12,6 +12,9 @@ class Requests(Protocol):
     def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
         """Note at which instant a request of a client took effect, unless it is noted; return what stands noted."""
 
+    def noted(self, job: JobKey, request: str) -> int | None:
+        """Return at which instant a request took effect, as read strongly; None: it is not noted."""
+
     def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
         """Note that events of a tenant are taken in, each unless that is noted; return since when.
 

@@ -22,6 +22,11 @@ class DynamoRequests:
         written = self._table.writer.write([Insert(note)])[0]
         return at if written.done or written.row is None else int(written.row["at"])
 
+    def noted(self, job: JobKey, request: str) -> int | None:
+        """Read the note, strongly."""
+        (row,) = self._table.reader.get([request_key(job, request)])
+        return None if row is None else int(row["at"])
+
     def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
         """Note when events were taken in; the first note stands until DynamoDB has removed it, after a day or more."""
         kept: Item = {"at": now, "expires_at": (now + DAY_MS) // SECOND_MS}
