@@ -19,7 +19,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.exclusions import Exclusions, exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.planning.planner import may_start_at
@@ -78,6 +78,25 @@ def test_what_was_missed_is_caught_up_as_the_page_says(catch_up: str, runs: str,
         (at, may_start_at(job, queued_run(job, Origin.SCHEDULE, at, at), now, Rules().misfire_ms)) for at in missed
     ]
     assert starts.pop() == (missed[-1], missed[-1]), "09:10 is not missed"
+    kept = [f"{_minute(at)} at {_second(start_at)}" for at, start_at in starts if start_at is not None]
+    left_out = [_minute(at) for at, start_at in starts if start_at is None]
+    assert ", ".join(kept) == runs.replace("none", "")
+    assert f"{left_out[0]} to {left_out[-1]}" == skipped
+
+
+@pytest.mark.parametrize(("catch_up", "runs", "skipped"), _rows("| `catchUp`, after the pause |"))
+def test_what_fell_into_a_pause_is_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
+    now = NINE + 10 * MINUTE_MS + 30 * SECOND_MS
+    job = replace(_each_minute(json.loads(catch_up)), last_paused_at=NINE + 30 * SECOND_MS, resumed_at=now)
+    starts = [
+        (
+            at,
+            may_start_at(
+                job, queued_run(job, Origin.SCHEDULE, at, at), now, Rules().misfire_ms, exclusions(job, None, ())
+            ),
+        )
+        for at in (NINE + minute * MINUTE_MS for minute in range(1, 11))
+    ]
     kept = [f"{_minute(at)} at {_second(start_at)}" for at, start_at in starts if start_at is not None]
     left_out = [_minute(at) for at, start_at in starts if start_at is None]
     assert ", ".join(kept) == runs.replace("none", "")

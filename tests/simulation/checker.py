@@ -5,7 +5,7 @@ Each promise is a generator of complaints; a story without complaints kept them 
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tests.simulation.promises import answers, attempts, calls, ends, instants, ledger, moves, records, sharing
+from tests.simulation.promises import answers, attempts, calls, ends, instants, ledger, missed, moves, records, sharing
 from tests.simulation.promises.features import (
     events,
     exclusions,
@@ -26,6 +26,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *attempts.PROMISES,
     *calls.PROMISES,
     *instants.PROMISES,
+    *missed.PROMISES,
     *ledger.PROMISES,
     *sharing.PROMISES,
     *ends.PROMISES,

@@ -1,7 +1,7 @@
 """Calendars and freezes, the pure part: held against an oracle that goes through a job's fires one by one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.domain.calendars import NOW, a_job, local_date
 from tests.domain.cron.oracle import zone
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.freeze import Freeze, Match
 from timeball.domain.model.jobs.job import Job, advanced, with_spec
 from timeball.domain.model.reason import Reason
@@ -17,8 +18,9 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
-from timeball.domain.planning.ledger import planned_row
-from timeball.domain.planning.planner import Hold, SkippedRange, Start, plan
+from timeball.domain.planning.jitter import jitter_ms
+from timeball.domain.planning.ledger import planned_row, queued_run
+from timeball.domain.planning.planner import Hold, SkippedRange, Start, may_start_at, plan
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires
 from timeball.domain.time.spans import spans_of
@@ -68,7 +70,8 @@ def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_
     moves_in: str | None,
 ) -> None:
     """The oracle goes day by day and fire by fire, and counts from the newest."""
-    excluded = Exclusions(_calendar(timezone, dates).spans, spans_of(frozen), moves_in=moves_in)
+    spans = spans_of(frozen)
+    excluded = Exclusions(_calendar(timezone, dates).spans, spans, suspended=spans, moves_in=moves_in)
     job = a_job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
     rows = list(_written(job, excluded))
     if any(start <= NOW < end for start, end in frozen):
@@ -104,15 +107,18 @@ class _Oracle:
         starts_at = self.start_of(at)
         if starts_at is None:
             return Reason.CALENDAR
-        missed_before = NOW - MISFIRE_MS
-        if starts_at >= missed_before:
+        if not self._is_missed(starts_at):
             return None
-        later = [self.start_of(one) for one in fires(self.schedule, at, missed_before - 1)]
-        missed = [one for one in later if one is not None and one < missed_before]
+        later = [self.start_of(one) for one in fires(self.schedule, at, NOW)]
+        missed = [one for one in later if one is not None and self._is_missed(one)]
         if len(missed) <= self.catch_up.limit and starts_at >= NOW - self.catch_up.max_age_seconds * SECOND_MS:
             return None
         was_frozen = any(start <= one < end for start, end in self.frozen for one in (at, starts_at))
         return Reason.FROZEN if was_frozen else Reason.MISFIRED
+
+    def _is_missed(self, starts_at: int) -> bool:
+        """Late, or of a freeze that is over; no two of these meet within a minute of now."""
+        return starts_at < NOW - MISFIRE_MS or any(start <= starts_at < end <= NOW for start, end in self.frozen)
 
     def start_of(self, at: int) -> int | None:
         """Go through the days after a fire on a date, by the clock; None: its calendar skips it."""
@@ -138,6 +144,41 @@ def _written(job: Job, excluded: Exclusions) -> Iterator[Run]:
         row = planned_row(job, found, NOW, NOW + LOOKAHEAD_MS)
         yield row
         job = advanced(job, row, NOW)
+
+
+@pytest.mark.parametrize("policy", CatchUpPolicy)
+@pytest.mark.parametrize("jitter_seconds", [0, 20])
+@pytest.mark.parametrize("period", [1, 7, 60])
+def test_the_claim_decides_about_each_fire_of_a_pause_as_a_plan_of_the_same_moment_would(
+    period: int, jitter_seconds: int, policy: CatchUpPolicy
+) -> None:
+    """From 50 s ago to 3.5 s ago the job was paused. Fires from 30 s before that on are planned and claimed now."""
+    schedule, paused_at, resumed_at = Schedule(Every(period, 0)), NOW - 50 * SECOND_MS, NOW - 3_500
+    first_at = next(fires(schedule, NOW - 80 * SECOND_MS, NOW))
+    job = with_spec(a_job(schedule, CatchUp(policy, 3), first_at), jitter_seconds=jitter_seconds)
+    job = replace(job, last_paused_at=paused_at, resumed_at=resumed_at)
+    excluded = exclusions(job, None, ())
+    runs = {row.id.fire_at: row.not_before for row in _written(job, excluded) if row.last_fire_at is None}
+    caught_up = [at for at in runs if paused_at <= _start(job, at) < resumed_at - 500]
+    for at in fires(schedule, first_at, NOW):
+        row = replace(queued_run(job, Origin.SCHEDULE, at, NOW), not_before=_start(job, at))
+        start_at = may_start_at(job, row, NOW, MISFIRE_MS, excluded)
+        assert (start_at is None) == (at not in runs), at
+        if start_at is not None and at not in caught_up:
+            assert start_at == runs[at]
+    assert len(caught_up) <= CatchUp(policy, 3).limit
+    assert all(_start(job, at) in runs.values() for at in fires(schedule, resumed_at, NOW))
+
+
+def test_clocks_that_differ_by_less_than_a_second_agree_that_a_pause_is_over() -> None:
+    job = a_job(Schedule(Every(1, 0)), CatchUp(CatchUpPolicy.SKIP), NOW - 5_000)
+    job = replace(job, last_paused_at=NOW - 60_000, resumed_at=NOW + 600)
+    found = plan(job, NOW - 300, NOW + LOOKAHEAD_MS, MISFIRE_MS, exclusions(job, None, ()))
+    assert found == SkippedRange(NOW - 5_000, NOW - 1_000, Reason.MISFIRED)
+
+
+def _start(job: Job, at: int) -> int:
+    return at + jitter_ms(job.key, at, job.spec.jitter_seconds)
 
 
 def _calendar(timezone: str, dates: Sequence[str] = (), *ranges: DateRange) -> Calendar:

@@ -4,7 +4,7 @@ A history is what users did to a job, drawn from its number. Its revisions are r
 anew in two ways: by a Timeball that knows nothing else, row by row; and each revision by itself, by the planner alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
@@ -189,12 +189,12 @@ def _assert_each_plans_by_itself(past: History, revisions: list[Revision], numbe
     """
     rows = scheduled(past.play)
     ends = [*(one.change.at for one in revisions[1:]), past.play.clock.now()]
-    for one, end_at in zip(revisions, ends, strict=True):
+    for number_of_revision, (one, end_at) in enumerate(zip(revisions, ends, strict=True)):
         first_at, begun_at = one.change.next_fire_at or 0, one.change.at
         is_skip = one.change.action is Action.SKIP_NEXT
         if is_skip or any(row.created_at < begun_at and row.id.fire_at >= first_at for row in rows):
             continue
-        plans = list(planned_by(one, end_at, past.play))
+        plans = list(planned_by(one, _last_pause(revisions[: number_of_revision + 1]), end_at, past.play))
         for planned in plans:
             (row,) = (row for row in rows if row.covers(planned.id.fire_at))
             assert (row.last_fire_at is None) == (planned.last_fire_at is None), (number, planned)
@@ -205,9 +205,21 @@ def _assert_each_plans_by_itself(past: History, revisions: list[Revision], numbe
         assert ran <= {planned.id for planned in plans}, (number, one.version)
 
 
-def planned_by(revision: Revision, end_at: int, play: Play) -> Iterator[Run]:
+def _last_pause(revisions: Sequence[Revision]) -> tuple[int, int] | None:
+    """Return from when to when the job was paused last. Pauses less than a minute apart count as one."""
+    last: tuple[int, int] | None = None
+    for one, following in pairwise(revisions):
+        if one.change.status is JobStatus.PAUSED and following.change.status is not JobStatus.CANCELLED:
+            from_at, to_at = one.change.at, following.change.at
+            last = (last[0] if last is not None and from_at < last[1] + MINUTE_MS else from_at, to_at)
+    return last
+
+
+def planned_by(revision: Revision, paused: tuple[int, int] | None, end_at: int, play: Play) -> Iterator[Run]:
     """Yield what a revision plans in its time, by itself alone; what starts after its end the next one decides."""
     job, now = _as_it_began(revision), revision.change.at
+    if paused is not None:
+        job = replace(job, last_paused_at=paused[0], resumed_at=paused[1])
     misfire_ms = play.rules.misfire_ms
     while revision.change.status is JobStatus.PENDING and job.next_fire_at is not None:
         now = max(now, -(-(job.next_fire_at - play.rules.lookahead_ms) // SECOND_MS) * SECOND_MS)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, given, inserted, instead
+from timeball.domain.changes.change import resumed
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_delays import held_back
 from timeball.domain.model.reason import Reason
@@ -31,6 +32,14 @@ def _by_a_day(excluded: Exclusions, _: Schedule, fire_at: int) -> int | None:
     return None if excluded.moves_in is None else fire_at + DAY_MS
 
 
+def _forgets_the_pause(job: Job, now: int) -> Job:
+    return replace(resumed(job, now), last_paused_at=None)
+
+
+def _paused_ever_since(job: Job, now: int) -> Job:
+    return replace(resumed(job, now), last_paused_at=0)
+
+
 def _without_a_due_key(run: Run) -> Run:
     return run if run.moved_to is None else replace(run, due_at=None)
 
@@ -52,6 +61,15 @@ FAULTS = {
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",
         13,
+    ),
+    "a resume forgets when its job was paused": Fault(
+        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 51
+    ),
+    "the end of a freeze is no reason to ask the catch-up policy": Fault(
+        given(Exclusions, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 14
+    ),
+    "a resume takes all that has not started for missed": Fault(
+        instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 21
     ),
     "a fire is moved by a day, whatever that day is": Fault(
         given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3

@@ -6,7 +6,7 @@ While an intent stands the job stays in the due index, so that a scan finishes w
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire
 
 LONGEST_REQUEST_SECONDS = 29
@@ -49,10 +49,20 @@ def paused(job: Job, now: int) -> Job:
 def resumed(job: Job, now: int) -> Job:
     """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned.
 
-    When it was paused is forgotten as soon as that is done: it says how far back those runs may be.
+    `paused_at` is forgotten as soon as that is done: it says how far back those runs may be. The time of the pause is
+    kept for the plans and claims that are still to come. Pauses less than a minute apart count as one, as nothing may
+    have been decided between them.
     """
-    asked = _asked(job, Verb.RESUME, now)
-    return evolve(asked, schedule_version=job.schedule_version + 1, status=JobStatus.PENDING, paused_by_failures=False)
+    paused_at = now if job.paused_at is None else job.paused_at
+    is_one = job.last_paused_at is not None and job.resumed_at is not None and paused_at < job.resumed_at + MINUTE_MS
+    return evolve(
+        _asked(job, Verb.RESUME, now),
+        schedule_version=job.schedule_version + 1,
+        status=JobStatus.PENDING,
+        last_paused_at=job.last_paused_at if is_one else paused_at,
+        resumed_at=now,
+        paused_by_failures=False,
+    )
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:

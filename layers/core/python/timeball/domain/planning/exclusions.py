@@ -1,7 +1,7 @@
 """What keeps fires of a job away beside its schedule: the dates of its calendar, and the freezes that match it.
 
 A value, read before a plan or a claim. A fire on the calendar's dates never starts, or is moved: it starts on the next
-allowed day. One that a freeze keeps away waits for its end, and then it is late as after a pause.
+allowed day. One that a freeze keeps away waits for its end, and then it is missed, as after a pause.
 
 Invariant: fires start in the order of their times, jitter apart. What is moved starts before the next fire, or never.
 """
@@ -14,7 +14,7 @@ from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.calendar import Calendar, CalendarPolicy, CalendarUse
-from timeball.domain.time.instants import DAY_MS, LATEST, MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, EARLIEST, LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.same_time import same_time_later
 from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fire
 from timeball.domain.time.spans import NO_TIME, Spans, spans_of
@@ -25,6 +25,9 @@ LOOK_AGAIN_MS = 15 * SECOND_MS
 STOPPED_LOOK_AGAIN_MS = 5 * MINUTE_MS
 """The same of what a tenant has that is disabled: for long, mostly, and each look is a write."""
 
+
+_SKEW_MS = SECOND_MS
+"""So far apart the clocks may be of the process that ends a suspension and of one that plans or claims after it."""
 
 MOST_DAYS_LATER = 31
 """A fire is moved by so many days at most."""
@@ -37,12 +40,14 @@ MOST_MOVED_MS = (MOST_DAYS_LATER + 1) * DAY_MS
 class Exclusions:
     """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`.
 
+    `suspended` is when a recurring job was paused or frozen: the catch-up policy decides about the fires of that time.
     `moves_in` is the zone by whose clocks a fire on one of the dates is moved; None: it is skipped.
     """
 
     dates: Spans = NO_TIME
     frozen: Spans = NO_TIME
     stopped: Spans = NO_TIME
+    suspended: Spans = NO_TIME
     moves_in: str | None = None
 
     def starts_at(self, schedule: Schedule, fire_at: int) -> int | None:
@@ -77,6 +82,20 @@ class Exclusions:
         starts_at = max(start_at, now)
         end_at = self.stopped.end_of(starts_at)
         return None if end_at is None else min(end_at, starts_at + STOPPED_LOOK_AGAIN_MS)
+
+    def suspended_at(self, start_at: int, now: int) -> tuple[int, int] | None:
+        """Return the time (from, to) in which the job was suspended at a run's start; None if it was not, or still is.
+
+        A start in the second in which that time ended is not late yet.
+        """
+        from_at, to_at = self.suspended.start_of(start_at), self.suspended.end_of(start_at)
+        if from_at is None or to_at is None or start_at >= _second_of(to_at) or to_at > now + _SKEW_MS:
+            return None
+        return from_at, to_at
+
+    def suspended_before(self, now: int) -> int:
+        """Return the end of the last time, up to now, in which the job was suspended."""
+        return max((_second_of(end) for end in self.suspended.ends if end <= now + _SKEW_MS), default=EARLIEST)
 
     def reason_of(self, *instants: int) -> Reason:
         """Return why a missed fire is skipped that was to start at one of these instants."""
@@ -123,9 +142,26 @@ def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -
     meant = [one for one in freezes if one.match.matches(job)]
     frozen = spans_of(one.span for one in meant)
     stopped = spans_of(one.span for one in meant if one.stops_all)
+    suspended = _suspended(job, meant)
     if calendar is None or job.spec.calendar is None:
-        return Exclusions(frozen=frozen, stopped=stopped) if frozen.starts else NOTHING
-    return Exclusions(calendar.spans, frozen, stopped, moves_in(job.spec.calendar, calendar, job.spec.schedule))
+        is_any = frozen.starts or suspended.starts
+        return Exclusions(frozen=frozen, stopped=stopped, suspended=suspended) if is_any else NOTHING
+    zone = moves_in(job.spec.calendar, calendar, job.spec.schedule)
+    return Exclusions(calendar.spans, frozen, stopped, suspended, zone)
+
+
+def _second_of(at: int) -> int:
+    return at - at % SECOND_MS
+
+
+def _suspended(job: Job, freezes: Iterable[Freeze]) -> Spans:
+    """Return when a job was paused or frozen: never, if it is a one-off, for that is not missed."""
+    if job.spec.schedule.is_one_off:
+        return NO_TIME
+    spans = [one.span for one in freezes]
+    if job.last_paused_at is not None and job.resumed_at is not None:
+        spans.append((job.last_paused_at, job.resumed_at))
+    return spans_of(spans)
 
 
 def moves_in(use: CalendarUse, calendar: Calendar, schedule: Schedule) -> str | None:

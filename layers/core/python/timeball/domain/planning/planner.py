@@ -11,9 +11,10 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import PACE_MS
-from timeball.domain.planning.catch_up import caught_up, missed_before
+from timeball.domain.planning.catch_up import caught_up, is_missed, missed_before
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms
+from timeball.domain.time.instants import EARLIEST
 from timeball.domain.time.schedule import fires, next_fire
 
 MAX_STEPS = 1_000
@@ -73,15 +74,22 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
         return _calendar_range(job, fire_at, now, excluded)
     moved_to = None if starts_at == fire_at else starts_at
     not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
-    missed_until = missed_before(job, now, misfire_ms)
-    if starts_at >= missed_until:
+    if not is_missed(job, fire_at, starts_at, now, misfire_ms, excluded):
         return Start(fire_at, not_before, moved_to)
-    kept = caught_up(job, now, misfire_ms, excluded)
+    since_at, until = excluded.suspended_at(not_before, now) or (EARLIEST, EARLIEST)
+    kept = caught_up(job, now, misfire_ms, excluded, since_at)
     if fire_at in kept:
-        return Start(fire_at, max(not_before, now, job.paced_until), moved_to)
-    kept_from = next((at for at in kept if at > fire_at), missed_until)
+        # Those that were sent before a pause are paced from its end by themselves, and count.
+        paced_at = until + kept.index(fire_at) * PACE_MS
+        return Start(fire_at, max(not_before, now, job.paced_until, paced_at), moved_to)
+    kept_from = next((at for at in kept if at > fire_at), missed_before(job, now, misfire_ms, excluded))
     other_from = min(kept_from, excluded.dates.next_edge(fire_at), excluded.frozen.next_edge(fire_at))
-    return _range(job, fire_at, other_from - 1, excluded.reason_of(fire_at, starts_at))
+    missed = takewhile(
+        lambda at: at == fire_at or is_missed(job, at, at, now, misfire_ms, excluded),
+        fires(job.spec.schedule, fire_at, other_from - 1),
+    )
+    *_, last_at = islice(missed, MAX_STEPS)
+    return SkippedRange(fire_at, last_at, excluded.reason_of(fire_at, starts_at))
 
 
 def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> SkippedRange:
@@ -95,11 +103,6 @@ def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> S
     return SkippedRange(fire_at, last_at, Reason.CALENDAR)
 
 
-def _range(job: Job, fire_at: int, through_at: int, reason: Reason) -> SkippedRange:
-    *_, last_at = islice(fires(job.spec.schedule, fire_at, through_at), MAX_STEPS)
-    return SkippedRange(fire_at, last_at, reason)
-
-
 def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
@@ -107,7 +110,10 @@ def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclus
     to be caught up, counts from what it was put off to.
     """
     fire_at, not_before = run.id.fire_at, run.not_before
-    if run.regular_at >= missed_before(job, now, misfire_ms) or not_before >= now - misfire_ms:
+    is_late = not_before < now - misfire_ms or excluded.suspended_at(not_before, now) is not None
+    if not is_late or not is_missed(job, fire_at, run.regular_at, now, misfire_ms, excluded):
         return not_before
-    kept = caught_up(job, now, misfire_ms, excluded)
+    regular_start_at = run.regular_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+    since_at, _ = excluded.suspended_at(regular_start_at, now) or (EARLIEST, EARLIEST)
+    kept = caught_up(job, now, misfire_ms, excluded, since_at)
     return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None

@@ -186,6 +186,7 @@ class Job:
     jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
     at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are of before, and end it no more.
 
+    It was paused last from `last_paused_at` until `resumed_at`: the catch-up policy decides about fires of that time.
     `failing` is the end of a run that made it fail as often in a row as somebody wants to be told of; it is forgotten
     when the job recovers. `paused_by_failures`: its runs have paused it, and no user. The manual run of the instant
     `collecting` is the one that collects triggers, if the job has them collected, and that has not begun.
@@ -197,6 +198,8 @@ class Job:
     updated_at: int
     status: JobStatus = JobStatus.PENDING
     paused_at: int | None = None
+    last_paused_at: int | None = None
+    resumed_at: int | None = None
     next_fire_at: int | None = None
     due_at: int | None = None
     final_fire_at: int | None = None
