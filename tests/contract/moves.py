@@ -64,7 +64,7 @@ from timeball.domain.operations.operation import (
     looked,
     treated,
 )
-from timeball.domain.sharing.limiter import bounded_by
+from timeball.domain.sharing.stated import bounded_by
 from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")
@@ -234,8 +234,9 @@ LIMITER = Limiter(
     LimiterKey("acme", "größe#1 /x"),
     3,
     Bounds(3, 0.5, 2),
-    begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, called=True)),
-    turns=Turns(NOW + 0.25, NOW + 1.5),
+    begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, revision=7)),
+    turns=Turns(NOW + 0.25, NOW + 1.5, 10**15),
+    rate_said_at=NOW,
     lines=(Part.PLACE, Part.TURN),
     joined_at=NOW,
     due_at=NOW + 9,

@@ -9,15 +9,19 @@ import pytest
 
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, WORK, Play, spec
-from timeball.domain.model.ids import JobKey, LimiterKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.leases import renew
 from timeball.engine.quotas.keys import fix_key
+from timeball.testing.faults import Points
 
 NAMES = ("a", "b", "c")
 TAKES_MS = 2_000
@@ -62,6 +66,42 @@ def test_runs_of_an_executor_that_was_stopped_anywhere_all_end_and_keep_to_their
         _all_end(left, stage, apart_ms=apart_ms)
 
 
+def _behind_its_lock(stage: Stage) -> Play:
+    """Let a run that has a slot be called for its token while a newer run of its job has the lock."""
+    play, rate = stage.play(NOW), RateKey("rate", 0.01)
+    job = replace(
+        spec("a", Schedule(Every(60, NOW), max_runs=2)), flow=Flow(concurrency=ConcurrencyKey("key", 1), rate=rate)
+    )
+    play.store_jobs([replace(spec("b", At(NOW - SECOND_MS)), flow=Flow(rate=rate))])
+    play.run_on(JobKey("acme", "b"))
+    play.store_jobs([job])
+    play.scan_all()
+    play.execute_next()
+    standing = with_spec(play.job(job.key), work=WORK)
+    revise(play.context(), [(standing, replace(job, overlap=OverlapPolicy.QUEUE_ONE))])
+    while not play.messages():
+        play.clock.advance(SECOND_MS)
+        play.scan_all()
+    play.drain()
+    while not play.messages():
+        play.clock.advance(SECOND_MS)
+        play.scan_all()
+    older, newer = play.runs(job.key)
+    assert (older.places, newer.stands_in_line, play.job(job.key).holder) == (("key",), True, newer.id)
+    return play
+
+
+@pytest.mark.on_moto
+def test_a_run_that_waits_for_its_lock_leaves_its_slot_to_others_wherever_its_executor_was_stopped(
+    stage: Stage,
+) -> None:
+    play = _behind_its_lock(stage)
+    for left in stage.crashes(play, Play.execute_next, 5):
+        left.clock.advance(stage.later_ms)
+        left.run_on(JobKey("acme", "a"))
+        assert [run.state for run in left.runs(JobKey("acme", "a"))] == [RunState.SUCCEEDED] * 2
+
+
 def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], places: int) -> Play:
     """Let all runs of jobs under a key wait that are kept back: by a person, or by its rate."""
     play = stage.play(NOW)
@@ -103,3 +143,40 @@ def test_who_waits_for_a_key_ends_though_the_change_of_its_job_to_another_was_st
 
     for left in stage.crashes(play, change, 20):
         _all_end(left, stage, apart_ms=0)
+
+
+class _At(Points):
+    """Does something once, at the point with a number."""
+
+    def __init__(self, number: int, act: Callable[[], object]) -> None:
+        super().__init__(None)
+        self._number, self._does = number, act
+
+    def reach(self) -> None:
+        """Count a point, and act if it is the one."""
+        self.reached += 1
+        if self.reached == self._number:
+            self._does()
+
+
+def test_an_executor_that_stands_still_anywhere_in_its_claim_makes_no_run_too_many() -> None:
+    number, reached = 0, 1
+    while number < reached:
+        number += 1
+        play = Play()
+        play.store_jobs([_place("a"), _place("b")])
+        play.scan_all()
+        (a,), (b,) = play.runs(JobKey("acme", "a")), play.runs(JobKey("acme", "b"))
+
+        def stand_still(play: Play = play, other: RunId = b.id) -> None:
+            play.clock.advance(3 * play.rules.lease_ms)
+            claim(play.context(), [other], "another")
+
+        points = _At(number, stand_still)
+        (first,) = claim(play.context(points), [a.id], "one")
+        if first.is_mine and first.run is not None:
+            renew(play.context(), [first.run])
+        states = [run.state for run in (*play.runs(JobKey("acme", "a")), *play.runs(JobKey("acme", "b")))]
+        assert states.count(RunState.RUNNING) <= 1, f"it stood still at point {number}"
+        reached = points.reached
+    assert reached > 5

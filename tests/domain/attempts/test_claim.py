@@ -29,7 +29,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.domain.time.spans import local_days
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
-RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000)
+RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000, lease_ms=30_000, lookahead_ms=5_000)
 KEY = JobKey("acme", "job")
 JOB = Job(
     JobSpec(

@@ -124,10 +124,10 @@ def test_a_run_that_has_started_waits_for_the_guard_and_is_not_skipped_unless_th
         assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
 
 
-def test_a_run_that_is_tried_again_stands_behind_the_holder_if_the_place_is_free_or_newer_fires_would_pass_it() -> None:
+def test_a_run_that_is_tried_again_is_next_in_line_unless_an_older_one_is() -> None:
     for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
         steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
-        assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.WAIT, Step.PARK]
+        assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.TAKE_PLACE, Step.PARK]
 
 
 def test_a_run_that_is_tried_by_hand_is_as_new_as_that_to_those_that_take_each_others_place() -> None:

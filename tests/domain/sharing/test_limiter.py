@@ -18,11 +18,8 @@ from timeball.domain.sharing.limiter import (
     LONGEST_HOLD_MS,
     LOOKS_MS,
     SETTLES_MS,
-    Ask,
     Passed,
     admit,
-    asks_of,
-    bounded_by,
     called,
     expected,
     has_place,
@@ -30,20 +27,21 @@ from timeball.domain.sharing.limiter import (
     left_in_line,
     looked_at,
     room_for,
-    said_anew,
     turns_taken,
     waits_because,
 )
+from timeball.domain.sharing.stated import RATE_HOLDS_MS, Ask, asks_of, bounded_by, said_anew
 from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000
-NAMED = Begun(run().id, 1, NOW + LEASE_MS)
-RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",))
+NAMED = Begun(run().id, 1, NOW + LEASE_MS, revision=1)
+RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",), revision=2)
 OUT = NOW + LEASE_MS
 KEY = LimiterKey("acme", "db")
-IN_LINE = replace(run(), waiting=Waiting("db", Part.PLACE))
-CALLED = replace(NAMED, called=True)
-ELSEWHERE = replace(run(), waiting=Waiting("crm", Part.TURN))
+IN_LINE = replace(run(), waiting=Waiting("db", Part.PLACE), revision=2)
+ELSEWHERE = replace(run(), waiting=Waiting("crm", Part.TURN), revision=2)
+CALLED = Waiting("db", Part.TURN, called=True)
+FOR_TURN = replace(run(), waiting=Waiting("db", Part.TURN))
 FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
 ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
 
@@ -51,6 +49,7 @@ PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
 TURN = Ask(KEY, Bounds(per_second=2, burst=1))
 FREE = Limiter(KEY, 0)
 TAKEN = replace(FREE, begun=(ANOTHER,))
+CALLING = replace(FREE, lines=(Part.TURN,), turns=Turns(called_through=FOR_TURN.place_in_line))
 BEGINS = Passed(NOW, has_place=True)
 WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
 
@@ -59,11 +58,13 @@ WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
     ("begun", "row", "at", "is_there"),
     [
         (NAMED, run(), NOW, True),  # its claim is on its way
-        (NAMED, run(), OUT, False),  # a claim that is written now may call no more
+        (NAMED, run(), OUT, True),  # and may be written still, until its row is written anew
+        (NAMED, replace(run(), revision=2), NOW, False),  # it was: the claim is refused
+        (replace(NAMED, revision=2), replace(run(), revision=2), NOW, True),  # another claim is on its way
         (NAMED, RUNNING, NOW, True),
-        (NAMED, replace(RUNNING, lease_until=OUT + LEASE_MS), OUT, True),  # renewed
-        (NAMED, RUNNING, OUT, False),  # nobody has renewed it
-        (NAMED, claimed(RUNNING, "another", NOW, LEASE_MS), NOW, True),  # it was taken over
+        (NAMED, RUNNING, OUT, True),  # its executor may stand still, and renew its lease when it goes on
+        (NAMED, replace(claimed(RUNNING, "another", NOW, LEASE_MS), places=("db",)), NOW, True),  # it was taken over
+        (replace(NAMED, attempt=2), RUNNING, OUT, True),  # the process that was to take it over has died
         (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job names the key no more
         (NAMED, FOLLOWED, OUT, True),  # the scan is about to look at its execution
         (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
@@ -71,14 +72,14 @@ WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
         (NAMED, replace(run(), state=RunState.CANCELLED), NOW, False),  # before it was claimed
         (NAMED, withdrawn(run()), NOW, False),
         (NAMED, None, NOW, False),
-        (CALLED, IN_LINE, NOW, True),  # its message is on its way
-        (CALLED, IN_LINE, OUT, False),  # it was called in vain
-        (CALLED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else by now
+        (NAMED, IN_LINE, NOW, True),  # it was called, and its message is on its way
+        (NAMED, IN_LINE, OUT, False),  # it was called in vain
+        (NAMED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else by now
         (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has its place, and waits for a turn of another key
-        (CALLED, ELSEWHERE, NOW, False),  # it asked elsewhere first
+        (NAMED, ELSEWHERE, NOW, False),  # it asked elsewhere first
     ],
 )
-def test_a_run_has_its_place_from_before_its_claim_until_it_is_over_or_its_lease_is(
+def test_a_run_has_its_place_from_before_its_claim_until_its_row_says_that_it_needs_it_no_more(
     begun: Begun, row: Run | None, at: int, *, is_there: bool
 ) -> None:
     assert has_place(FREE, begun, row, at) is is_there
@@ -106,8 +107,11 @@ def test_a_run_has_its_place_from_before_its_claim_until_it_is_over_or_its_lease
         (replace(FREE, turns=Turns(NOW + 1000)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW)),  # of the burst
         (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW + 500)),
         (replace(FREE, lines=(Part.TURN,)), run(), TURN, TAKES_TURN),
-        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=Waiting("db", Part.TURN)), TURN, Passed(NOW)),
-        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=Waiting("", Part.TURN)), TURN, TAKES_TURN),
+        (replace(FREE, lines=(Part.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # a second message of it, or a person's retry
+        (replace(FREE, lines=(Part.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, Passed(NOW)),
+        (CALLING, FOR_TURN, TURN, Passed(NOW)),  # it is called: its row is about to say so
+        (CALLING, replace(FOR_TURN, priority="low"), TURN, TAKES_TURN),  # those before it are called
+        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
     ],
 )
 def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: Passed) -> None:
@@ -149,12 +153,38 @@ def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
         assert passed == (Passed(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
 
 
-def test_a_job_that_says_another_rate_waits_for_no_turn_of_the_rate_before() -> None:
-    slow, fast = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
-    limiter, _ = admit(FREE, run(), slow, NOW, NOW, LEASE_MS)
-    limiter, passed = admit(limiter, run(NOW + 1), fast, NOW, NOW, LEASE_MS)
-    assert passed == Passed(NOW + 100)
-    assert admit(limiter, run(NOW + 2), slow, NOW, NOW, LEASE_MS)[1] == TAKES_TURN
+SLOW, FAST = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
+
+
+def test_the_slowest_rate_that_a_job_has_stated_lately_holds_for_others() -> None:
+    limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
+    limiter, passed = admit(limiter, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)
+    assert (passed, limiter.bounds) == (TAKES_TURN, SLOW.bounds)
+    later = NOW + RATE_HOLDS_MS
+    limiter, passed = admit(replace(limiter, lines=()), run(NOW + 2), FAST, later, later, LEASE_MS)
+    assert (passed, limiter.bounds) == (Passed(later), FAST.bounds)
+    assert admit(limiter, run(NOW + 3), SLOW, later, later, LEASE_MS)[1] == TAKES_TURN
+
+
+def test_the_rate_of_a_job_that_states_another_one_holds_no_more() -> None:
+    limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
+    changed = said_anew(limiter, FAST.bounds, NOW, SLOW.bounds)
+    assert changed.bounds == FAST.bounds
+    assert admit(changed, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)[1] == Passed(NOW + 100)
+    assert said_anew(limiter, FAST.bounds, NOW, Bounds(None, 5, 1)).bounds == SLOW.bounds
+
+
+def test_of_two_equal_rates_the_one_with_the_smaller_burst_holds() -> None:
+    limiter, _ = admit(FREE, run(), Ask(KEY, Bounds(None, 2, 1)), NOW, NOW, LEASE_MS)
+    limiter, _ = admit(limiter, run(NOW + 1), Ask(KEY, Bounds(None, 2, 9)), NOW, NOW, LEASE_MS)
+    assert limiter.bounds == Bounds(None, 2, 1)
+
+
+def test_quotas_that_are_raised_hold_at_once() -> None:
+    tenant = replace(FREE, key=LimiterKey("acme"))
+    limiter, _ = admit(tenant, run(), Ask(tenant.key, Bounds(None, 1, 1)), NOW, NOW, LEASE_MS)
+    limiter, _ = admit(limiter, run(NOW + 1), Ask(tenant.key, Bounds(None, 5, 1)), NOW, NOW, LEASE_MS)
+    assert limiter.bounds == Bounds(None, 5, 1)
 
 
 def test_who_was_not_seen_in_the_line_is_looked_for_for_a_while() -> None:
@@ -196,7 +226,7 @@ def test_as_many_are_called_as_there_are_places_and_they_are_named() -> None:
     limiter = replace(TAKEN, said=Bounds(3))
     assert room_for(limiter, Part.PLACE, NOW) == 2
     after, instants = called(limiter, Part.PLACE, [run()], NOW, LEASE_MS)
-    assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, called=True))
+    assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, revision=1))
     assert instants == [NOW]
     assert room_for(bounded_by(limiter, Bounds(0), NOW), Part.PLACE, NOW) < 0
     assert room_for(FREE, Part.PLACE, NOW) == CALLED_AT_ONCE  # nothing bounds it any more

@@ -1,6 +1,6 @@
 """Keys beside keys, quotas, executions and processes that stand still: no place is doubled, nobody waits for ever."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,8 +8,8 @@ import pytest
 
 from tests.engine.play import Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.model.ids import JobKey, LimiterKey
-from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
+from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
@@ -22,11 +22,16 @@ from timeball.domain.sharing.limiter import SETTLES_MS, called, expected, left_i
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
+from timeball.engine.context import Context
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.quotas.keys import note_keys, read_key
-from timeball.engine.runs.limiters import move_on
+from timeball.engine.runs.limiters import expect, move_on
+from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.send import send
 from timeball.ports.collections.rows import Swap
+from timeball.ports.errors import UnavailableError
+from timeball.testing.faults import Points
 
 PLACE, TURN = ConcurrencyKey("db", 1), RateKey("crm", 1)
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
@@ -114,6 +119,33 @@ def test_who_was_not_seen_in_a_line_is_found_by_the_watch_over_its_message() -> 
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
 
 
+def _expecting(play: Play, run: Run, writes: int) -> None:
+    """See to a run in a line, while others write its limiter again and again."""
+    left = iter(range(writes))
+
+    class Busy(Points):
+        def reach(self) -> None:
+            (standing,) = play.store.limiters.read([LimiterKey("acme", "db")])
+            if standing is not None and next(left, None) is not None:
+                play.store.limiters.swap([Swap(standing, standing)], play.clock.now())
+
+    expect(play.context(Busy()), [run])
+
+
+def test_a_run_that_was_not_seen_in_the_line_of_a_busy_key_is_found_by_the_watch() -> None:
+    play, run = _forgotten()
+    _expecting(play, run, writes=3)
+    play.scan_all()
+    play.execute_next()
+    assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
+
+
+def test_the_watch_over_a_run_in_line_goes_on_if_its_key_cannot_be_written() -> None:
+    play, run = _forgotten()
+    with pytest.raises(UnavailableError):
+        _expecting(play, run, writes=100)
+
+
 def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another() -> None:
     play, run = _forgotten()
     assert reconcile_messages(play.context(), [run.id]) == [True]
@@ -155,6 +187,34 @@ def test_who_was_called_by_a_process_that_died_is_called_again_though_others_loo
     play.scan_all()
     play.execute_next()
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
+
+
+def test_the_slowest_rate_that_a_job_states_holds_for_all_jobs_of_its_key(service: Service) -> None:
+    slow = replace(spec("slow", Every(10, at(10))), flow=Flow(rate=TURN))
+    fast = [_spec(f"fast-{n}", Flow(rate=replace(TURN, per_second=10)), at(11)) for n in range(20)]
+    service.play.store_jobs([slow, *fast])
+    service.until(at(45))
+    begun = [one[0] for one in _begun(service)]
+    assert len(_begun(service, "fast")) == 20
+    assert all(later - earlier >= 0.999 for earlier, later in pairwise(begun))
+
+
+@pytest.mark.parametrize("asks_again", [retry_runs, reconcile_messages])
+def test_a_run_in_a_line_for_tokens_overtakes_nobody_when_it_has_another_message(
+    service: Service, asks_again: Callable[[Context, list[RunId]], object]
+) -> None:
+    service.target.takes = lambda _: 100
+    high = [replace(_spec(f"high-{n}", Flow(rate=TURN)), priority=Priority.HIGH) for n in range(9)]
+    low = replace(_spec("low", Flow(rate=TURN)), priority=Priority.LOW)
+    service.play.store_jobs([*high, low])
+    service.until(at(14))
+    (waiting,) = service.play.runs(low.key)
+    assert waiting.stands_in_line
+    asks_again(service.play.context(), [waiting.id])
+    send(service.play.context(), [waiting], service.play.clock.now())
+    service.until(at(40))
+    order = [one.run.job.job_id for one in service.target.visits]
+    assert order[-1] == "low"
 
 
 def test_of_the_runs_that_wait_for_a_place_the_newest_alone_is_called(service: Service) -> None:

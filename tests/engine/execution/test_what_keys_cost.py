@@ -70,11 +70,11 @@ def test_lines_of_many_keys_make_no_job_of_another_tenant_late() -> None:
 def test_an_end_that_is_told_of_again_takes_the_place_of_no_later_attempt() -> None:
     play = Play()
     now, (holder,) = play.clock.now(), _line(play, "db", 1, 2)
-    before = replace(holder, state=RunState.RETRYING, lease_until=None, attempt=0)
+    before = replace(holder, state=RunState.RETRYING, lease_until=None, attempt=0, revision=6)
     (limiter,) = play.store.limiters.read([LimiterKey("acme", "db")])
     assert limiter is not None
-    called = replace(limiter, begun=(replace(limiter.begun[0], called=True),))
-    assert play.store.limiters.swap([Swap(limiter, called)], now)[0].done
+    named = replace(limiter, begun=(replace(limiter.begun[0], revision=6),))
+    assert play.store.limiters.swap([Swap(limiter, named)], now)[0].done
     free_places(play.context(), [before])
     (after,) = play.store.limiters.read([LimiterKey("acme", "db")])
     assert after is not None

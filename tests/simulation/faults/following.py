@@ -5,6 +5,7 @@ from typing import Any
 
 import timeball.engine.runs.follow as following
 from tests.simulation.faults.hands import Fault, given, instead
+from tests.simulation.faults.holding import by_its_lease
 from timeball.aws.executions import AwsExecutions, of_task
 from timeball.domain.attempts.callback import awaits_report, handed_over
 from timeball.domain.attempts.claim import ClaimRules, Decision, decide_claim
@@ -13,7 +14,6 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.guarantor import Guarantor
-from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.planning.exclusions import Exclusions
@@ -50,10 +50,6 @@ def _whoever_has_it(run: Run | None, job: Job | None, now: int, rules: ClaimRule
 
 def _ended_at_once(run: Run, reason: Reason) -> Run:
     return ended(run, RunState.CANCELLED, run.claimed_at or run.created_at, Guarantor.SCAN, reason)
-
-
-def _by_its_lease(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    return has_place(limiter, begun, None if row is None else evolve(row, callback=None), now)
 
 
 def _whichever_attempt(run: Run, _: int) -> bool:
@@ -93,6 +89,6 @@ FAULTS = {
         instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 99
     ),
     "what is followed holds its place by its lease": Fault(
-        instead(has_place, _by_its_lease), "no more runs are under way than may", 39
+        instead(has_place, by_its_lease), "no more runs are under way than may", 39
     ),
 }

@@ -9,7 +9,8 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Part, Run, RunState
-from timeball.domain.sharing.limiter import Ask, Passed, admit, has_place, left_in_line, room_for
+from timeball.domain.sharing.limiter import Passed, admit, has_place, left_in_line, room_for
+from timeball.domain.sharing.stated import Ask
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 from timeball.engine.runs.reconcile_messages import reconcile_messages
@@ -25,8 +26,12 @@ def _nobody_is_noted(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, le
 
 
 def _only_who_is_seen(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    is_seen = row is not None and row.attempt >= begun.attempt
-    return is_seen and has_place(limiter, begun, row, now)
+    return has_place(limiter, evolve(begun, revision=0), row, now)
+
+
+def by_its_lease(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+    is_out = row is not None and row.state is RunState.RUNNING and now >= (row.lease_until or 0)
+    return not is_out and has_place(limiter, begun, row, now)
 
 
 def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool:
@@ -39,10 +44,6 @@ def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Part], now: int, 
 
 def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
     return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
-
-
-def _by_its_lease_alone(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    return has_place(limiter, begun, None if row is None else evolve(row, callback=None), now)
 
 
 def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
@@ -69,7 +70,8 @@ FAULTS = {
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
     "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 2),
     "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 2),
-    "what its target has keeps no place": Fault(instead(has_place, _by_its_lease_alone), AT_ONCE, 37),
+    "what its target has keeps no place": Fault(instead(has_place, by_its_lease), AT_ONCE, 37),
+    "a slot is free when a lease is out": Fault(instead(has_place, by_its_lease), AT_ONCE, 12),
     "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 12),
     "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 12),
     "a call is noted whose message was given up": Fault(instead(reconcile_messages, _leaves_lines_alone), STUCK, 5349),

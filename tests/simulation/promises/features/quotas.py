@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.simulation.actors.quotas import A_SECOND, QUOTAS, keys_of
-from tests.simulation.story import MOST_SKEW_MS, Story
+from tests.simulation.story import Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.runs.run import Run, RunState
@@ -35,30 +35,21 @@ def _bounds_of(story: Story, job: JobKey) -> Iterator[_Bound]:
 
 
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
-    """Asked at each claim that may still call. One whose lease is out calls no more, by the fastest clock.
+    """Check at each claim how many runs are under way by their rows: no lease that is out makes room for another.
 
-    What a target has taken over is under way until the scan has ended it. But an executor that stood still for longer
-    than its lease, and takes up its call again, is one too many.
+    An executor that stands still for longer than its lease may take up its call again, or hand it over.
     """
     live: dict[tuple[_Bound, RunId], Run] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():
         after = write.after
         for bound in _bounds_of(story, after.id.job):
             live.pop((bound, after.id), None)
-            if bound.at_once is None or after.state is not RunState.RUNNING or _is_revived(write):
+            if bound.at_once is None or after.state is not RunState.RUNNING:
                 continue
-            if _is_bound(story, write) and write.at + MOST_SKEW_MS < (after.lease_until or 0):
-                same = [one for (by, _), one in live.items() if by == bound]
-                others = [one for one in same if one.callback or write.at + MOST_SKEW_MS < (one.lease_until or 0)]
-                if len(others) >= bound.at_once:
-                    yield f"{write} beside {others}"
+            others = [one for (by, _), one in live.items() if by == bound]
+            if _is_bound(story, write) and len(others) >= bound.at_once:
+                yield f"{write} beside {others}"
             live[bound, after.id] = after
-
-
-def _is_revived(write: Write[Run]) -> bool:
-    before, after = write.before, write.after
-    is_renewed = before is not None and before.state is RunState.RUNNING and before.attempt == after.attempt
-    return is_renewed and before is not None and (before.lease_until or 0) <= write.at + MOST_SKEW_MS
 
 
 def _no_more_runs_begin_in_a_second_than_may(story: Story) -> Iterator[str]:

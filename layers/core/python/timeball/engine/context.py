@@ -138,7 +138,7 @@ class Rules:
     @property
     def claim(self) -> ClaimRules:
         """What the claim takes from these settings."""
-        return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms)
+        return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms, self.lease_ms, self.lookahead_ms)
 
     @property
     def hosts(self) -> HostRules:

@@ -13,7 +13,7 @@ from timeball.domain.attempts.retry import exhausted, last_begin_at, patience_ms
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.run import Run, RunState, Waiting
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.planner import may_start_at
@@ -29,7 +29,7 @@ class Action(StrEnum):
 
     Claim; work on what is claimed already; put off to a later start, or (move) to a later day, in the due index; defer
     there, for its host or (hold) for the end of a freeze; line up for its key; end; take it back; let it wait;
-    return its message, as good as new, for want of time; drop its message.
+    let it stay behind its job's overlap lock; return its message, as good as new, for want of time; drop its message.
     """
 
     CLAIM = "claim"
@@ -42,6 +42,7 @@ class Action(StrEnum):
     END = "end"
     WITHDRAW = "withdraw"
     WAIT = "wait"
+    STAY = "stay"
     RETURN = "return"
     DROP = "drop"
 
@@ -50,7 +51,9 @@ class Action(StrEnum):
 class Decision:
     """An action. `state` goes with END, `reason` with END and DEFER, `wait_until` (ms) with all that waits.
 
-    `moved_to` goes with MOVE: where its calendar moves the run, jitter apart.
+    `moved_to` goes with MOVE: where its calendar moves the run, jitter apart. `starts_at` (ms) goes with CLAIM, and
+    `waiting` with LINE_UP. `slots` names the limiters that have given the run a slot. A run that waits and
+    `keeps_slots` is asked about again in a moment: the limiters could not be asked, and nothing else keeps it.
     """
 
     action: Action
@@ -58,18 +61,35 @@ class Decision:
     reason: Reason | None = None
     wait_until: int | None = None
     moved_to: int | None = None
+    starts_at: int | None = None
+    waiting: Waiting | None = None
+    slots: tuple[str, ...] = ()
+    keeps_slots: bool = False
+
+    def lets_go(self, run: Run) -> bool:
+        """Say whether a run waits on, but in no line: then it gives back what its limiters have given it.
+
+        One that is sent back for want of time keeps it, for another executor claims it at once.
+        """
+        if run.waiting is None or self.keeps_slots:
+            return False
+        is_dropped = self.action is Action.DROP and run.due_at is not None and not run.is_terminal
+        return is_dropped or self.action in (Action.STAY, Action.WAIT)
 
 
 @dataclass(frozen=True)
 class ClaimRules:
     """What the decision takes from the settings, in ms.
 
-    How early a run may be claimed, when a fire counts as missed, how long after a lease's end it may be taken over.
+    How early a run may be claimed, when a fire counts as missed, how long after a lease's end it may be taken over; how
+    long a lease is, and how far scans look ahead.
     """
 
     early_ms: int
     misfire_ms: int
     takeover_margin_ms: int
+    lease_ms: int
+    lookahead_ms: int
 
 
 def decide_claim(

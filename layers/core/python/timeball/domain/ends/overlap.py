@@ -21,7 +21,7 @@ class Step(StrEnum):
     PARK = "park"
     """Be next in line: the end of the holder sends the run again."""
     TAKE_PLACE = "take_place"
-    """End the run that is next in line, which is older, and take its place."""
+    """End the run that is next in line, and take its place: that is older, or it has started before."""
     STAY = "stay"
     """It is next in line already."""
     SKIP = "skip"
@@ -51,7 +51,7 @@ def decide_overlap(
     A holder that is over, withdrawn or gone holds nothing; a run that is no longer queued is not next in line. A holder
     takes its lock anew before the first attempt of a budget: so whoever read it as over, before a manual retry, or as
     withdrawn, before a resume, is refused if it is about to move the lock. One that `supersedes` takes the place of an
-    older one in line that has not started.
+    older one in line that has not started; a run that has started before takes the place of a newer one that has not.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
@@ -63,7 +63,9 @@ def decide_overlap(
     if policy is OverlapPolicy.CANCEL_OTHER:
         return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
-        return Overlap(_behind(run, waiting, Step.WAIT))
+        # It asks only now and then, and newer fires at their instants: else one of these would always be next in line.
+        is_older = waiting is not None and waiting.is_unstarted and run.asked_at < waiting.asked_at
+        return Overlap(_behind(run, waiting, Step.TAKE_PLACE if is_older else Step.WAIT))
     if policy is OverlapPolicy.SKIP:
         return Overlap(Step.SKIP)
     is_newer = supersedes and waiting is not None and waiting.is_unstarted and waiting.asked_at < run.asked_at

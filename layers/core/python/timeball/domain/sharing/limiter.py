@@ -7,7 +7,12 @@ leaks, wherever somebody died. A turn is an instant, taken at the claim; the run
 Who gets no place, or no turn soon, waits in a line, by priority and fire time, until the limiter calls it. As long as
 anybody may wait the row is due, so the scan calls whom nobody else has called.
 
-Invariant: a run is named before its claim is written, until its row says that the attempt is over, or its lease.
+Invariant: a run is named before its claim is written, until its row says that the run needs its slot no more. No lease
+and no clock frees a slot: an executor that stands still may go on, and the next one takes the run over in its slot.
+
+Order: every run asks for its job's overlap lock, then for its host, then for the slot of its key, the token of its key,
+the slot and the token of its tenant. While it waits for one of these it keeps what comes before, but while it waits for
+its host or its lock, or for a time, it keeps no slot. So no two runs wait for each other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +22,10 @@ from typing import Final
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey, RunId
-from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
 from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.flow import OnFull
+from timeball.domain.sharing.stated import Ask, stated
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_HOLD_MS: Final = 2 * SECOND_MS
@@ -41,15 +44,6 @@ LOOKS_MS: Final = 15 * SECOND_MS
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What a run needs of a limiter, bounded so by its job, or by its tenant's quotas."""
-
-    key: LimiterKey
-    bounds: Bounds
-    skips: bool = False
-
-
-@dataclass(frozen=True)
 class Passed:
     """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped. It may have a place by now."""
 
@@ -57,47 +51,6 @@ class Passed:
     has_place: bool = False
     waits_for: Part | None = None
     is_skipped: bool = False
-
-
-def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
-    """Return what a run of a job needs before it may begin, in the order in which it asks: its tenant's place last.
-
-    So who waits for a key takes no place from its tenant's other runs. All ask in one order, and keep the places that
-    they have: no two wait for each other, and none goes to and fro between two lines.
-    """
-    tenant, asks = spec.key.tenant, dict[str, Ask]()
-    if spec.flow.concurrency is not None:
-        skips = spec.flow.concurrency.on_full is OnFull.SKIP
-        bounds = Bounds(places=spec.flow.concurrency.limit)
-        asks[spec.flow.concurrency.key] = Ask(LimiterKey(tenant, spec.flow.concurrency.key), bounds, skips)
-    if spec.flow.rate is not None:
-        before = asks.get(spec.flow.rate.key, Ask(LimiterKey(tenant, spec.flow.rate.key), Bounds()))
-        bounds = Bounds(before.bounds.places, spec.flow.rate.per_second, spec.flow.rate.burst)
-        asks[spec.flow.rate.key] = evolve(before, bounds=bounds)
-    if is_bound(quotas):
-        asks[""] = Ask(LimiterKey(tenant), bounds_of(quotas))
-    return list(asks.values())
-
-
-def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    """Return the limiter as a person bounds it from now on: due now, if others wait."""
-    fixed = evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1))
-    return evolve(_counted_on(limiter, fixed, now), due_at=None if limiter.due_at is None else now)
-
-
-def said_anew(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    """Return the limiter as a job that was changed bounds it from now on: due now, if others wait."""
-    return evolve(_said(limiter, bounds, now), due_at=None if limiter.due_at is None else now)
-
-
-def is_bound(quotas: Quotas) -> bool:
-    """Say whether quotas hold runs back."""
-    return bool(quotas.runs_per_second or quotas.runs_at_once)
-
-
-def bounds_of(quotas: Quotas) -> Bounds:
-    """Return what a tenant's quotas allow: its turns are as far apart as they can be, so no second has more."""
-    return Bounds(quotas.runs_at_once or None, quotas.runs_per_second or None, 1)
 
 
 def waits_because(waiting: Waiting) -> Reason:
@@ -123,21 +76,36 @@ def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> L
 
 
 def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    """Say whether an attempt that is named, or a later one of its run, has its place: its claim may not be written yet.
+    """Say whether a run that is named has its place, given its row.
 
-    One that was called and no longer waits, nor runs, goes on in another way, and asks again. One that waits in the
-    line of another limiter keeps its place meanwhile. One that its target has keeps it until the scan has seen to its
-    end: the lease of what is followed ends with each look at it.
+    A running one has it, whether or not its lease is out. One whose row is as it was when it was named may be about to
+    be claimed. If its row has changed since, it goes on in another way, and asks again; but while it waits in the line
+    of another limiter it keeps its place, and so it does for a while if it was called for that.
     """
     if row is None or row.is_terminal or row.state is RunState.WITHDRAWN:
         return False
-    if row.attempt >= begun.attempt:
-        is_under_way = row.callback is not None or now < (row.lease_until or 0)
-        return row.state is RunState.RUNNING and is_under_way and limiter.key.name in row.places
+    if row.revision <= begun.revision or (row.state is RunState.RUNNING and limiter.key.name in row.places):
+        return True
     if row.waiting is None:
-        return now < begun.until and not begun.called
+        return False
     is_elsewhere = not _has_waited(row, limiter.key, Part.PLACE)
     return limiter.key.name in row.places if is_elsewhere else now < begun.until
+
+
+def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
+    """Say whether a run that is named should have been claimed long ago: its row is as it was then."""
+    return row is not None and not row.is_terminal and row.revision <= begun.revision and now >= begun.until
+
+
+def slots_of(run: Run) -> set[str]:
+    """Return the names of the limiters in which a run may have a slot."""
+    called_for = () if run.waiting is None or run.waiting.part is Part.TURN else (run.waiting.name,)
+    return {*run.places, *called_for}
+
+
+def slots_needed(run: Run) -> set[str]:
+    """Return the same, but nothing of a run that is not under way and waits in no line."""
+    return slots_of(run) if run.state is RunState.RUNNING or run.waiting is not None else set()
 
 
 def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
@@ -145,19 +113,20 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
 
     Returns the limiter as that leaves it. Who is named keeps its place; nobody else overtakes those in a line.
     """
-    limiter, bounds = _said(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
+    limiter, bounds = stated(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
     others = tuple(one for one in limiter.begun if one.run != run.id)
     is_placed, most = ask.bounds.places is not None, bounds.places or 0
     if is_placed and not _is_named(limiter, run) and (Part.PLACE in limiter.lines or len(others) >= most):
         if ask.skips and run.is_unstarted:
             return limiter, Passed(is_skipped=True)
         return _joined(limiter, Part.PLACE, now), Passed(waits_for=Part.PLACE)
-    if is_placed and not _is_named_until(limiter, run, now + lease_ms):
-        limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, now + lease_ms)))
-    turn_at = at
+    if is_placed:
+        until = max([now + lease_ms, *(one.until for one in limiter.begun if one.run == run.id)])
+        limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, until, run.revision)))
+    turn_at, bounds = at, limiter.bounds
     if ask.bounds.per_second is not None and bounds.per_second is not None:
         turn_at, turns = _next_turn(limiter.turns, bounds, at)
-        is_behind = Part.TURN in limiter.lines and not _has_waited(run, limiter.key, Part.TURN)
+        is_behind = Part.TURN in limiter.lines and not _is_called_for_turn(limiter, run)
         if is_behind or turn_at > at + LONGEST_HOLD_MS:
             return _joined(limiter, Part.TURN, now), Passed(waits_for=Part.TURN, has_place=is_placed)
         limiter = evolve(limiter, turns=turns)
@@ -183,12 +152,13 @@ def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms
     if part is Part.PLACE and limiter.bounds.places is None:
         return limiter, [now] * len(runs)
     if part is Part.PLACE:
-        named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, called=True) for run in runs)
+        named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, run.revision) for run in runs)
         return evolve(limiter, begun=(*limiter.begun, *named)), [now] * len(runs)
     per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
     apart_ms = 0 if per_second is None else SECOND_MS / per_second
     called_to = first_at + apart_ms * len(runs)
-    turns = evolve(limiter.turns, called_to=called_to)
+    last = max((run.place_in_line for run in runs), default=limiter.turns.called_through)
+    turns = evolve(limiter.turns, called_to=called_to, called_through=last)
     return evolve(limiter, turns=turns), [int(first_at + apart_ms * number) for number in range(len(runs))]
 
 
@@ -227,8 +197,11 @@ def _is_named(limiter: Limiter, run: Run) -> bool:
     return any(one.run == run.id for one in limiter.begun)
 
 
-def _is_named_until(limiter: Limiter, run: Run, until: int) -> bool:
-    return any((one.run, one.attempt) == (run.id, run.attempt + 1) and one.until >= until for one in limiter.begun)
+def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
+    """Say whether a run stood in the line for turns and was called: its row says so, or will in a moment."""
+    if run.waiting is None or not _has_waited(run, limiter.key, Part.TURN):
+        return False
+    return run.waiting.called or run.place_in_line <= limiter.turns.called_through
 
 
 def _has_waited(run: Run, key: LimiterKey, part: Part) -> bool:
@@ -241,21 +214,6 @@ def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     lines = tuple(one for one in Part if one is part or one in limiter.lines)
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
-
-
-def _said(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    return _counted_on(limiter, evolve(limiter, said=bounds.over(limiter.said)), now)
-
-
-def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
-    """Return a limiter with other bounds. Turns that are given stand, and a bucket that was empty is not full now."""
-    old, new, free_at = before.bounds, after.bounds, before.turns.free_at
-    if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
-        return after
-    taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
-    given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
-    refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
-    return evolve(after, turns=Turns(max(given_to, refilled_at)))
 
 
 def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:

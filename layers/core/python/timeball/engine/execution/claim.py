@@ -9,33 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from timeball.domain.attempts.claim import Action, Decision, decide_claim, deferred_or_given_up
-from timeball.domain.attempts.outcome import lost_attempt
-from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.attempts.decided import decided
 from timeball.domain.ends.overlap import Step, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.transitions import (
-    claimed,
-    deferred,
-    ended,
-    frozen,
-    lined_up,
-    moved_later,
-    put_off,
-    retrying,
-    superseded,
-    using,
-    withdrawn,
-)
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
-from timeball.domain.sharing.limiter import SETTLES_MS, waits_because
+from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.engine.context import Context, Rules
+from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_exclusions
 from timeball.engine.execution.circuits import pass_hosts
 from timeball.engine.execution.invocation import call_seconds
@@ -58,23 +43,23 @@ log = logging.getLogger(__name__)
 _LATE_MS = SETTLES_MS // 2
 """Who gets into a line so long after it has asked may not have been seen there: its limiter may look no more."""
 
-_DONE = frozenset({Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE})
-_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP})
+_DONE = frozenset(
+    {Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE, Action.STAY}
+)
+_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP, Action.STAY})
 
 
 @dataclass
 class Claim:
     """The run that a message names, and its job, as they were read, then as they stand; and what is decided.
 
-    `is_watched`: the run's host has failed lately, so its success is to be noted. `admitted`: what its keys and quotas
-    say, if anything bounds it.
+    `is_watched`: the run's host has failed lately, so its success is to be noted.
     """
 
     run: Run | None
     job: Job | None
     decision: Decision
     is_watched: bool = False
-    admitted: Admitted | None = None
 
     @property
     def is_mine(self) -> bool:
@@ -113,8 +98,9 @@ def claim(
     _pass_limiters(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
+    had = {one.run.id: slots_of(one.run).union(one.decision.slots) for one in claims if one.run is not None}
     _write(context, claims, owner, now)
-    _carry_out_ends(context, claims, now)
+    _carry_out_ends(context, claims, had, now)
     replace_older(context, [(one.run, one.job) for one in claims if one.run and one.job])
     return claims
 
@@ -206,10 +192,12 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
                 one.decision = Decision(Action.END, state, reason)
             case Step.STAY:
-                one.decision = Decision(Action.DROP)  # the end of the run before it sends it again
+                one.decision = Decision(Action.STAY)  # the end of the run before it sends it again
             case _:
                 wait_until = run.not_before if run.not_before > now else now + context.rules.margin_ms
-                one.decision = Decision(Action.WAIT, wait_until=wait_until)
+                # In another state it would never be next in line for the lock: a scan queues it again.
+                is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
+                one.decision = Decision(Action.WAIT if is_queued else Action.DEFER, wait_until=wait_until)
 
 
 def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
@@ -226,23 +214,28 @@ def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
     """Let each run wait that its keys, or its tenant's quotas, hold back; nothing is lost by waiting, however long."""
     admissions = pass_limiters(context, [(run, job) for _, run, job in starting], now)
     for one, run, _ in starting:
-        one.admitted = admitted = admissions.get(run.id)
-        if admitted is None or admitted.may_begin:
-            continue
-        if admitted.again_at is not None:
-            one.decision = Decision(Action.WAIT, wait_until=admitted.again_at)
-        elif admitted.waiting is not None:
-            one.decision = Decision(Action.LINE_UP)
-        else:
-            one.decision = Decision(Action.END, RunState.SKIPPED, Reason.KEY_FULL)
+        admitted = admissions.get(run.id)
+        if admitted is not None:
+            one.decision = _admitted(admitted)
+
+
+def _admitted(admitted: Admitted) -> Decision:
+    slots = admitted.places
+    if admitted.again_at is not None:
+        return Decision(Action.WAIT, wait_until=admitted.again_at, slots=slots, keeps_slots=True)
+    if admitted.waiting is not None:
+        return Decision(Action.LINE_UP, waiting=admitted.waiting, slots=slots)
+    if admitted.is_skipped:
+        return Decision(Action.END, RunState.SKIPPED, Reason.KEY_FULL, slots=slots)
+    return Decision(Action.CLAIM, starts_at=admitted.turn_at, slots=slots)
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
     writing = [
-        (one, Swap(one.run, _after(one, one.run, owner, now, context.rules)))
+        (one, Swap(one.run, decided(one.run, one.job, one.decision, owner, now, context.rules.claim)))
         for one in claims
-        if one.run is not None and one.decision.action in _WRITTEN
+        if one.run is not None and (one.decision.action in _WRITTEN or one.decision.lets_go(one.run))
     ]
     if not writing:
         return
@@ -261,39 +254,15 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
             one.decision = Decision(Action.DROP)  # it may just have taken a lock that nobody else releases
 
 
-def _after(one: Claim, run: Run, owner: str, now: int, rules: Rules) -> Run:
-    job, decision, admitted = one.job, one.decision, one.admitted
-    wait_until = decision.wait_until or now
-    last = lost_attempt(run) if run.state is RunState.RUNNING else None
-    if decision.action is Action.PUT_OFF:
-        return put_off(run, wait_until, run.due_at)
-    if decision.action is Action.MOVE:
-        return moved_later(run, decision.moved_to or wait_until, wait_until)
-    if decision.action is Action.HOLD:
-        return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
-    if decision.action is Action.LINE_UP and admitted is not None and admitted.waiting is not None:
-        return lined_up(run, admitted.waiting, waits_because(admitted.waiting), last, admitted.places)
-    if decision.action is Action.DEFER and decision.reason is not None:
-        waiting = run if last is None else retrying(run, wait_until, last)
-        return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
-    if decision.reason is Reason.SUPERSEDED and job is not None:
-        return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.MESSAGE))
-    if decision.action is Action.WITHDRAW:
-        return withdrawn(run)
-    if decision.action is Action.END and decision.state is not None:
-        return ended(run, decision.state, now, guarantor_of(run, job, Guarantor.MESSAGE), decision.reason, last)
-    begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
-    if admitted is not None:
-        begun = evolve(begun, not_before=max(run.not_before, admitted.turn_at), places=admitted.places)
-    return evolve(begun, last=last or run.last)
+def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunId, set[str]], now: int) -> None:
+    """Do what ends entail, of whoever's doing; what cannot be done now is done when the messages come again.
 
-
-def _carry_out_ends(context: Context, claims: Sequence[Claim], now: int) -> None:
-    """Do what ends entail, of whoever's doing; what cannot be done now is done when the messages come again."""
+    Slots that runs `had`, and that they have no more, are given to others.
+    """
     over = [(one, one.run) for one in claims if one.run is not None and holds_nothing(one.run)]
     try:
         on_run_end(context, [(run, one.job) for one, run in over])
-        free_places(context, [one.run for one in claims if one.run is not None and one.run.places])
+        free_places(context, [one.run for one in claims if one.run is not None], had)
     except UnavailableError as unavailable:
         log.warning("effects put off: %s", unavailable)
         for one, _ in over:

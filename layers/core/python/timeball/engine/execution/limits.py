@@ -2,7 +2,8 @@
 
 ① read the limiters ② of one that is full, read who has its places ③ swap the limiters: who begins is named there before
 its claim is written, and who does not is expected in the line. A process that dies behind ③ keeps a place until its
-lease would be out. Who is refused by one keeps the places that others gave; a turn is lost.
+lease would be out. Who is refused by one keeps the places that others gave, while it waits in that one's line; a turn
+is lost.
 """
 
 import logging
@@ -14,17 +15,12 @@ from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Limiter, new_limiter
 from timeball.domain.model.runs.run import Run, Waiting
-from timeball.domain.sharing.limiter import (
-    Ask,
-    Passed,
-    admit,
-    asks_of,
-    is_to_be_looked_at,
-    looked_at,
-)
+from timeball.domain.sharing.limiter import Passed, admit, is_to_be_looked_at, looked_at
+from timeball.domain.sharing.stated import Ask, asks_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
+from timeball.engine.runs.limiters import read_named
 from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -87,8 +83,7 @@ def _ask(
     def with_those(_: int, limiter: Limiter) -> Limiter:
         own = by_key[limiter.key]
         if is_to_be_looked_at(limiter, own):
-            named = [one.run for one in limiter.begun]
-            limiter = looked_at(limiter, dict(zip(named, context.store.runs.read(named), strict=True)), now)
+            limiter = looked_at(limiter, read_named(context, limiter, now), now)
         for run, ask in own:
             earlier = before[run.id]
             limiter, passed = admit(limiter, run, ask, earlier.turn_at, now, context.rules.lease_ms)

@@ -14,10 +14,11 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.runs.run import Part, Run
 from timeball.domain.model.tenants.quotas import NO_QUOTAS
-from timeball.domain.sharing.limiter import asks_of, bounded_by, has_place, said_anew
+from timeball.domain.sharing.limiter import has_place
+from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import let_go, move_on
+from timeball.engine.runs.limiters import give_back, let_go, move_on
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
@@ -56,20 +57,25 @@ def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
 def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
     """Let hold at once what a changed job says of its keys; its runs that wait for one that it had go on.
 
+    Those that have slots of one that it had give them back, also those under way: they do not count there any more.
+
     Raises UnavailableError: then it holds from the job's next run on, and those who wait are called in their turn.
     """
     now = context.clock.now()
     note_keys(context, [after], now)
-    said = {ask.key: ask.bounds for ask in asks_of(after, NO_QUOTAS)}
+    earlier, said = ({ask.key: ask.bounds for ask in asks_of(spec, NO_QUOTAS)} for spec in (before, after))
 
     def as_said(_: int, limiter: Limiter) -> Limiter | None:
-        anew = said_anew(limiter, said[limiter.key], now)
-        return None if anew.said == limiter.said else anew
+        anew = said_anew(limiter, said.get(limiter.key, Bounds()), now, earlier.get(limiter.key))
+        is_held = anew.rate_said_at != 0 or limiter.rate_said_at == 0
+        return None if anew.said == limiter.said and is_held else anew
 
-    rows = context.store.limiters.read(list(said)) if said else []
+    rows = context.store.limiters.read(list(earlier | said))
     standing = compare_and_swap(context.store.limiters.swap, rows, as_said, now)
     move_on(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
-    let_go(context, before.key, _lines(before) - _lines(after))
+    dropped = _lines(before) - _lines(after)
+    give_back(context, before.key, [key for key, part in dropped if part is Part.PLACE])
+    let_go(context, before.key, dropped)
 
 
 def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Part]]:

@@ -6,28 +6,31 @@ ends a run that has a place, and the scan, as long as a limiter is due. Who dies
 two leases at most, and who dies behind ④ has somebody called twice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Part, Run, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
-    bounds_of,
     called,
     expected,
+    is_overdue,
     left_in_line,
     looked_at,
     room_for,
+    slots_needed,
+    slots_of,
 )
-from timeball.domain.time.instants import LATEST
-from timeball.engine.compare_and_swap import TRIES
+from timeball.domain.sharing.stated import bounds_of
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.runs.send import send
 from timeball.ports.collections.rows import Swap
+from timeball.ports.errors import UnavailableError
 
 _SLACK = 25
 """How many more are asked for than there is room for: some that the index names wait no more."""
@@ -38,14 +41,15 @@ _READ_MORE = 5
 _MOST_LET_GO = 1_000
 
 
-def free_places(context: Context, runs: Sequence[Run]) -> None:
+def free_places(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[str]] | None = None) -> None:
     """Let others have the places of runs that need them no more. May be repeated. Raises UnavailableError.
 
-    Who else is over is left to those that end it, and to the scan: each end costs the same, however many places.
+    A run as it stands says in which limiters it may have one, and `had` says it of a run that was just changed. Other
+    runs that are over are left to those that end them, and to the scan: each end costs the same, however many places.
     """
     over: dict[LimiterKey, list[Run]] = {}
     for run in runs:
-        for name in run.places if run.state is not RunState.RUNNING and run.waiting is None else ():
+        for name in (had or {}).get(run.id, slots_of(run)) - slots_needed(run):
             over.setdefault(LimiterKey(run.id.job.tenant, name), []).append(run)
     for limiter in context.store.limiters.read(list(over)) if over else ():
         if limiter is not None and limiter.due_at is not None:
@@ -64,10 +68,46 @@ def expect(context: Context, runs: Sequence[Run]) -> None:
     """
     waiting = {LimiterKey(run.id.job.tenant, run.waiting.name): None for run in runs if run.waiting is not None}
     limiters = context.store.limiters.read(list(waiting)) if waiting else []
-    forgotten = [one for one in limiters if one is not None and one.due_at is None]
-    if forgotten:
-        now = context.clock.now()
-        context.store.limiters.swap([Swap(one, expected(one, now)) for one in forgotten], now)
+    now = context.clock.now()
+
+    def due(_: int, limiter: Limiter) -> Limiter | None:
+        return expected(limiter, now) if limiter.due_at is None else None
+
+    if not all(one.done for one in compare_and_swap(context.store.limiters.swap, limiters, due, now)):
+        raise UnavailableError("a limiter kept changing")
+
+
+def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run | None]:
+    """Read the runs that a limiter names. Of those that are overdue the rows are written anew, as they are.
+
+    That refuses a claim which was decided long ago by a process that stood still: it has its place no more.
+    """
+    names = [one.run for one in limiter.begun]
+    rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
+    overdue = [row for one in limiter.begun if (row := rows[one.run]) is not None and is_overdue(one, row, now)]
+    outcomes = context.store.runs.swap([Swap(row, row) for row in overdue], now) if overdue else []
+    return rows | {row.id: outcome.row for row, outcome in zip(overdue, outcomes, strict=True)}
+
+
+def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None:
+    """Take the slots of limiters from those runs of a job that are under way, or wait for something else, by now.
+
+    One that is about to be claimed gives its slot back then. Raises UnavailableError.
+    """
+    now = context.clock.now()
+    for limiter in context.store.limiters.read(keys) if keys else ():
+        if limiter is None:
+            continue
+        name = limiter.key.name
+        rows = context.store.runs.read([one.run for one in limiter.begun if one.run.job == job])
+
+        def without(_: int, run: Run, name: str = name) -> Run | None:
+            others = tuple(one for one in run.places if one != name)
+            return evolve(run, places=others) if name in slots_needed(run) and others != run.places else None
+
+        standing = compare_and_swap(context.store.runs.swap, rows, without, now)
+        after = [one.row for one in standing if one.row is not None]
+        free_places(context, after, {run.id: {name} for run in after})
 
 
 def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Part]]) -> None:
@@ -107,13 +147,7 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
     if not limiter.key.name:
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
-    named = [one.run for one in limiter.begun]
-    attempts = {one.run: one.attempt for one in limiter.begun}
-    known = [run for run in over if attempts.get(run.id, LATEST) <= run.attempt]  # a later one may be under way by now
-    rows: dict[RunId, Run | None] = {run.id: run for run in known}
-    if named and not rows:
-        rows = dict(zip(named, context.store.runs.read(named), strict=True))
-    limiter = looked_at(limiter, rows, now)
+    limiter = looked_at(limiter, {run.id: run for run in over} or read_named(context, limiter, now), now)
     calls: list[tuple[Run, int]] = []
     left: list[Part] = []
     for part in Part:

@@ -19,6 +19,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
+from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.send import send
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
@@ -82,7 +83,8 @@ def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tu
             return Step.WAIT, None  # at its instant nothing of this may be needed
         make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
         if make_way and overlap.step is Step.TAKE_PLACE and parked is not None:
-            make_way = _end(context, job, parked, now)
+            reason = Reason.OVERLAP if run.asked_at < parked.asked_at else Reason.REPLACED
+            make_way = _end(context, job, parked, now, reason)
         if not make_way:
             rows = _rows_of(context, [job])  # one of them has moved on, or holds nothing any more: decided anew
             continue
@@ -104,7 +106,7 @@ def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool
     return context.store.runs.swap([Swap(holder, asked_to_stop(holder, Reason.REPLACED))], now)[0].done
 
 
-def _end(context: Context, job: Job, run: Run, now: int) -> bool:
+def _end(context: Context, job: Job, run: Run, now: int, reason: Reason = Reason.REPLACED) -> bool:
     """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on.
 
     Whoever asks for the lock takes it, or the place in line, from that run; the message that it holds guarantees the
@@ -112,11 +114,11 @@ def _end(context: Context, job: Job, run: Run, now: int) -> bool:
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
     guarantor = Guarantor.SCAN if is_final(run, job) else guarantor_of(run, job, Guarantor.MESSAGE)
-    after = ended(run, state, now, guarantor, Reason.REPLACED)
-    swaps = [Swap(run, after)]
-    swapped = context.store.runs.swap(swaps, now)
-    moved(context, swaps, swapped)
-    return swapped[0].done
+    swaps = [Swap(run, ended(run, state, now, guarantor, reason))]
+    (swapped,) = context.store.runs.swap(swaps, now)
+    moved(context, swaps, [swapped])
+    free_places(context, [] if swapped.row is None else [swapped.row])
+    return swapped.done
 
 
 def release(context: Context, runs: Sequence[RunId]) -> None:

@@ -6,7 +6,8 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.job import OPEN
 from timeball.domain.model.runs.limiter import new_limiter
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.limiter import bounds_of, is_bound, turns_taken, under_way
+from timeball.domain.sharing.limiter import turns_taken, under_way
+from timeball.domain.sharing.stated import bounds_of, is_bound
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 

@@ -27,20 +27,24 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Begun:
-    """An attempt that has a place; before its claim is seen, until `until` (ms). `called`: it waited for the place."""
+    """A run that has a place, for its next attempt while it is not claimed. `revision` is its row's, as it was read.
+
+    A claim is refused if the row has another revision by then. One that is not written by `until` (ms) is overdue.
+    """
 
     run: RunId
     attempt: int
     until: int
-    called: bool = False
+    revision: int = 0
 
 
 @dataclass(frozen=True)
 class Turns:
-    """When the next turn would be, if no burst is left (ms), and up to when runs were called."""
+    """When the next turn would be, if no burst is left (ms), up to when runs were called, and how far down the line."""
 
     free_at: float = 0
     called_to: float = 0
+    called_through: int = -1
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Fixed:
 class Limiter:
     """Who has a place, the turns, and whether others wait.
 
-    `said` are the bounds as the run has them that asked last. In a line that is known to have somebody, `lines`, all
+    `said` are the bounds as the run has them that asked last; its rate is the slowest that a run has stated lately,
+    at last at `rate_said_at`. In a line that is known to have somebody, `lines`, all
     others get behind. `joined_at` is when somebody lined up last.
     """
 
@@ -67,6 +72,7 @@ class Limiter:
     turns: Turns = Turns()
     lines: tuple[Part, ...] = ()
     joined_at: int = 0
+    rate_said_at: int = 0
     due_at: int | None = None
     revision: int = 1
 

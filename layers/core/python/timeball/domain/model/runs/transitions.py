@@ -40,6 +40,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         deferred_ms=run.waited_for_host_ms,
         named=None,
         waiting=None,
+        places=(),
     )
 
 
@@ -76,7 +77,7 @@ def ended(
 ) -> Run:
     """Return the run in a terminal state. It keeps a due key: only the scan drops one, after the effects."""
     return evolve(
-        _move(_out_of_line(run), state),
+        _move(out_of_line(run), state),
         due_at=now if guarantor is Guarantor.SCAN else run.due_at,
         owner=None,
         lease_until=None,
@@ -140,8 +141,8 @@ def called(run: Run) -> Run:
     return evolve(run, waiting=None if run.waiting is None else evolve(run.waiting, called=True))
 
 
-def _out_of_line(run: Run) -> Run:
-    """Return a run that waits in no line any more; it may have a place already that it was called for."""
+def out_of_line(run: Run) -> Run:
+    """Return a run that waits in no line any more, nor keeps what it has there; `places` says whom that concerns."""
     left = run.waiting
     return run if left is None else evolve(run, waiting=None, places=(*run.places, left.name), reason=None)
 
@@ -151,13 +152,13 @@ def withdrawn(run: Run) -> Run:
 
     Nor does it wait for its host any more: the wait that the pause cuts does not count.
     """
-    moved = _move(_out_of_line(run), RunState.WITHDRAWN)
+    moved = _move(out_of_line(run), RunState.WITHDRAWN)
     return evolve(moved, due_at=None, reason=None, deferred_since=None, blocked=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
     """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
-    moved = _out_of_line(run) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
+    moved = out_of_line(run) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
         not_before=not_before,
@@ -197,23 +198,25 @@ def revived(run: Run, planned: Run) -> Run:
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
     """Return an unstarted or superseded run, or one of before, as a range of one fire: nobody counts it as a run."""
-    skipped = run if run.state is RunState.SKIPPED else _move(_out_of_line(run), RunState.SKIPPED)
+    skipped = run if run.state is RunState.SKIPPED else _move(out_of_line(run), RunState.SKIPPED)
     return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
 
 
 def frozen(run: Run, until: int) -> Run:
     """Return a run that a freeze keeps from its start, in the due index; its instant stays as it was."""
-    freed = _out_of_line(run)
+    freed = out_of_line(run)
     return evolve(freed, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
 
 
-def deferred(run: Run, until: int, reason: Reason, since: int) -> Run:
+def deferred(run: Run, until: int, reason: Reason | None, since: int) -> Run:
     """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
+
+    Without a reason it waits for its job's overlap lock.
 
     Waiting for an open circuit is counted, waiting for a token is not.
     """
     return evolve(
-        _out_of_line(run),
+        out_of_line(run),
         not_before=until,
         due_at=until,
         reason=reason,
@@ -233,7 +236,7 @@ def reopened(run: Run, not_before: int) -> Run:
 
 def _with_fresh_budget(run: Run, not_before: int) -> Run:
     return evolve(
-        _out_of_line(run),
+        out_of_line(run),
         not_before=not_before,
         due_at=not_before,
         finished_at=None,

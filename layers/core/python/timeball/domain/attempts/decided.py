@@ -1,0 +1,56 @@
+"""What the row of a run becomes by what an executor has decided about it: the other half of the decision.
+
+Invariant: only a run that is claimed or lined up has slots of limiters afterwards. All others have given them back.
+"""
+
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision
+from timeball.domain.attempts.outcome import lost_attempt
+from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.guarantor import Guarantor
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.transitions import (
+    claimed,
+    deferred,
+    ended,
+    frozen,
+    lined_up,
+    moved_later,
+    out_of_line,
+    put_off,
+    retrying,
+    superseded,
+    using,
+    withdrawn,
+)
+from timeball.domain.sharing.limiter import waits_because
+
+
+def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int, rules: ClaimRules) -> Run:
+    """Return a run as a decision leaves it, of its job as both were read; `owner` is the executor that decides."""
+    wait_until = decision.wait_until or now
+    last = lost_attempt(run) if run.state is RunState.RUNNING else None
+    if decision.lets_go(run):
+        return out_of_line(run)
+    if decision.action is Action.PUT_OFF:
+        return put_off(run, wait_until, run.due_at)
+    if decision.action is Action.MOVE:
+        return moved_later(run, decision.moved_to or wait_until, wait_until)
+    if decision.action is Action.HOLD:
+        return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
+    if decision.action is Action.LINE_UP and decision.waiting is not None:
+        return lined_up(run, decision.waiting, waits_because(decision.waiting), last, decision.slots)
+    if decision.action is Action.DEFER:
+        waiting = run if last is None else retrying(run, wait_until, last)
+        return deferred(waiting, wait_until, decision.reason, since=max(now, run.not_before))
+    if decision.reason is Reason.SUPERSEDED and job is not None:
+        return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.MESSAGE))
+    if decision.action is Action.WITHDRAW:
+        return withdrawn(run)
+    if decision.action is Action.END and decision.state is not None:
+        return ended(run, decision.state, now, guarantor_of(run, job, Guarantor.MESSAGE), decision.reason, last)
+    begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
+    starts_at = run.not_before if decision.starts_at is None else max(run.not_before, decision.starts_at)
+    return evolve(begun, not_before=starts_at, places=decision.slots, last=last or run.last)

@@ -1,0 +1,100 @@
+"""What bounds the runs under a limiter: what their jobs state, what their tenant's quotas say, what a person has set.
+
+A job states its bounds whenever a run of it asks. How many may be under way is each job's own statement. Of the rates
+the slowest that was stated lately holds for all, or it would protect nothing. A person has the last word.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.flow import OnFull
+from timeball.domain.time.instants import SECOND_MS
+
+RATE_HOLDS_MS: Final = 3_600 * SECOND_MS
+"""How long a rate that a job has stated holds for others that state a faster one."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a run needs of a limiter, bounded so by its job, or by its tenant's quotas."""
+
+    key: LimiterKey
+    bounds: Bounds
+    skips: bool = False
+
+
+def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
+    """Return what a run of a job needs before it may begin, in the order in which it asks: its tenant's place last.
+
+    So who waits for a key takes no place from its tenant's other runs. All ask in one order, and keep the places that
+    they have: no two wait for each other, and none goes to and fro between two lines.
+    """
+    tenant, asks = spec.key.tenant, dict[str, Ask]()
+    if spec.flow.concurrency is not None:
+        skips = spec.flow.concurrency.on_full is OnFull.SKIP
+        bounds = Bounds(places=spec.flow.concurrency.limit)
+        asks[spec.flow.concurrency.key] = Ask(LimiterKey(tenant, spec.flow.concurrency.key), bounds, skips)
+    if spec.flow.rate is not None:
+        before = asks.get(spec.flow.rate.key, Ask(LimiterKey(tenant, spec.flow.rate.key), Bounds()))
+        bounds = Bounds(before.bounds.places, spec.flow.rate.per_second, spec.flow.rate.burst)
+        asks[spec.flow.rate.key] = evolve(before, bounds=bounds)
+    if is_bound(quotas):
+        asks[""] = Ask(LimiterKey(tenant), bounds_of(quotas))
+    return list(asks.values())
+
+
+def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
+    """Return the limiter as a person bounds it from now on: due now, if others wait."""
+    fixed = evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1))
+    return evolve(_counted_on(limiter, fixed, now), due_at=None if limiter.due_at is None else now)
+
+
+def said_anew(limiter: Limiter, bounds: Bounds, now: int, before: Bounds | None = None) -> Limiter:
+    """Return the limiter as a job that was changed bounds it from now on: due now, if others wait.
+
+    The rate that the job stated before holds no more, unless another states it again.
+    """
+    if before is not None and before.per_second is not None and _rate_of(before) == _rate_of(limiter.said):
+        limiter = evolve(limiter, rate_said_at=0)
+    return evolve(stated(limiter, bounds, now), due_at=None if limiter.due_at is None else now)
+
+
+def is_bound(quotas: Quotas) -> bool:
+    """Say whether quotas hold runs back."""
+    return bool(quotas.runs_per_second or quotas.runs_at_once)
+
+
+def bounds_of(quotas: Quotas) -> Bounds:
+    """Return what a tenant's quotas allow: its turns are as far apart as they can be, so no second has more."""
+    return Bounds(quotas.runs_at_once or None, quotas.runs_per_second or None, 1)
+
+
+def stated(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
+    """Return the limiter with what a job states. Of two rates the slower one holds; the quotas of a tenant are one."""
+    said = bounds.over(limiter.said)
+    is_held = now < limiter.rate_said_at + RATE_HOLDS_MS and _rate_of(limiter.said) < _rate_of(bounds)
+    if limiter.key.name and is_held:
+        said = evolve(said, per_second=limiter.said.per_second, burst=limiter.said.burst)
+    said_at = limiter.rate_said_at if is_held or bounds.per_second is None else now
+    return _counted_on(limiter, evolve(limiter, said=said, rate_said_at=said_at), now)
+
+
+def _rate_of(bounds: Bounds) -> tuple[float, int]:
+    return inf if bounds.per_second is None else bounds.per_second, bounds.burst or 1
+
+
+def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
+    """Return a limiter with other bounds. Turns that are given stand, and a bucket that was empty is not full now."""
+    old, new, free_at = before.bounds, after.bounds, before.turns.free_at
+    if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
+        return after
+    taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
+    given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
+    refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
+    return evolve(after, turns=Turns(max(given_to, refilled_at), called_through=before.turns.called_through))

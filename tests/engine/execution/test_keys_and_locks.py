@@ -1,0 +1,119 @@
+"""Keys beside overlap locks: a run that waits for its job's lock keeps no slot of a key from the others."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.engine.play import WORK, Play, spec
+from tests.engine.service import Service, at
+from timeball.domain.model.ids import JobKey, LimiterKey
+from timeball.domain.model.jobs.job import JobSpec, with_spec
+from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import revise
+from timeball.engine.quotas.keys import read_key
+from timeball.engine.runs.manual import retry_runs
+
+JOB = JobKey("acme", "job")
+SLOT, TOKEN = ConcurrencyKey("db", 1), RateKey("crm", 0.05)
+BOTH = replace(spec("job", Every(15, at(10))), flow=Flow(concurrency=SLOT, rate=TOKEN))
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service(Play()) as made:
+        yield made
+
+
+def _patch(service: Service, wanted: JobSpec) -> None:
+    standing = with_spec(service.play.job(wanted.key), work=WORK)
+    (changed,) = revise(service.play.context(), [(standing, wanted)])
+    assert changed.job is not None
+
+
+def _begun(service: Service, job_id: str) -> list[float]:
+    """Return when each call of a job began, in seconds."""
+    return [(one.from_at - at(0)) / SECOND_MS for one in service.target.visits if one.run.job.job_id == job_id]
+
+
+def _spends(name: str, second: float) -> JobSpec:
+    return replace(spec(name, At(at(second))), flow=Flow(rate=TOKEN))
+
+
+def test_a_run_that_waits_for_its_lock_gives_its_slot_back(service: Service) -> None:
+    other = replace(spec("other", At(at(32))), flow=Flow(concurrency=SLOT))
+    service.play.store_jobs([_spends("spender", 9), BOTH, other])
+    service.until(at(17))  # its first run has the slot, and waits for a token
+    _patch(service, replace(BOTH, overlap=OverlapPolicy.QUEUE_ONE))
+    service.until(at(300))
+    assert len(_begun(service, "other")) == 1
+    assert len(_begun(service, "job")) >= 10
+
+
+def test_a_retry_that_waits_for_its_lock_gives_its_slot_back(service: Service) -> None:
+    service.target.statuses = [200, 503]
+    job = replace(BOTH, schedule=Schedule(Every(60, at(10))))
+    service.play.store_jobs([_spends("spender", 9), job])
+    service.until(at(40))  # its first run has failed once, has the slot again, and waits for a token
+    (first, *_) = service.play.runs(JOB)
+    assert (first.attempt, first.places) == (1, ("db",))
+    _patch(service, replace(job, schedule=Schedule(Every(2, at(42))), overlap=OverlapPolicy.SKIP))
+    service.play.store_jobs([replace(spec("other", At(at(52))), flow=Flow(concurrency=SLOT))])
+    service.until(at(300))
+    assert len(_begun(service, "other")) == 1
+    assert service.play.runs(JOB)[0].state is RunState.SUCCEEDED
+
+
+def test_a_run_under_way_has_no_slot_of_a_key_that_its_job_names_no_more(service: Service) -> None:
+    service.target.takes = lambda call: (200 if call.run.job.job_id == "job" else 0) * SECOND_MS
+    job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT))
+    service.play.store_jobs([job, replace(spec("other", At(at(20))), flow=Flow(concurrency=SLOT))])
+    service.until(at(30))
+    assert not _begun(service, "other")
+    _patch(service, replace(job, flow=Flow()))
+    service.until(at(33))
+    assert len(_begun(service, "other")) == 1
+
+
+def test_a_run_that_waits_for_a_token_has_no_slot_of_a_key_that_its_job_names_no_more(service: Service) -> None:
+    job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT, rate=replace(TOKEN, per_second=0.001)))
+    spender = replace(_spends("spender", 9), flow=Flow(rate=replace(TOKEN, per_second=0.001)))
+    service.play.store_jobs([spender, job, replace(spec("other", At(at(20))), flow=Flow(concurrency=SLOT))])
+    service.until(at(30))
+    assert not _begun(service, "other")
+    _patch(service, replace(job, flow=Flow(rate=job.flow.rate)))
+    service.until(at(33))
+    assert len(_begun(service, "other")) == 1
+
+
+def test_a_run_that_begins_when_its_job_names_no_key_gives_back_the_slot_that_it_was_called_for(
+    service: Service,
+) -> None:
+    service.target.takes = lambda call: (200 if call.run.job.job_id == "job" else 2) * SECOND_MS
+    job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT, rate=TOKEN))
+    service.play.store_jobs([_spends("spender", 9), job])
+    service.until(at(15))
+    assert service.play.runs(JOB)[0].places == ("db",)
+    _patch(service, replace(job, flow=Flow()))
+    service.until(at(17))
+    assert service.play.runs(JOB)[0].places == ()
+    view = read_key(service.play.context(), LimiterKey("acme", "db"))
+    assert view is not None
+    assert view.holders == ()
+
+
+def test_a_run_that_a_person_retries_is_not_overtaken_by_each_newer_fire(service: Service) -> None:
+    service.target.statuses = [404]
+    service.target.takes = lambda _: 1_300
+    job = replace(spec("job", Every(1, at(10))), overlap=OverlapPolicy.QUEUE_ONE)
+    service.play.store_jobs([job])
+    service.until(at(20))
+    failed = service.play.runs(JOB)[0]
+    assert failed.state is RunState.FAILED
+    retry_runs(service.play.context(), [failed.id])
+    service.until(at(35))
+    assert service.play.runs(JOB)[0].state is RunState.SUCCEEDED
