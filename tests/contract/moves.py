@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.contract.rows import KEY, NOW, backfill, job, operation, other_spec, run, run_id, task_spec
 from timeball.domain.attempts.callback import handed_over
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Host, HostKey, Segment
 from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
@@ -147,9 +147,15 @@ OPERATION_MOVES: dict[str, tuple[Operation, Operation]] = {
     "cancelled": (LOOKED, cancelled_operation(LOOKED, NOW + 5)),
 }
 
-HOST = Host(HostKey("acme", "[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
+HOST = Host(HostKey("acme", "https://[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
 RESTS = replace(HOST, failures=5, openings=1, open_until=NOW + 30_000, is_half_open=True)
-HOST_MOVES = {"rests": (HOST, RESTS), "works again": (RESTS, replace(HOST, failures=0))}
+SLOW = replace(HOST, segments=(Segment("reports", 5, 1, NOW + 30_000, is_half_open=True), Segment("", 1)))
+HOST_MOVES = {
+    "rests": (HOST, RESTS),
+    "works again": (RESTS, replace(HOST, failures=0)),
+    "a segment rests": (HOST, SLOW),
+    "a segment works again": (SLOW, replace(HOST, segments=SLOW.segments[1:])),
+}
 
 TASK = Task(task_spec(), NOW, NOW)
 TASK_MOVES = {

@@ -97,7 +97,7 @@ def _lost(play: Play) -> None:
 
 def _host_rests(play: Play) -> None:
     _queued(play)
-    host = Host(HostKey("acme", "target.example"), failures=5, openings=1, open_until=NOW + 20_000)
+    host = Host(HostKey("acme", "https://target.example"), failures=5, openings=1, open_until=NOW + 20_000)
     play.store.hosts.insert([host], NOW)
 
 

@@ -9,7 +9,7 @@ import pytest
 from functions.api.jobs.policies import RetryPolicy
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
-from timeball.domain.attempts.circuit_breaker import Host, HostKey, HostRules, admit
+from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, Host, HostKey, HostRules, admit
 from timeball.domain.attempts.retry import patience_ms
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import RetryPolicy as Policy
@@ -48,6 +48,8 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
     for shown in (
         f"fails {rules.failures} times in a row",
         f"for {rules.open_ms // SECOND_MS} s",
+        f"{rules.open_segments} segments of an origin are open at once",
+        f"more than {MOST_SEGMENTS} segments",
         f"not beyond {rules.trial_ms // SECOND_MS} s",
         f"up to {rules.longest_open_ms // MINUTE_MS} minutes",
         f"{rules.burst} at once if there were none for a while, then {rules.retries_per_second} a second",
@@ -60,7 +62,7 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
 
 def test_so_many_retries_go_in_the_first_second_as_the_page_says() -> None:
     host, retry = (
-        Host(HostKey("acme", "target.example"), failures=1),
+        Host(HostKey("acme", "https://target.example"), failures=1),
         replace(run(), state=RunState.RETRYING, attempt=1),
     )
     starts: list[int] = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tests.simulation.actors.on_cue import (
     Verb,
+    calls_two_paths,
     cancels,
     cancels_its_run,
     claims,
@@ -175,6 +176,9 @@ MEETINGS = {
     "the only execution, and a pause": Meeting(_due_once, (5, executes), [pauses]),
     "the only execution, and another instant": Meeting(_due_once, (5, executes), [revises(At(START + 20_000))]),
     "the only execution, and a cancel": Meeting(_due_once, (5, executes), [cancels]),
+    "an execution of a path that fails, and one of another": Meeting(
+        [(0, calls_two_paths), (1, scans)], (4, executes), [], call_seconds=0
+    ),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another is at its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=30, call_seconds=10

@@ -7,7 +7,7 @@ import pytest
 from tests.webhooks.targets import NOW, a_call
 from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded, Verdict
 from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
-from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget, SqsTarget, segment_of
 from timeball.ports.target import Answer
 from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import answered, parse_retry_after
@@ -112,15 +112,37 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(text: str, seconds: float |
 @pytest.mark.parametrize(
     ("url", "host"),
     [
-        ("https://Target.Example/hook", "target.example"),
-        ("http://target.example:8080/", "target.example:8080"),
-        ("https://[2001:db8::1]:444/x", "[2001:db8::1]:444"),
-        ("https://target.example:443/hook", "target.example"),
-        ("http://target.example:443/hook", "target.example:443"),
-        (f"https://target.example:{'0' * 2000}8443/hook", "target.example:8443"),
+        ("https://Target.Example/hook", "https://target.example"),
+        ("http://target.example:8080/", "http://target.example:8080"),
+        ("https://[2001:db8::1]:444/x", "https://[2001:db8::1]:444"),
+        ("https://target.example:443/hook", "https://target.example"),
+        ("http://target.example:443/hook", "http://target.example:443"),
+        ("http://target.example/hook", "http://target.example"),
+        (f"https://target.example:{'0' * 2000}8443/hook", "https://target.example:8443"),
         (f"https://{'x' * 254}/hook", None),
         ("https://[broken/", None),
     ],
 )
-def test_a_host_is_known_by_its_name_and_port(url: str, host: str | None) -> None:
+def test_a_host_is_known_by_its_origin(url: str, host: str | None) -> None:
     assert HttpTarget(url).resource == host
+
+
+@pytest.mark.parametrize(
+    ("url", "segment"),
+    [
+        ("https://target.example/hooks/daily", "hooks"),
+        ("https://target.example/hooks?of=daily", "hooks"),
+        ("https://target.example//hooks/", "hooks"),
+        ("https://target.example/", ""),
+        ("https://target.example", ""),
+        ("https://target.example?hooks", ""),
+        ("https://target.example/{{ jobId }}/hooks", "{{ jobId }}"),
+        (f"https://target.example/{'x' * 2000}/hook", "x" * 64),
+    ],
+)
+def test_a_path_is_known_by_its_first_segment(url: str, segment: str) -> None:
+    assert segment_of(HttpTarget(url)) == segment
+
+
+def test_a_target_of_aws_has_no_segments() -> None:
+    assert segment_of(SqsTarget("arn:aws:sqs:eu-central-1:123456789012:jobs/daily")) is None

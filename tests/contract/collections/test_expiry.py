@@ -83,7 +83,7 @@ def test_a_payload_of_a_runs_own_is_kept_for_as_long_as_the_last_run_that_brough
 
 
 def test_a_host_that_keeps_failing_is_forgotten_a_day_after_the_last_word_of_it(table: Table) -> None:
-    host = Host(HostKey("acme", "dead.example"), failures=1)
+    host = Host(HostKey("acme", "https://dead.example"), failures=1)
     table.store.hosts.insert([host], NOW)
     table.store.hosts.swap([Swap(host, replace(host, failures=2))], NOW + DAY_MS)
     assert table.expiries("") == [days_after_now(2)]

@@ -1,11 +1,21 @@
-"""How a host fares: when it rests, who probes it, whose turn it is."""
+"""How a host and its paths fare: when they rest, which run probes them, and which runs take tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from timeball.domain.attempts.circuit_breaker import CALL, Host, HostKey, HostRules, admit, after_answers
+from timeball.domain.attempts.circuit_breaker import (
+    CALL,
+    MOST_SEGMENTS,
+    Host,
+    HostKey,
+    HostRules,
+    Observation,
+    Segment,
+    admit,
+    after_answers,
+)
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
@@ -13,14 +23,14 @@ from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
 RULES = HostRules(failures=3, open_ms=30_000, longest_open_ms=100_000, retries_per_second=10, burst=5)
-HOST = Host(HostKey("acme", "target.example"))
+HOST = Host(HostKey("acme", "https://target.example"))
 FRESH = Run(RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RETRY = replace(FRESH, state=RunState.RETRYING, attempt=1)
 RESTS = replace(HOST, failures=3, openings=1, open_until=NOW + 30_000)
 
 
 def _after(host: Host, failed: Sequence[bool]) -> Host:
-    return after_answers(host, failed, NOW, RULES)
+    return after_answers(host, [Observation(one) for one in failed], NOW, RULES)
 
 
 def _runs(count: int, like: Run) -> list[Run]:
@@ -125,3 +135,106 @@ def test_a_run_that_has_its_turn_takes_no_other_nor_if_it_waited_for_a_quota_sin
 def test_turns_that_nobody_took_fill_the_bucket_and_no_more() -> None:
     host, _ = _admitted(HOST, _runs(25, RETRY), NOW)
     assert _admitted(host, _runs(25, RETRY), NOW + 600_000)[1].count(None) == 5
+
+
+def _open(name: str, until: int = NOW + 1) -> Segment:
+    return Segment(name, failures=3, openings=1, open_until=until)
+
+
+TWO_OPEN = replace(HOST, segments=(_open("b"), _open("c")))
+THREE_OPEN = replace(RESTS, failures=0, segments=(_open("a"), _open("b"), _open("c")))
+TRIED = replace(RESTS, is_half_open=True, open_until=NOW + 9)
+FAILS, ANSWERS_WELL, UNREACHED = Observation(True, "a"), Observation(False, "a"), Observation(True)  # noqa: FBT003
+
+# Of each: the host before, what answers tell; then whether the host is open, and the failures of each segment.
+ON_PATHS: dict[str, tuple[Host, list[Observation], bool, dict[str, int]]] = {
+    "a path fails": (HOST, [FAILS], False, {"a": 1}),
+    "it fails as often as a circuit opens": (HOST, [FAILS] * 3, False, {"a": 3}),
+    "it fails on, as calls that had left": (HOST, [FAILS] * 9, False, {"a": 3}),
+    "it answers in between": (HOST, [FAILS, FAILS, ANSWERS_WELL, FAILS], False, {"a": 1}),
+    "another path answers in between": (HOST, [FAILS, FAILS, Observation(False, "b"), FAILS], False, {"a": 3}),  # noqa: FBT003
+    "no connection is made in between": (HOST, [FAILS, UNREACHED, FAILS], False, {"a": 2}),
+    "no connection is made": (HOST, [UNREACHED] * 3, True, {}),
+    "a path fails between refusals": (HOST, [UNREACHED, UNREACHED, FAILS, UNREACHED], True, {"a": 1}),
+    "a third path opens": (TWO_OPEN, [FAILS] * 3, True, {"b": 3, "c": 3, "a": 3}),
+    "a third path fails, and is not open yet": (TWO_OPEN, [FAILS] * 2, False, {"b": 3, "c": 3, "a": 2}),
+    "a third path opens after another's rest": (
+        replace(HOST, segments=(_open("b", NOW), _open("c"))),
+        [FAILS] * 3,
+        False,
+        {"b": 3, "c": 3, "a": 3},
+    ),
+    "a path fails that was called before the host opened": (RESTS, [FAILS], True, {}),
+    "the probe of refusals connects, and its path fails": (TRIED, [FAILS], False, {"a": 1}),
+    "the probe connects, and three paths fail": (
+        replace(TRIED, segments=TWO_OPEN.segments),
+        [FAILS],
+        True,
+        {"b": 3, "c": 3, "a": 1},
+    ),
+    "the probe of three open paths answers": (
+        replace(THREE_OPEN, is_half_open=True),
+        [ANSWERS_WELL],
+        False,
+        {"b": 3, "c": 3},
+    ),
+    "the probe of three open paths makes no connection": (
+        replace(THREE_OPEN, is_half_open=True),
+        [UNREACHED],
+        True,
+        {"a": 3, "b": 3, "c": 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ON_PATHS)
+def test_failures_after_connecting_count_for_their_path_and_others_for_the_host(case: str) -> None:
+    host, observed, is_open, failures = ON_PATHS[case]
+    after = after_answers(host, observed, NOW, RULES)
+    assert (after.open_until is not None and not after.is_half_open) == is_open
+    assert {one.name: one.failures for one in after.segments} == failures
+
+
+def test_paths_that_a_row_has_no_room_for_count_for_their_host() -> None:
+    host = HOST
+    for number in range(MOST_SEGMENTS + RULES.failures - 1):
+        host = after_answers(host, [Observation(True, str(number))], NOW, RULES)  # noqa: FBT003
+    assert (len(host.segments), host.open_until) == (MOST_SEGMENTS, None)
+    assert after_answers(host, [Observation(True, "one more")], NOW, RULES).open_until == NOW + 30_000  # noqa: FBT003
+
+
+def test_a_path_that_is_open_gives_way_to_no_other() -> None:
+    host = replace(HOST, segments=(_open("a"), *(Segment(str(number), 1) for number in range(MOST_SEGMENTS - 1))))
+    after = after_answers(host, [Observation(True, "another")], NOW, RULES)  # noqa: FBT003
+    assert [one.name for one in after.segments][:2] == ["a", "1"]
+
+
+def test_a_path_that_rests_defers_its_own_runs_alone() -> None:
+    host = replace(HOST, segments=(_open("a", NOW + 30_000),))
+    after, deferred = admit(host, FRESH, NOW, RULES, "a")
+    assert (after, deferred.reason) == (host, Reason.CIRCUIT_OPEN)
+    assert deferred.until is not None
+    assert deferred.until >= NOW + 30_000
+    assert admit(host, FRESH, NOW, RULES, "b") == (host, CALL)
+
+
+def test_one_run_probes_a_path_after_its_rest() -> None:
+    host, admission = admit(replace(HOST, segments=(_open("a", NOW),)), FRESH, NOW, RULES, "a")
+    assert (admission, host.open_until) == (CALL, None)
+    assert [(one.is_half_open, one.open_until) for one in host.segments] == [(True, NOW + 60_000)]
+    assert admit(host, FRESH, NOW, RULES, "a")[1].reason is Reason.CIRCUIT_OPEN
+
+
+def test_one_run_probes_a_host_and_its_path_together() -> None:
+    resting = replace(RESTS, open_until=NOW, segments=(_open("a", NOW), _open("b", NOW)))
+    host, admission = admit(resting, FRESH, NOW, RULES, "a")
+    assert (admission, host.is_half_open) == (CALL, True)
+    assert [one.is_half_open for one in host.segments] == [True, False]
+    closed = after_answers(host, [ANSWERS_WELL], NOW, RULES)
+    assert (closed.open_until, [one.name for one in closed.segments]) == (None, ["b"])
+
+
+def test_a_run_whose_path_rests_longer_than_its_host_does_not_probe_that() -> None:
+    host = replace(RESTS, open_until=NOW, segments=(_open("a", NOW + 30_000),))
+    assert admit(host, FRESH, NOW, RULES, "a")[0] == host
+    assert admit(host, FRESH, NOW, RULES, "b")[1] == CALL

@@ -36,16 +36,16 @@ class Hosts(Target):
     takes_to_fail_ms: int = 0
 
     async def call(self, call: Call) -> Answer:
-        if call.work.target.resource == "dead.example" and self.clock.now() < self.back_at:
+        if call.work.target.resource == "https://dead.example" and self.clock.now() < self.back_at:
             called_at = self.clock.now()
             self.calls.append((called_at, call))
             await self.clock.sleep_until(called_at + self.takes_to_fail_ms)
-            return unanswered(call, called_at, self.clock.now(), "It refused the connection.")
+            return unanswered(call, None, self.clock.now(), "It refused the connection.")
         return await super().call(call)
 
     def of(self, host: str) -> list[int]:
         """Return when a host was called."""
-        return [called_at for called_at, call in self.calls if call.work.target.resource == host]
+        return [called_at for called_at, call in self.calls if call.work.target.resource == f"https://{host}"]
 
 
 def _job(
@@ -90,7 +90,9 @@ def test_runs_of_other_hosts_are_as_punctual_as_ever_beside_a_dead_one(service: 
     _begin(service)
     service.until(at(300))
     alive = [
-        (at, call.run.fire_at) for at, call in service.target.calls if call.work.target.resource == "alive.example"
+        (at, call.run.fire_at)
+        for at, call in service.target.calls
+        if call.work.target.resource == "https://alive.example"
     ]
     assert len(alive) == 301
     assert [called_at - fire_at for called_at, fire_at in alive if called_at != fire_at] == []
@@ -137,7 +139,7 @@ OCCUPIED = {"a call of minutes": 800, "a guard that is held for minutes": 0}
 @pytest.mark.parametrize("case", OCCUPIED)
 def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case: str) -> None:
     patient = replace(PLAIN_RETRY, max_seconds=60)
-    openings = Host(HostKey("acme", "slow.example"), failures=5, openings=1, open_until=at(830))
+    openings = Host(HostKey("acme", "https://slow.example"), failures=5, openings=1, open_until=at(830))
     if OCCUPIED[case]:
         service.target.statuses = [503]
         job = replace(_job("job", "slow.example", At(NOW), patient), timeout_seconds=840)
@@ -202,7 +204,9 @@ def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
     service.play.store_jobs([_job("other", "dead.example", At(at(25)), tenant="other")])
     service.until(at(26))
     assert at(25) in _calls(service, "dead.example")
-    acme, other = service.play.store.hosts.read([HostKey("acme", "dead.example"), HostKey("other", "dead.example")])
+    acme, other = service.play.store.hosts.read(
+        [HostKey("acme", "https://dead.example"), HostKey("other", "https://dead.example")]
+    )
     assert acme is not None
     assert other is not None
     assert (acme.openings, other.openings) == (1, 0)
@@ -211,4 +215,4 @@ def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
 def test_a_host_that_answers_has_no_row(service: Service) -> None:
     service.play.store_jobs([_job("alive", "alive.example", Every(1, NOW))])
     service.until(at(10))
-    assert service.play.store.hosts.read([HostKey("acme", "alive.example")]) == [None]
+    assert service.play.store.hosts.read([HostKey("acme", "https://alive.example")]) == [None]

@@ -18,7 +18,7 @@ from timeball.testing.memory_collections import MemoryHosts
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore
 
-KEY = HostKey("acme", "target.example")
+KEY = HostKey("acme", "https://target.example")
 FAILED_LATELY = Host(KEY, failures=2)
 RESTED = Host(KEY, failures=5, openings=1, open_until=NOW)
 

@@ -15,7 +15,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.ports.collections.rows import Swap
 
-HOST = Host(HostKey("acme", "target.example"), failures=5, openings=1)
+HOST = Host(HostKey("acme", "https://target.example"), failures=5, openings=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
 """The patience of a run whose retries might take three."""
 

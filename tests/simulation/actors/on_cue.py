@@ -53,6 +53,17 @@ async def crowds(story: Story, process: Process) -> None:
     await process.run(submit, story.context(process), specs, process.now())
 
 
+async def calls_two_paths(story: Story, process: Process) -> None:
+    """Submit jobs of a path that is down for a while, and one of another path of the same host, due meanwhile."""
+    story.receiver.down_until["target.example/broken"] = START + 20_000
+    paths = {f"broken-{n}": (f"broken/{n}", START + 5_000) for n in range(6)} | {"fine": ("fine", START + 15_000)}
+    specs = [
+        replace(_spec(At(at)), key=JobKey("acme", name), work=Work(HttpTarget(f"https://target.example/{path}")))
+        for name, (path, at) in paths.items()
+    ]
+    await process.run(submit, story.context(process), specs, process.now())
+
+
 def revises(timing: Timing, calls: int = 1_000) -> Verb:
     """Change the schedule; the process ends before it makes one call more."""
 

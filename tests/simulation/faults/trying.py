@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
+from timeball.domain.attempts.circuit_breaker import Host, HostRules, Observation, after_answers
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.outcome import after_attempt, lost_attempt
 from timeball.domain.attempts.retry import decide_retry, exhausted
@@ -21,6 +22,10 @@ from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
+
+
+def _whatever_fails_is_its_host(host: Host, observed: Sequence[Observation], now: int, rules: HostRules) -> Host:
+    return after_answers(host, [Observation(one.is_down) for one in observed], now, rules)
 
 
 def _starts_anew(state: RunState) -> Apply:
@@ -85,6 +90,11 @@ def _whatever_was_refused(policy: RetryPolicy, run: Run, failed: Failed, now: in
 
 
 FAULTS = {
+    "a path that fails counts for its whole host": Fault(
+        instead(after_answers, _whatever_fails_is_its_host),
+        "a run waits for no failures of another path",
+        meeting="an execution of a path that fails, and one of another",
+    ),
     "a run that its target has taken over counts as done": Fault(
         instead(answered, _what_was_taken_over_is_done), "each verdict becomes of its run what it says"
     ),

@@ -10,6 +10,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import WAITS_IN_LINE, Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import PACE_MS, OverlapPolicy
+from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires
 from timeball.engine.execution.waves import TOGETHER_MS
@@ -80,7 +81,27 @@ def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
     return sum(1 for _ in missed) <= allowed
 
 
+def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
+    """It waits for an open circuit: its own path failed before, or several others of its host. Asked of webhooks."""
+    for write in story.store.history.runs:
+        run, before = write.after, write.before
+        if run.reason is not Reason.CIRCUIT_OPEN or (before is not None and before.reason is Reason.CIRCUIT_OPEN):
+            continue
+        specs = [one.after.spec for one in story.store.history.of_job(run.id.job)]
+        works = [spec.work for spec in specs if spec.work is not None and spec.task is None]
+        targets = [work.target for work in works if isinstance(work.target, HttpTarget)]
+        if len(targets) < len(specs):
+            continue  # a task says what is called, or that is no webhook
+        failing = [one for one in story.receiver.failing if one.at <= write.at and one.tenant == run.id.job.tenant]
+        paths = {(one.host, one.segment) for one in failing}
+        of_hosts = [{path for path in paths if path[0] == target.resource} for target in targets]
+        own = {(target.resource, target.segment) for target in targets}
+        if not paths & own and all(len(of_host) < story.rules.hosts.open_segments for of_host in of_hosts):
+            yield f"{write}, of {own}, beside failures of {paths}"
+
+
 PROMISES = (
+    _a_run_waits_for_no_failures_of_another_path,
     _nothing_is_early,
     _nothing_is_called_before_its_instant,
     _nobody_claims_long_before_the_instant,

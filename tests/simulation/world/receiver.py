@@ -43,9 +43,22 @@ class Arrival:
     url: str
 
 
+@dataclass(frozen=True)
+class Failing:
+    """A part of a webhook's host that failed a call of a tenant (true time, ms)."""
+
+    at: int
+    tenant: str
+    host: str | None
+    segment: str
+
+
 @dataclass
 class Receiver:
-    """All targets: what arrived, in order. What is slow is slow at each attempt."""
+    """All targets: what arrived, in order. What is slow is slow at each attempt.
+
+    `down_until` tells of hosts, and of first segments of their paths, how long they answer with errors of their own.
+    """
 
     clock: VirtualClock
     random: Random
@@ -54,6 +67,7 @@ class Receiver:
     takes_ms: tuple[int, ...] = (10, 200, 200, 200, 3_000, 3_000, 25_000, 45_000)
     accepted: "asyncio.Queue[tuple[RunId, int]]" = field(default_factory=asyncio.Queue)
     down_until: dict[str, int] = field(default_factory=dict)
+    failing: list[Failing] = field(default_factory=list)
     named: list[tuple[RunId, int, tuple[str, ...]]] = field(default_factory=list)
     _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
@@ -66,14 +80,24 @@ class Receiver:
 
     def answer_of(self, call: Call) -> tuple[int, int]:
         """Note a call; return its status and how long the answer takes."""
+        status, takes_ms = self._answer_of(call)
+        target = call.work.target
+        if isinstance(target, HttpTarget) and (status >= 500 or takes_ms > call.timeout_seconds * SECOND_MS):
+            self.failing.append(Failing(self.clock.now(), call.run.job.tenant, target.resource, target.segment))
+        return status, takes_ms
+
+    def _answer_of(self, call: Call) -> tuple[int, int]:
         url = self.note(call)
-        if self.down_until and self.down_until.get(url.split("/")[2], 0) > self.clock.now():
+        if self.down_until and self._is_down(*url.split("/")[2:4]):
             return 503, 10
         takes_ms = self._taken_ms.setdefault(call.run, self.random.choice(self.takes_ms))
         if url.startswith(REPORTS_LATER) and self.random.random() < 0.8:
             self.accepted.put_nowait((call.run, call.attempt))
             return ACCEPTED, min(takes_ms, 3_000)
         return self.random.choice(self.statuses), min(takes_ms, max(self.takes_ms))
+
+    def _is_down(self, host: str, segment: str = "") -> bool:
+        return any(self.down_until.get(part, 0) > self.clock.now() for part in (host, f"{host}/{segment}"))
 
     def calls(self) -> dict[RunId, list[Arrival]]:
         """Return what arrived of each run."""

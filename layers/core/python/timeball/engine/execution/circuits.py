@@ -1,16 +1,17 @@
-"""Ask before a call whether its host's circuit lets it through, and note afterwards how the host answered.
+"""Ask before a call whether its host's circuits let it through, and note afterwards how the host answered.
 
 All of it is advice: a row that cannot be read or written never keeps a run from its call, nor an answer from the store.
-A host that does not fail has no row, and costs one read for each batch.
+A host that does not fail has no row, and costs one read for each batch: the segments of its paths are in the same row.
 """
 
 import logging
 from collections.abc import Sequence
 
-from timeball.domain.attempts.circuit_breaker import Admission, Host, HostKey, admit, after_answers
+from timeball.domain.attempts.circuit_breaker import Admission, Host, HostKey, Observation, admit, after_answers
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.target import segment_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.target import Answer
@@ -23,10 +24,10 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
 
     Nothing else keeps the runs from their calls.
     """
-    by_host: dict[HostKey, list[Run]] = {}
+    by_host: dict[HostKey, list[tuple[Run, str | None]]] = {}
     for run, job in starting:
         if (key := _key(job)) is not None:
-            by_host.setdefault(key, []).append(run)
+            by_host.setdefault(key, []).append((run, _segment(job)))
     try:
         hosts = context.store.hosts.read(list(by_host))
     except Exception:
@@ -34,19 +35,19 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
         return {}
     failing = [(host, by_host[host.key]) for host in hosts if host is not None]
     admissions = [zip(runs, _admit(context, host, runs, now), strict=True) for host, runs in failing]
-    return {run.id: admission for of_host in admissions for run, admission in of_host}
+    return {run.id: admission for of_host in admissions for (run, _), admission in of_host}
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
     """Note what answers tell of their hosts; `True` where the host was watched already, so that a success counts."""
-    told: dict[HostKey, list[bool]] = {}
+    by_host: dict[HostKey, list[Observation]] = {}
     for job, answer, is_watched in answered:
         key = _key(job)
         if key is not None and answer.is_down is not None and (answer.is_down or is_watched):
-            told.setdefault(key, []).append(answer.is_down)
-    for key, failed_each in told.items():
+            by_host.setdefault(key, []).append(_observed(job, answer))
+    for key, observed in by_host.items():
         try:
-            _note(context, key, failed_each, now)
+            _note(context, key, observed, now)
         except Exception:
             log.exception("answers of a host not noted")
 
@@ -56,7 +57,17 @@ def _key(job: Job) -> HostKey | None:
     return None if host is None else HostKey(job.key.tenant, host)
 
 
-def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[Admission]:
+def _segment(job: Job) -> str | None:
+    return None if job.spec.work is None else segment_of(job.spec.work.target)
+
+
+def _observed(job: Job, answer: Answer) -> Observation:
+    """Say what an answer tells of its host: a call that never left made no connection, whatever its path."""
+    is_of_host = answer.is_down and answer.called_at is None
+    return Observation(bool(answer.is_down), None if is_of_host else _segment(job))
+
+
+def _admit(context: Context, host: Host, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
     """Admit the runs of one host in their order: one write for all of them, if any.
 
     Of a row that cannot be written, or that others change again and again, what was read last holds, unwritten: a call
@@ -67,8 +78,8 @@ def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[
     def in_order(_: int, standing: Host) -> Host | None:
         after = standing
         admissions.clear()
-        for run in runs:
-            after, admission = admit(after, run, now, context.rules.hosts)
+        for run, segment in runs:
+            after, admission = admit(after, run, now, context.rules.hosts, segment)
             admissions.append(admission)
         return None if after == standing else after
 
@@ -79,14 +90,18 @@ def _admit(context: Context, host: Host, runs: Sequence[Run], now: int) -> list[
     return admissions
 
 
-def _note(context: Context, key: HostKey, failed_each: Sequence[bool], now: int) -> None:
+def _note(context: Context, key: HostKey, observed: Sequence[Observation], now: int) -> None:
     def after(_: int, host: Host) -> Host | None:
-        told = after_answers(host, failed_each, now, context.rules.hosts)
-        return None if told == host else told
+        answered = after_answers(host, observed, now, context.rules.hosts)
+        return None if answered == host else answered
 
     (standing,) = context.store.hosts.read([key])
-    if standing is None and any(failed_each):
-        (standing,) = context.store.hosts.insert([after_answers(Host(key), failed_each, now, context.rules.hosts)], now)
+    if standing is None and any(one.is_down for one in observed):
+        (standing,) = context.store.hosts.insert([after_answers(Host(key), observed, now, context.rules.hosts)], now)
     (swapped,) = compare_and_swap(context.store.hosts.swap, [standing], after, now)
-    if standing is not None and swapped.row is not None and swapped.row.openings > standing.openings:
+    if standing is not None and swapped.row is not None and _openings(swapped.row) > _openings(standing):
         log.warning("circuit opened", extra={"tenant": key.tenant, "host": key.host, "failures": swapped.row.failures})
+
+
+def _openings(host: Host) -> int:
+    return host.openings + sum(one.openings for one in host.segments)

@@ -1,7 +1,7 @@
 """What runs call: a tagged union, of which each type is one frozen value.
 
 The `resource` of a target is what may be down apart from all others, and the key of its circuit. Resources of AWS are
-known by their ARNs, which say the account and the region too.
+known by their ARNs, which say the account and the region too. Of a webhook's a `segment` may be down by itself.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 _PORTS: Final = {"http": 80, "https": 443}
 _LONGEST_NAME: Final = 253
 """Of a host, in characters (RFC 1035); no longer one is ever resolved, and a key must stay short."""
+_LONGEST_SEGMENT: Final = 64
+"""In characters: segments that begin with the same ones share a circuit, so that a host's row stays small."""
 
 
 class TargetType(StrEnum):
@@ -59,7 +61,7 @@ class HttpTarget:
 
     @property
     def resource(self) -> str | None:
-        """The host that is called, and its port unless the scheme implies it; None if that is no host."""
+        """The origin that is called: scheme, host, and port unless the scheme implies it; None if there is no host."""
         try:
             url = urlsplit(self.url)
             name, port = url.hostname, url.port
@@ -68,7 +70,12 @@ class HttpTarget:
         if not name or len(name) > _LONGEST_NAME:
             return None
         name = f"[{name}]" if ":" in name else name
-        return name if port in (None, _PORTS.get(url.scheme)) else f"{name}:{port}"
+        return f"{url.scheme}://{name}" if port in (None, _PORTS.get(url.scheme)) else f"{url.scheme}://{name}:{port}"
+
+    @property
+    def segment(self) -> str:
+        """The first segment of the path, cut at some length; empty if there is none."""
+        return urlsplit(self.url).path.lstrip("/").partition("/")[0][:_LONGEST_SEGMENT]
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,11 @@ class EventBridgeTarget:
 Target = HttpTarget | LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
 
 AwsTarget = LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget
+
+
+def segment_of(target: Target) -> str | None:
+    """Return which part of its resource a target calls, if parts of that have circuits of their own; else None."""
+    return target.segment if isinstance(target, HttpTarget) else None
 
 
 def is_followed(target: Target) -> bool:
