@@ -67,11 +67,14 @@ def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: 
 
 
 def _insert_skipped(context: Context, rows: Sequence[Run], now: int) -> bool:
-    """Insert skipped rows; return whether none stood there already."""
+    """Insert skipped rows; return whether none stood there already.
+
+    Each row is counted by the process that inserts it: of two that insert the very same row one is refused.
+    """
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
-    if new:
-        skipped(context, new[0], sum(row.count for row in new))
+    for row in new:
+        skipped(context, row, row.count)
     return len(new) == len(rows)
 
 
