@@ -12,9 +12,10 @@ from tests.engine.play import NOW, WORK, Play, spec
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.sharing.limiter import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
@@ -159,14 +160,20 @@ class _At(Points):
             self._does()
 
 
+def _two() -> tuple[Play, Run, Run]:
+    """Return two runs that were sent, of a key with one slot."""
+    play = Play()
+    play.store_jobs([_place("a"), _place("b")])
+    play.scan_all()
+    (a,), (b,) = play.runs(JobKey("acme", "a")), play.runs(JobKey("acme", "b"))
+    return play, a, b
+
+
 def test_an_executor_that_stands_still_anywhere_in_its_claim_makes_no_run_too_many() -> None:
     number, reached = 0, 1
     while number < reached:
         number += 1
-        play = Play()
-        play.store_jobs([_place("a"), _place("b")])
-        play.scan_all()
-        (a,), (b,) = play.runs(JobKey("acme", "a")), play.runs(JobKey("acme", "b"))
+        play, a, b = _two()
 
         def stand_still(play: Play = play, other: RunId = b.id) -> None:
             play.clock.advance(3 * play.rules.lease_ms)
@@ -180,3 +187,24 @@ def test_an_executor_that_stands_still_anywhere_in_its_claim_makes_no_run_too_ma
         assert states.count(RunState.RUNNING) <= 1, f"it stood still at point {number}"
         reached = points.reached
     assert reached > 5
+
+
+def test_a_run_that_gets_into_its_line_late_is_called_all_the_same() -> None:
+    number, reached = 0, 1
+    while number < reached:
+        number += 1
+        play = Play()
+        fix_key(play.context(), KEY, Bounds(0), None, NOW)
+        play.store_jobs([_place("a")])
+        play.scan_all()
+
+        def stand_still(play: Play = play) -> None:
+            play.clock.advance(SETTLES_MS)
+            play.scan_all()
+
+        points = _At(number, stand_still)
+        play.execute(play.queue.receive("normal"), points)
+        fix_key(play.context(), KEY, Bounds(1), None, play.clock.now())
+        play.run_on(JobKey("acme", "a"))
+        reached = points.reached
+    assert reached > 3

@@ -123,6 +123,11 @@ def test_who_begins_is_named_until_its_lease_would_be_out() -> None:
     assert (after.begun, after.said) == ((NAMED,), Bounds(1))
 
 
+def test_a_run_that_is_claimed_stands_in_no_line_and_has_no_slot_but_those_that_it_was_just_given() -> None:
+    begun = claimed(replace(ELSEWHERE, places=("db",)), "owner", NOW, LEASE_MS)
+    assert (begun.waiting, begun.places) == (None, ())
+
+
 def test_who_has_a_place_and_waits_for_a_turn_keeps_it() -> None:
     both = Ask(KEY, Bounds(1, 2, 1))
     after, passed = admit(replace(FREE, lines=(Part.TURN,)), run(), both, NOW, NOW, LEASE_MS)

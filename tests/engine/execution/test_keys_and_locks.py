@@ -7,6 +7,7 @@ import pytest
 
 from tests.engine.play import WORK, Play, spec
 from tests.engine.service import Service, at
+from timeball.domain.attempts.claim import Action
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import RunState
@@ -15,6 +16,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
+from timeball.engine.execution.claim import claim
 from timeball.engine.quotas.keys import read_key
 from timeball.engine.runs.manual import retry_runs
 
@@ -66,6 +68,24 @@ def test_a_retry_that_waits_for_its_lock_gives_its_slot_back(service: Service) -
     service.until(at(300))
     assert len(_begun(service, "other")) == 1
     assert service.play.runs(JOB)[0].state is RunState.SUCCEEDED
+
+
+def test_a_run_whose_executor_died_gives_its_slot_back_while_it_waits_for_its_lock(service: Service) -> None:
+    service.target.takes = lambda _: 20 * SECOND_MS
+    job = replace(spec("job", Every(30, at(10))), flow=Flow(concurrency=SLOT))
+    service.play.store_jobs([job])
+    service.until(at(12))
+    service.kill_executors()
+    service.is_executing = False
+    _patch(service, replace(job, overlap=OverlapPolicy.QUEUE_ONE))
+    service.until(at(42))
+    deliveries = [one for one in service.play.queue.receive("normal") if one.run.fire_at > at(30)]
+    assert (
+        claim(service.play.context(), [one.run for one in deliveries], "another")[0].decision.action is Action.LINE_UP
+    )
+    service.is_executing = True
+    service.until(at(300))
+    assert len(_begun(service, "job")) >= 6
 
 
 def test_a_run_under_way_has_no_slot_of_a_key_that_its_job_names_no_more(service: Service) -> None:
