@@ -10,6 +10,8 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.notify import Milestone, News, Notice
 from timeball.domain.time.instants import LATEST
 
+_MOST_BETWEEN = 15
+
 
 def is_needless(job: Job) -> bool:
     """Say whether a job is a notice of which nothing came."""
@@ -60,7 +62,10 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
 
 
 def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
-    """Also where runs ended at the same time. One that is run again and cancelled is no end any more."""
+    """Also where runs ended at the same time. One that is run again and cancelled is no end any more.
+
+    Where pages are short, five of them show no end that lies behind as many rows.
+    """
     for job in story.store.jobs.values():
         notify = job.spec.notify
         if notify is None or not notify.watches_streaks:
@@ -70,6 +75,10 @@ def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
         began = None if job.failing is None else story.store.runs[job.failing.run]
         is_over = began is not None and began.state is RunState.FAILED and streak_length(newest) == 0
         is_unseen = began is None and streak_length(newest) >= notify.after_failures
+        if story.store.past.blur.pages_are_short and is_unseen:
+            oldest_at = newest[notify.after_failures - 1].id.fire_at
+            others = [run for run in story.store.runs.values() if run.id.job == job.key and not counts(run)]
+            is_unseen = sum(run.id.fire_at >= oldest_at for run in others) < _MOST_BETWEEN
         if (is_over or is_unseen) and all((run.finished_at or 0) <= story.ends_at for run in ends):
             yield f"{job} after {newest[: notify.after_failures]}"
 
