@@ -45,3 +45,8 @@ class Hardships:
     def has_flaky_bus(self) -> bool:
         """Whether the bus refuses, loses and doubles events."""
         return self._comes("the flaky bus", 0.5)
+
+    @property
+    def has_changed_limits(self) -> bool:
+        """Whether jobs change the keys that they name and the limits, and a person those of keys and tenants."""
+        return self._comes("the changed limits", 0.4)

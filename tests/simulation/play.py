@@ -8,7 +8,7 @@ from tests.simulation.actors.executions import tell_of_ends
 from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.operations import operate
-from tests.simulation.actors.quotas import bind, relax
+from tests.simulation.actors.quotas import bind, change_limits, settle
 from tests.simulation.actors.reruns import run_again
 from tests.simulation.actors.targets import report_later
 from tests.simulation.actors.tasks import keep_tasks
@@ -52,6 +52,8 @@ async def _play(story: Story) -> None:
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
     actors += [watch_over_runs(story)] if story.is_lossy else []
     actors += [heat_up(story)] if story.hardships.has_hot_rows else []
+    changes_limits = story.hardships.has_changed_limits and (story.has_keys or story.has_quotas)
+    actors += [change_limits(story)] if changes_limits else []
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
@@ -63,7 +65,8 @@ async def _play(story: Story) -> None:
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
     story.calm_down()
-    relax(story)
+    if changes_limits:
+        settle(story)
     if story.is_long:
         await give_up(story)
     await _until_over(story, tasks)

@@ -140,6 +140,7 @@ class Story:
             self.receiver.down_until[HOSTS[0]] = self.storm_ends_at
         self.task_draw = Random(f"the tasks of {self.seed}")
         self.operation_draw = Random(f"the operations of {self.seed}")
+        self.limits_draw = Random(f"the changed limits of {self.seed}")
         self.event_draw = Random(f"the events of {self.seed}")
         mishaps = Random(f"what the bus does to events of {self.seed}") if hardships.has_flaky_bus else None
         self.bus = KeptBus(self.clock, self.event_draw, mishaps)

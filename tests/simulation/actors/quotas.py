@@ -1,36 +1,57 @@
 """Quotas, which bound users' tenants in some stories, and keys, which their jobs name in others.
 
-Each tenant has its keys by the same names.
+Each tenant has its keys by the same names. A job names its keys as long as it lives, and the limits stand, but in
+stories in which jobs change both, and a person changes quotas and the bounds of keys.
 """
 
 from dataclasses import replace
 
+from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.runs.limiter import Bounds, Fixed
+from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, OnFull, RateKey
+from timeball.domain.sharing.stated import bounded_by
+from timeball.engine.context import Context
+from timeball.engine.quotas.keys import KeyOutcome, fix_key
 from timeball.ports.collections.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 
-_AT_ONCE, A_SECOND = 2, 1
+_AT_ONCE, _A_SECOND = 2, 1
+_KEYS = ("key", "other-key")
+_NAMES_KEYS = 0.7
 
 
-def with_keys(spec: JobSpec) -> JobSpec:
-    """Return a job with the keys that it names as long as it lives."""
-    concurrency, rate = keys_of(spec.key)
+def with_keys(story: Story, spec: JobSpec) -> JobSpec:
+    """Return a job with the keys that it names, in stories with keys."""
+    if not story.has_keys:
+        return spec
+    changes = story.hardships.has_changed_limits
+    concurrency, rate = _drawn_keys(story) if changes else _keys_of(spec.key)
     return replace(spec, flow=replace(spec.flow, concurrency=concurrency, rate=rate))
 
 
-def keys_of(job: JobKey) -> tuple[ConcurrencyKey | None, RateKey | None]:
+def _keys_of(job: JobKey) -> tuple[ConcurrencyKey | None, RateKey | None]:
     number = int(job.job_id.removeprefix("job-")) if job.job_id.startswith("job-") else None
     skips = OnFull.SKIP if number is not None and number % 4 == 3 else OnFull.WAIT
     concurrency = None if number is None or number % 4 == 1 else ConcurrencyKey("key", _AT_ONCE, skips)
-    return concurrency, None if number is None or number % 4 not in (1, 2) else RateKey("rate", A_SECOND)
+    return concurrency, None if number is None or number % 4 not in (1, 2) else RateKey("rate", _A_SECOND)
+
+
+def _drawn_keys(story: Story) -> tuple[ConcurrencyKey | None, RateKey | None]:
+    draw = story.limits_draw
+    skips = draw.choice((OnFull.WAIT, OnFull.WAIT, OnFull.WAIT, OnFull.SKIP))
+    concurrency = ConcurrencyKey(draw.choice(_KEYS), draw.choice((1, 2, 2, 3)), skips)
+    rate = RateKey(draw.choice(("rate", "rate", "key")), draw.choice((1, 1, 2)), draw.choice((1, 1, 2)))
+    return (
+        concurrency if draw.random() < _NAMES_KEYS else None,
+        rate if draw.random() < _NAMES_KEYS / 2 else None,
+    )
 
 
 def bind(story: Story) -> None:
@@ -38,13 +59,37 @@ def bind(story: Story) -> None:
     story.store.freezes.insert([Freezes(tenant, quotas=quotas) for tenant, quotas in QUOTAS.items()], story.clock.now())
 
 
-def relax(story: Story) -> None:
-    """Let the tenants have more, so that a story ends; who keeps a place for nothing is in the way still."""
+async def change_limits(story: Story) -> None:
+    """Let a person change a tenant's quotas, or the bounds of a key, while the storm lasts."""
+    draw, client = story.limits_draw, Client(story, story.new_process("user-bounding"))
+    while story.clock.now() < story.storm_ends_at:
+        await client.process.sleep_until(client.process.now() + draw.randrange(2_000, 30_000))
+        if story.has_quotas:
+            tenant = draw.choice((*QUOTAS,))
+            quotas = Quotas(runs_at_once=draw.choice((1, 2, 3)), runs_per_second=draw.choice((None, 1, 2)))
+            await client.request("set quotas", JobKey(tenant, "none"), _set_quotas, tenant, quotas)
+        limiters = sorted(key for key in story.store.limiters if key.name)
+        if limiters:
+            key = draw.choice(limiters)
+            bounds = Bounds(draw.choice((None, None, 1, 3)), draw.choice((None, None, 1)), 1)
+            await client.request("fix key", JobKey(key.tenant, "none"), _fix, key, bounds)
+
+
+def _set_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
+    rows = [row for row in context.store.freezes.read([tenant]) if row is not None]
+    context.store.freezes.swap([Swap(row, evolve(row, quotas=quotas)) for row in rows], context.clock.now())
+
+
+def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> KeyOutcome:
+    return fix_key(context, key, bounds, None, context.clock.now())[0]
+
+
+def settle(story: Story) -> None:
+    """Bound tenants and keys at the storm's end as tightly as ever, where limits have changed meanwhile."""
     now = story.clock.now()
-    if story.has_quotas:
-        rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
-        more = Quotas(runs_at_once=20, runs_per_second=20)
-        story.store.freezes.swap([Swap(row, evolve(row, quotas=more)) for row in rows], now)
+    rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
+    asked = [Swap(row, evolve(row, quotas=QUOTAS[row.tenant])) for row in rows] if story.has_quotas else []
+    story.store.freezes.swap(asked, now)
     limiters = [row for row in story.store.limiters.values() if row.key.name]
-    fixed = Fixed(Bounds(20, 20), 1)
-    story.store.limiters.swap([Swap(row, evolve(row, fixed=fixed)) for row in limiters], now)
+    bounds = Bounds(_AT_ONCE, _A_SECOND, 1)
+    story.store.limiters.swap([Swap(row, bounded_by(row, bounds, now)) for row in limiters], now)

@@ -146,7 +146,7 @@ class _User(Client):
             jitter_seconds=draw.choice((0, 0, 3)) if isinstance(timing, Every) else 0,
             calendar=CalendarUse("closed") if draw.random() < _WITH_A_CALENDAR else None,
         )
-        return with_keys(spec) if self.story.has_keys else spec
+        return with_keys(self.story, spec)
 
     def _payload(self) -> str:
         """Return a payload that no other has."""

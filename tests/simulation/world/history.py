@@ -5,14 +5,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.changes.resolve import resolve
-from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.flow import Named
@@ -20,6 +22,7 @@ from timeball.domain.operations.operation import Operation
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
 _Row = TypeVar("_Row", Job, Run, Backfill, Task, Operation)
+_Noted = TypeVar("_Noted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class History:
         self.backfills: list[Write[Backfill]] = []
         self.freezes: list[tuple[int, Freezes]] = []
         self.frozen_at: dict[str, int] = {}
+        self.quotas: dict[str, list[tuple[int, Freezes]]] = defaultdict(list)
+        self.limiters: dict[LimiterKey, list[tuple[int, Limiter]]] = defaultdict(list)
         self.calendars: dict[CalendarKey, list[tuple[int, Calendar]]] = defaultdict(list)
         self.operations: list[Write[Operation]] = []
         self.scans: dict[str, list[int]] = defaultdict(list)
@@ -88,6 +93,7 @@ class History:
     def note_freezes(self, at: int, row: Freezes) -> None:
         """Keep a tenant's freezes, and when each was stored first."""
         self.freezes.append((at, row))
+        self.quotas[row.tenant].append((at, row))
         for one in row.items:
             self.frozen_at.setdefault(one.name, at)
 
@@ -105,6 +111,12 @@ class History:
         standing = [row for at, row in writes if at <= from_at][-1:]
         rows = [*standing, *(row for at, row in writes if from_at < at <= to_at)]
         return {row.spans.end_of(fire_at) is not None for row in rows} | (set() if standing else {False})
+
+    @staticmethod
+    def rows_between(noted: list[tuple[int, _Noted]], from_at: int, to_at: int) -> list[_Noted]:
+        """Return every row that stood at some time between two true times, of those of one key."""
+        first = bisect_right(noted, from_at, key=itemgetter(0))
+        return [row for _, row in noted[max(0, first - 1) : bisect_right(noted, to_at, key=itemgetter(0))]]
 
     def note_scan(self, by: str) -> None:
         """Note that a scan of a process begins."""

@@ -20,6 +20,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.task import Task
+from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Part, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import Named
@@ -95,26 +96,35 @@ class LaggingMemory(Memory):
         super().written(key, before, after, now)
         at, by = self.clock.now(), acting_name()
         self._blur(at, key, before, after)
-        self.history.named += [(at, before, after)] if isinstance(after, Named) else []
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
             if before is not None and before.status is not after.status:
                 self.moving[after.key] = at
-        elif isinstance(after, Task) and isinstance(key, TaskKey):
-            self.history.note_task(Write(at, by, before, after))
-        elif isinstance(after, Backfill):
-            self.history.backfills.append(Write(at, by, before, after))
-        elif isinstance(after, Freezes):
-            self.history.note_freezes(at, after)
-        elif isinstance(after, Calendar):
-            self.history.calendars[after.key].append((at, after))
-        elif isinstance(after, Operation):
-            self.history.operations.append(Write(at, by, before, after))
         elif isinstance(after, Run):
             self.history.note_run(Write(at, by, before, after))
             self.live.pop(after.id, None)
             if not after.is_terminal:
                 self.live[after.id] = after
+        elif isinstance(after, Backfill):
+            self.history.backfills.append(Write(at, by, before, after))
+        elif isinstance(after, Operation):
+            self.history.operations.append(Write(at, by, before, after))
+        elif isinstance(after, Task) and isinstance(key, TaskKey):
+            self.history.note_task(Write(at, by, before, after))
+        else:
+            self._note(at, before, after)
+
+    def _note(self, at: int, before: Any, after: object) -> None:
+        """Note a write of a row whose writer does not matter."""
+        match after:
+            case Freezes():
+                self.history.note_freezes(at, after)
+            case Limiter():
+                self.history.limiters[after.key].append((at, after))
+            case Calendar():
+                self.history.calendars[after.key].append((at, after))
+            case Named():
+                self.history.named.append((at, before, after))
 
     def _blur(self, at: int, key: object, before: Any, after: object) -> None:
         """Keep what old reads answer, and let the index of lines follow a write."""

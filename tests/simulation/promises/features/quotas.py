@@ -2,73 +2,120 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from tests.simulation.actors.quotas import A_SECOND, QUOTAS, keys_of
-from tests.simulation.story import Story
+from tests.simulation.actors.quotas import QUOTAS
+from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.history import Write
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey, RunId
+from timeball.domain.model.jobs.freeze import KNOWN_MS
+from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.quotas import NO_QUOTAS
+from timeball.domain.sharing.stated import asks_of
 from timeball.domain.time.instants import SECOND_MS
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """What bounds a run: of which tenant's, by what name, and how many; None: any."""
+def _bounds_of(story: Story, write: Write[Run]) -> Iterator[tuple[LimiterKey, Bounds]]:
+    """Yield what bounds a run that is claimed, and how: by the loosest of what held since it was given its slot."""
+    run, history = write.after, story.store.history
+    tenant, decided_at = run.id.job.tenant, (run.claimed_at or 0) - MOST_SKEW_MS
+    if story.has_quotas and tenant in QUOTAS:
+        key = LimiterKey(tenant)
+        since_at = min(decided_at, _named_since(story, key, run.id, write.at)) - KNOWN_MS
+        quotas = [row.quotas for row in history.rows_between(history.quotas[tenant], since_at, write.at)]
+        yield key, _loosest([Bounds(one.runs_at_once, one.runs_per_second) for one in quotas])
+    jobs = history.jobs_between(run.id.job, decided_at, write.at) if story.has_keys else []
+    asks = [{ask.key: ask.bounds for ask in asks_of(job.spec, NO_QUOTAS)} for job in jobs]
+    for key in set.intersection(*(set(of_one) for of_one in asks)) if asks else ():
+        since_at = min(decided_at, _named_since(story, key, run.id, write.at))
+        rows = history.rows_between(history.limiters[key], since_at, write.at)
+        own = _loosest([of_one[key] for of_one in asks])
+        held = [row.fixed.bounds.over(said) for row in rows for said in (row.said, own)]
+        loosest = _loosest([one.over(own) for one in held or [own]])
+        yield (
+            key,
+            evolve(
+                loosest,
+                places=None if own.places is None else loosest.places,
+                per_second=None if own.per_second is None else loosest.per_second,
+            ),
+        )
 
-    tenant: str
-    name: str
-    at_once: int | None = None
-    a_second: int | None = None
+
+def _named_since(story: Story, key: LimiterKey, run: RunId, at: int) -> int:
+    """Return since when a limiter has named a run that it names at an instant, without a break."""
+    since_at = at
+    for written_at, row in reversed(story.store.history.limiters[key]):
+        if written_at > at:
+            continue
+        if all(one.run != run for one in row.begun):
+            break
+        since_at = written_at
+    return since_at - MOST_SKEW_MS
 
 
-def _bounds_of(story: Story, job: JobKey) -> Iterator[_Bound]:
-    if story.has_quotas and job.tenant in QUOTAS:
-        quotas = QUOTAS[job.tenant]
-        yield _Bound(job.tenant, "", quotas.runs_at_once, quotas.runs_per_second)
-    if story.has_keys:
-        concurrency, rate = keys_of(job)
-        if concurrency is not None:
-            yield _Bound(job.tenant, concurrency.key, at_once=concurrency.limit)
-        if rate is not None:
-            yield _Bound(job.tenant, rate.key, a_second=A_SECOND)
+def _loosest(bounds: list[Bounds]) -> Bounds:
+    """Return bounds with the most of each; what one of them does not bound is not bounded."""
+    places, rates, bursts = ([getattr(one, name) for one in bounds] for name in ("places", "per_second", "burst"))
+    return Bounds(
+        None if None in places else max(places, default=None),
+        None if None in rates else max(rates, default=None),
+        max((burst or 1 for burst in bursts), default=None),
+    )
 
 
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
     """Check at each claim how many runs are under way by their rows: no lease that is out makes room for another.
 
-    An executor that stands still for longer than its lease may take up its call again, or hand it over.
+    An executor that stands still for longer than its lease may take up its call again, or hand it over. A run whose job
+    names the key no more does not count.
     """
-    live: dict[tuple[_Bound, RunId], Run] = {}
+    live: dict[RunId, tuple[Run, set[LimiterKey]]] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():
         after = write.after
-        for bound in _bounds_of(story, after.id.job):
-            live.pop((bound, after.id), None)
-            if bound.at_once is None or after.state is not RunState.RUNNING:
-                continue
-            others = [one for (by, _), one in live.items() if by == bound]
-            if _is_bound(story, write) and len(others) >= bound.at_once:
-                yield f"{write} beside {others}"
-            live[bound, after.id] = after
+        _, named = live.pop(after.id, (None, set()))
+        if after.state is not RunState.RUNNING:
+            continue
+        bounded = dict(_bounds_of(story, write)) if _is_claim(write) else {}
+        for key, bounds in bounded.items():
+            others = [one for one, keys in live.values() if key in keys and _counts(story, one, key, write.at)]
+            if bounds.places is not None and len(others) >= bounds.places:
+                yield f"{key} with {bounds.places}: {write} beside {others}"
+        live[after.id] = after, named | {key for key, bounds in bounded.items() if bounds.places is not None}
+
+
+def _counts(story: Story, run: Run, key: LimiterKey, at: int) -> bool:
+    """Say whether a run takes a slot of a key: its job has named the key ever since its claim."""
+    jobs = story.store.history.jobs_between(run.id.job, run.claimed_at or 0, at)
+    named = [job.spec.flow.concurrency for job in jobs]
+    return not key.name or all(one is not None and one.key == key.name for one in named)
 
 
 def _no_more_runs_begin_in_a_second_than_may(story: Story) -> Iterator[str]:
-    """By the clocks of those who claimed them, in the second of its instant, or of its claim if that is later."""
-    begun: Counter[tuple[_Bound, int]] = Counter()
+    """By the clocks of those who claimed them, in the second of its instant, or of its claim if that is later.
+
+    Where jobs state different rates of one key, by the highest of them.
+    """
+    begun: Counter[tuple[LimiterKey, int]] = Counter()
+    most: dict[LimiterKey, float] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():
         after = write.after
-        for bound in _bounds_of(story, after.id.job) if _is_bound(story, write) else ():
+        for key, bounds in _bounds_of(story, write) if _is_claim(write) else ():
+            if bounds.per_second is None:
+                most[key] = float("inf")
+                continue
             second = max(after.claimed_at or 0, after.not_before) // SECOND_MS
-            begun[bound, second] += 1
-            if bound.a_second is not None and begun[bound, second] > bound.a_second:
-                yield f"{begun[bound, second]} begin at once: {write}"
+            begun[key, second] += 1
+            most[key] = max(most.get(key, 0), bounds.per_second + (bounds.burst or 1) - 1)
+            if begun[key, second] > most[key]:
+                yield f"{begun[key, second]} begin at once: {write}"
 
 
-def _is_bound(story: Story, write: Write[Run]) -> bool:
-    """Say whether a write is a claim, while the storm lasts."""
+def _is_claim(write: Write[Run]) -> bool:
     before, after = write.before, write.after
     is_claim = before is not None and after.state is RunState.RUNNING and after.attempt > before.attempt
-    return is_claim and after.fan is None and write.at < story.storm_ends_at
+    return is_claim and after.fan is None
 
 
 PROMISES = (_no_more_runs_are_under_way_than_may, _no_more_runs_begin_in_a_second_than_may)
