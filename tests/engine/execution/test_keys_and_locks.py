@@ -1,6 +1,6 @@
 """Keys beside overlap locks: a run that waits for its job's lock keeps no slot of a key from the others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,10 +15,10 @@ from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import revise
+from timeball.engine.changes.change import cancel, pause, revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.quotas.keys import read_key
-from timeball.engine.runs.manual import retry_runs
+from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 JOB = JobKey("acme", "job")
 SLOT, TOKEN = ConcurrencyKey("db", 1), RateKey("crm", 0.05)
@@ -68,6 +68,28 @@ def test_a_retry_that_waits_for_its_lock_gives_its_slot_back(service: Service) -
     service.until(at(300))
     assert len(_begun(service, "other")) == 1
     assert service.play.runs(JOB)[0].state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda service: cancel(service.play.context(), [(JOB, None)]),
+        lambda service: pause(service.play.context(), [(JOB, None)]),
+        lambda service: cancel_runs(service.play.context(), [service.play.runs(JOB)[0].id]),
+        lambda service: _patch(service, replace(BOTH, schedule=Schedule(At(at(5_000))))),
+    ],
+)
+def test_a_run_that_a_user_takes_out_of_its_line_gives_its_slot_back_at_once(
+    service: Service, change: Callable[[Service], object]
+) -> None:
+    job = replace(BOTH, schedule=Schedule(At(at(10))))
+    other = replace(spec("other", At(at(12))), flow=Flow(concurrency=SLOT))
+    service.play.store_jobs([_spends("spender", 9), job, other])
+    service.until(at(17))
+    assert service.play.runs(JOB)[0].places == ("db",)
+    change(service)
+    service.until(at(19))
+    assert len(_begun(service, "other")) == 1
 
 
 def test_a_run_whose_executor_died_gives_its_slot_back_while_it_waits_for_its_lock(service: Service) -> None:

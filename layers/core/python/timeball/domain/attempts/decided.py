@@ -1,4 +1,4 @@
-"""What the row of a run becomes by what an executor has decided about it: the other half of the decision.
+"""The row of a run after an executor has decided about it: the other half of the decision.
 
 Invariant: only a run that is claimed or lined up has slots of limiters afterwards. All others have given them back.
 """

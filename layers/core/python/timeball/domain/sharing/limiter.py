@@ -1,11 +1,11 @@
 """What bounds how many runs are under way at once, and how fast they begin: under a key, or those of a whole tenant.
 
 One row for each key that a job names, and for a tenant with such quotas; nobody else asks. What is under way is no
-count: the row names attempts, and whoever finds it full reads these runs, and drops those that are over. So nothing
-leaks, wherever somebody died. A turn is an instant, taken at the claim; the run is held until then.
+count: the row names runs, and a process that finds it full reads these, and drops those that are over. So nothing
+leaks, wherever a process died. A turn is an instant, taken at the claim; the run is held until then.
 
-Who gets no place, or no turn soon, waits in a line, by priority and fire time, until the limiter calls it. As long as
-anybody may wait the row is due, so the scan calls whom nobody else has called.
+A run that gets no place, or no turn soon, waits in a line, by priority and fire time, until the limiter calls it. While
+a run may wait there the row is due, so the scan calls it if no other process has.
 
 Invariant: a run is named before its claim is written, until its row says that the run needs its slot no more. No lease
 and no clock frees a slot: an executor that stands still may go on, and the next one takes the run over in its slot.

@@ -1,7 +1,7 @@
-"""What bounds the runs under a limiter: what their jobs state, what their tenant's quotas say, what a person has set.
+"""The bounds of a limiter: jobs state them, the quotas of a tenant do, and a person may set them.
 
-A job states its bounds whenever a run of it asks. How many may be under way is each job's own statement. Of the rates
-the slowest that was stated lately holds for all, or it would protect nothing. A person has the last word.
+A job states its bounds whenever a run of it asks. How many may be under way is each job's own statement. The slowest
+rate that was stated lately holds for all jobs, or it would protect nothing. A person has the last word.
 """
 
 from dataclasses import dataclass
