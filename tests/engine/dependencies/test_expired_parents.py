@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.dependencies.graphs import BEGIN, Graph, expire, key, node
 from tests.engine.dependencies.test_stale_edges import patch_parents
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
@@ -20,13 +20,6 @@ FAR = 100 * DAY_MS // SECOND_MS
 
 def far(job_id: str) -> JobSpec:
     return evolve(node(job_id), schedule=Schedule(At(BEGIN + FAR * SECOND_MS)))
-
-
-def expire(graph: Graph, job_id: str) -> None:
-    """Delete the rows of a job that is over, as a time to live does."""
-    graph.play.store.jobs.pop(key(job_id))  # type: ignore[attr-defined]
-    for run in graph.play.runs(key(job_id)):
-        graph.play.store.runs.pop(run.id)  # type: ignore[attr-defined]
 
 
 # How the parent ends that expires; the rule; what becomes of the child when the other parent has succeeded, and why.

@@ -3,14 +3,15 @@
 import pytest
 
 from tests.engine.dependencies.counting import count
-from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.dependencies.graphs import BEGIN, Graph, expire, key, node
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.changes.change import Outcome, pause, revise
 from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.graph import cycle_sentence, examine
 
 
 def patch_parents(graph: Graph, job_id: str, parents: str) -> None:
@@ -43,3 +44,22 @@ def test_two_jobs_that_have_swapped_their_dependency_are_seldom_written_while_bl
         graph.until(615)
         assert [graph.run(name).state for name in "pba"] == [RunState.SUCCEEDED] * 3
         assert graph.called == ["p", "p", "b", "a"]
+
+
+def test_a_job_that_gets_the_id_of_an_expired_one_closes_no_cycle_over_the_edges_of_that() -> None:
+    with Graph(node("a"), node("x"), node("b", "a"), node("c", "b")) as graph:
+        pause(graph.play.context(), [(key("b"), None)])
+        graph.until(20)
+        expire(graph, "a")
+        (closing, open_ended) = (examine(graph.play.context(), [node("a", parent)])[0] for parent in ("c", "x"))
+        assert [fault.sentence for fault in closing.faults] == [cycle_sentence(["a", "c", "b", "a"])]
+        assert open_ended.faults == []
+
+
+def test_an_edge_to_a_job_that_depends_on_others_by_now_closes_no_cycle() -> None:
+    with Graph(node("a"), node("x"), node("b", "a")) as graph:
+        pause(graph.play.context(), [(key("b"), None)])
+        patch_parents(graph, "b", "x")
+        graph.until(20)
+        expire(graph, "a")
+        assert examine(graph.play.context(), [node("a", "b")])[0].faults == []

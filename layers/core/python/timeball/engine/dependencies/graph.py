@@ -1,7 +1,8 @@
 """Whether jobs may depend on what they name: each parent exists, nothing waits for itself, and no graph is too large.
 
-A walk goes up, level by level, one read a level. A job that is new closes no cycle but within its own request: nobody
-can have named it. So it is walked only where its parents' rows cannot rule out that its ancestors are too many.
+A walk goes up, level by level, one read a level. A new job closes no cycle but within its own request, unless an open
+job still names an expired one of the same id: then edges stand. Without any, there is a walk only if its parents' rows
+cannot rule out that its ancestors are too many.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ def examine(
         return [Examined(spec) for spec in specs]
     keys = dict.fromkeys(parent for spec in asked.values() for parent in parent_keys(spec))
     rows = dict(zip(keys, context.store.jobs.read(list(keys)), strict=True))
+    named: Collection[JobKey] = _with_edges(context, list(asked)) if before is None else asked
     together: dict[JobKey, Examined] = {}
     for spec in specs:
         one = Examined(spec)
@@ -65,9 +67,14 @@ def examine(
             if not one.faults:
                 one.spec = _timed(spec, rows, together)
                 one.faults += _unshared(one.spec, rows, together)
-                _examine_graph(context, one, rows, together, within, now, stand=before is not None)
+                _examine_graph(context, one, rows, together, within, now, may_be_named=spec.key in named)
         together[spec.key] = one
     return list(together.values())
+
+
+def _with_edges(context: Context, keys: Sequence[JobKey]) -> set[JobKey]:
+    """Return which ids have edges to children: those of a job of that id which has expired."""
+    return {key for key, children in zip(keys, context.store.edges.children(keys), strict=True) if children}
 
 
 def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
@@ -234,14 +241,14 @@ def _examine_graph(
     within: Mapping[str, str],
     now: int,
     *,
-    stand: bool,
+    may_be_named: bool,
 ) -> None:
     """Count the ancestors of a job; walk up if they may be too many, or if others may depend on it already."""
     most = context.rules.max_ancestors
     for key in parent_keys(one.spec):
         above = together.get(key) or rows[key]
         one.ancestors += 1 + (0 if above is None else above.ancestors)
-    if not stand and one.ancestors <= most:
+    if not may_be_named and one.ancestors <= most:
         return
     cycle, one.ancestors = cycle_of(context, one.spec, together, within, now)
     if cycle:
