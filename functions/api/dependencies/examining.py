@@ -18,7 +18,10 @@ REFUSED = "This item of the batch was refused; so this one is, too."
 
 @dataclass
 class Item:
-    """A spec as it was asked for, under a ref if it has one; `is_refused` for another reason; and what comes of it."""
+    """A spec as it was asked for, under a ref if it has one; `is_refused` for another reason; and what comes of it.
+
+    `ref` is what others of the batch call it: its `ref`, or else a name that it alone has.
+    """
 
     spec: JobSpec
     ref: str | None = None
@@ -41,7 +44,7 @@ def examine_together(
     knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
     it inherits, and what is wrong with them. Items without parents cost nothing. Raises UnavailableError.
     """
-    names = {**_names(items), **standing}
+    names = {**{item.ref: item.spec.key.job_id for item in items if item.ref}, **standing}
     for item in items:
         places = enumerate(item.spec.depends_on)
         item.errors += [FieldError(f"dependsOn.{place}", REFUSED) for place, one in places if one.job_id in lost]
@@ -70,16 +73,6 @@ def field_errors(examined: Examined) -> list[FieldError]:
 
 def _error(fault: Fault) -> FieldError:
     return FieldError("dependsOn" if fault.place is None else f"dependsOn.{fault.place}", fault.sentence)
-
-
-def _names(items: Sequence[Item]) -> dict[str, str]:
-    """Return the ids of items by what others of the batch may call them: their refs, else names that only one has."""
-    if len(items) < 2:
-        return {}
-    named = [item.spec.name for item in items]
-    by_name = {item.spec.name: item.spec.key.job_id for item in items if item.spec.name and not item.ref}
-    unique = {name: job_id for name, job_id in by_name.items() if named.count(name) == 1}
-    return unique | {item.ref: item.spec.key.job_id for item in items if item.ref}
 
 
 def misnamed(spec: JobSpec) -> list[FieldError]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from functions.api.dependencies.examining import Item, examine_together
+from functions.api.dependencies.naming import next_round, refs_of
 from functions.api.events.subscribing import unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job, check_standing
@@ -41,7 +42,7 @@ from timeball.engine.scheduling.unique import meant_by
 class Asked:
     """A job as a body asks for it, and under which Idempotency-Key, if any; `errors` are those of its headers.
 
-    `ref` is what others of a batch call it.
+    `ref` is what others of a batch call it: without one, that is a name that it alone has.
     """
 
     body: Mapping[str, Any]
@@ -104,20 +105,28 @@ def create_job(edge: Edge, request: Request) -> Reply:
 def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
     """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored.
 
-    Of those with one unique key one goes before the next, which finds what came of it.
+    Of those with one unique key one goes before the next, which finds what came of it. A job that depends on one that
+    has to wait so waits with it.
     """
+    bodies = [one.body for one in asked]
+    refs = refs_of(bodies, [one.ref for one in asked])
+    asked = [replace(one, ref=ref) for one, ref in zip(asked, refs, strict=True)]
     made: dict[int, Made | ProblemError] = {}
     while left := [place for place in range(len(asked)) if place not in made]:
-        keys = {place: asked[place].body.get("uniqueKey") for place in left}
-        first = {place if key is None else f"key {key}": place for place, key in reversed(keys.items())}
-        places = sorted(first.values())
-        created_now = _create(edge, request, [asked[place] for place in places])
+        places = next_round(bodies, refs, left)
+        meant = {ref: one for place, one in made.items() if (ref := refs[place])}
+        created_now = _create(edge, request, [asked[place] for place in places], meant)
         made |= {place: one for place, one in zip(places, created_now, strict=True) if one is not None}
     return [made[place] for place in range(len(asked))]
 
 
-def _create(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError | None]:
-    """Create each job, no two with one unique key; None: what stood for that has begun just now, so ask again."""
+def _create(
+    edge: Edge, request: Request, asked: Sequence[Asked], meant: Mapping[str, Made | ProblemError]
+) -> list[Made | ProblemError | None]:
+    """Create each job, no two with one unique key; None: what stood for that has begun just now, so ask again.
+
+    `meant` is what came of those that went before, by their refs.
+    """
     now = edge.context.clock.now()
     read: list[_Read] = [_read(edge, request, one, now) for one in asked]
     tasks = tasks_of(edge, request.tenant, [one.request for one in read if isinstance(one, _Wanted)])
@@ -126,7 +135,9 @@ def _create(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made |
     read = _with_unique_keys(edge, read, now)
     read = _with_calendars(edge, read, now)
     lost = {one.ref for one, wanted in zip(asked, read, strict=True) if one.ref and isinstance(wanted, ProblemError)}
-    stood = {one.wanted.ref: one.job.key.job_id for one in read if isinstance(one, _Met) and one.wanted.ref}
+    lost |= {ref for ref, one in meant.items() if isinstance(one, ProblemError)}
+    stood = {ref: one.job.key.job_id for ref, one in meant.items() if isinstance(one, Made)}
+    stood |= {one.wanted.ref: one.job.key.job_id for one in read if isinstance(one, _Met) and one.wanted.ref}
     wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost, stood)
     wanted = _with_events(edge, wanted, now)
     made: dict[JobKey, _Done] = {**_submitted(edge, request, [one for one in wanted if not one.errors_now], now)}

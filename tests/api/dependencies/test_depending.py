@@ -161,3 +161,42 @@ def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> No
     assert kept.status == 200
     graph = api.call("GET", "/v1/jobs/new/graph", bounds=bounds).body
     assert graph["ancestors"] == []
+
+
+class TestBatchesTogether:
+    def test_a_cycle_among_items_is_told_by_what_the_request_calls_them(self, api: Api) -> None:
+        items = batch(
+            api,
+            {"name": "extract", "dependsOn": ["report"]},
+            {"name": "clean", "ref": "tidy", "dependsOn": ["extract"]},
+            {"name": "report", "dependsOn": ["tidy"]},
+        )
+        messages = {error["message"] for item in items for error in item["problem"]["errors"]}
+        assert messages == {
+            "This closes a cycle, in which each job waits for the next: extract → report → tidy → extract."
+        }
+
+    def test_an_item_may_name_another_whose_unique_key_stands_for_an_earlier_item(self, api: Api) -> None:
+        soon = {"scheduleAt": SOON}
+        items = batch(
+            api,
+            {"ref": "first", "uniqueKey": "day", **soon},
+            {"ref": "second", "uniqueKey": "day", **soon},
+            {"dependsOn": ["second"]},
+        )
+        assert [item["status"] for item in items] == [201, 200, 201]
+        assert items[2]["job"]["dependsOn"] == [items[0]["job"]["jobId"]]
+
+    def test_an_item_behind_such_an_item_waits_too_and_so_does_one_that_names_both(self, api: Api) -> None:
+        soon = {"scheduleAt": SOON}
+        items = batch(
+            api,
+            {"ref": "last", "dependsOn": ["middle", "first"]},
+            {"ref": "middle", "dependsOn": [{"jobId": "second", "as": "rows"}]},
+            {"ref": "first", "uniqueKey": "day", **soon},
+            {"ref": "second", "uniqueKey": "day", **soon},
+        )
+        assert [item["status"] for item in items] == [201, 201, 201, 200]
+        first, middle = (items[at]["job"]["jobId"] for at in (2, 1))
+        assert items[1]["job"]["dependsOn"] == [{"jobId": first, "as": "rows"}]
+        assert items[0]["job"]["dependsOn"] == [middle, first]

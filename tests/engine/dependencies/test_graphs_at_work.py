@@ -15,6 +15,7 @@ from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.runs.manual import cancel_runs, succeed_runs
 from timeball.ports.collections.rows import Swap
+from timeball.targets.envelope import facts_of
 
 DIAMOND = (node("a"), node("b", "a"), node("c", "a"), node("d", "b c"))
 CHAIN = (node("a"), node("b", "a"), node("c", "b"), node("d", "c"))
@@ -30,6 +31,7 @@ def test_each_job_of_a_diamond_runs_once_its_parents_have_succeeded_at_their_fir
         assert [graph.called[0], *graph.called[3:]] == ["a", "d"]
         assert {run.id.fire_at for run in map(graph.run, "abcd")} == {BEGIN}
         assert [graph.run(job).shown_origin for job in "ad"] == [Origin.SCHEDULE, Origin.DEPENDENCY]
+        assert [facts_of(graph.calls[at])["scheduledBy"] for at in (0, 3)] == ["schedule", "dependency"]
         assert set(graph.statuses().values()) == {"completed"}
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.verdict import Verdict
 from timeball.domain.model.terms.work import Work
 
@@ -15,7 +15,7 @@ class Call:
     `retry_on` is what its retry policy holds for worth another try. `takes_report`: the target may take the attempt
     over. `depth` is the run's generation. `has_parents`: the payload is beside what came of the job's
     parents. `task_id` is the task that the job names. `starts_as` is the attempt by whose name it starts what is
-    followed.
+    followed. `origin` is why the run exists, if its identity does not say so.
     """
 
     run: RunId
@@ -28,6 +28,7 @@ class Call:
     has_parents: bool = False
     task_id: str | None = None
     starts_as: int | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def facts_of(call: Call, token: str | None = None) -> Facts:
         "attempt": call.attempt,
         "fireTime": format_instant(call.run.fire_at),
         "depth": call.depth,
-        "scheduledBy": call.run.origin.value,
+        "scheduledBy": (call.origin or call.run.origin).value,
         **({} if call.task_id is None else {"taskId": call.task_id}),
         **({} if token is None else {"callbackToken": token}),
     }

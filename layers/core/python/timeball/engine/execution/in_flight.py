@@ -91,4 +91,5 @@ def call_of(run: Run, job: Job) -> Call:
         has_parents,
         job.task_id,
         starts_as(run),
+        run.shown_origin,
     )

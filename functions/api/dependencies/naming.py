@@ -1,0 +1,40 @@
+"""What the items of a batch call each other, and in which rounds they are created.
+
+It goes by the bodies as they came: a body that is wrong is refused later.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+Bodies = Sequence[Mapping[str, Any]]
+
+
+def refs_of(bodies: Bodies, given: Sequence[str | None]) -> list[str | None]:
+    """Return what the others may call each item: the ref that it was given, or a name that it alone has."""
+    named = [name if isinstance(name := body.get("name"), str) and name else None for body in bodies]
+    counts = Counter(named)
+    return [
+        name if ref is None and len(bodies) > 1 and counts[name] == 1 and name not in given else ref
+        for ref, name in zip(given, named, strict=True)
+    ]
+
+
+def next_round(bodies: Bodies, refs: Sequence[str | None], left: Sequence[int]) -> list[int]:
+    """Return the places of the items, of those that are left, that are created next.
+
+    These are one item of each unique key, and no item that depends on one that stays behind, unless all do.
+    """
+    keys = {place: bodies[place].get("uniqueKey") for place in left}
+    first = {place if key is None else f"key {key}": place for place, key in reversed(keys.items())}
+    going, behind = sorted(first.values()), {*left} - {*first.values()}
+    while waiting := {place for place in going if _depends_on_any(bodies[place], {refs[one] for one in behind})}:
+        going, behind = [place for place in going if place not in waiting], behind | waiting
+    return going or sorted(first.values())
+
+
+def _depends_on_any(body: Mapping[str, Any], refs: Collection[str | None]) -> bool:
+    named = body.get("dependsOn")
+    parents = named if isinstance(named, list) else []
+    ids = [parent.get("jobId") if isinstance(parent, dict) else parent for parent in parents]
+    return any(isinstance(job_id, str) and job_id in refs for job_id in ids)
