@@ -74,6 +74,13 @@ test-all: setup ## Run every test, for a release: also what shows again elsewher
 	@$(MAKE) -j 2 check compiled
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
+.PHONY: test-at
+test-at: setup ## Run all tiers but the end-to-end tests at another time: make test-at WHEN='2028-02-29 23:57' TZ=America/St_Johns
+	@command -v faketime >/dev/null || { echo 'Install faketime. Debian or Ubuntu: apt-get install faketime'; exit 2; }
+	@test -n "$(WHEN)" || { echo "Say when: make test-at WHEN='2028-02-29 23:57' TZ=America/St_Johns"; exit 2; }
+	@TZ="$(TZ)" FAKETIME_DONT_FAKE_MONOTONIC=1 faketime "$(WHEN)" \
+		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not more' --ignore tests/end_to_end
+
 # Each process of pytest would compile all that it imports for itself, at the same time as the others.
 .PHONY: compiled
 compiled: $(VENV)/packages.stamp

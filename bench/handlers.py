@@ -19,7 +19,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 
 QUEUES = ("high", "normal", "low", "watch", "unreadable")
@@ -226,7 +226,7 @@ def idle(endpoint: Endpoint) -> Mapping[str, float]:
     from timeball.runtime.wiring import scan_context  # noqa: PLC0415
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 
-    clock = VirtualClock(time.time_ns() // 1_000_000)
+    clock = VirtualClock(parse_instant("2026-11-21T12:00:00Z"))  # near midnight a scan asks two days
     context = replace(scan_context(), clock=clock)
     owner, sweeps = Owner("2026", "a"), Sweeps()
 

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -112,7 +111,7 @@ def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_kn
 
         def describe_execution(self, **_: str) -> dict[str, str]:
             if self.region == "hangs":
-                go_on.wait(10)
+                go_on.wait()  # until both verbs have answered
             return {"status": "SUCCEEDED"}
 
         stop_execution = describe_execution
@@ -121,11 +120,9 @@ def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_kn
     hanging = [f"arn:aws:states:hangs:123456789012:execution:m:{number}" for number in range(100)]
     with ThreadPoolExecutor(8) as threads:
         executions = AwsExecutions(lambda _, region: Client(region), threads, seconds=0.1)
-        began = time.monotonic()
         try:
             assert executions.look([answers, *hanging]) == [Standing(is_over=True), *[None] * 100]
             assert executions.stop(hanging) == [False] * 100
-            assert time.monotonic() - began < 5
         finally:
             go_on.set()
 

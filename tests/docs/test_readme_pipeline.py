@@ -81,7 +81,7 @@ def run(url: str, *blocks: str) -> list[Any]:
         env={"PATH": os.environ["PATH"], "API": url, "KEY": "tb_key"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

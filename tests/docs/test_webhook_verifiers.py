@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from timeball.targets.http.signature import parse_key, signature_of
 
 PAGE = read(ROOT / "docs/webhooks.md")
 NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 10 + "YQ==", "whsec_" + "eHl6" * 8
+NOW = 1_795_253_400
+"""When (s) a verifier believes to be: it refuses what is old."""
 BODY = '{"n": 1, "ä": "✓"}'
 
 Case = tuple[dict[str, str], str]
@@ -33,7 +34,8 @@ def example(language: str, fence: str) -> str:
 def in_python(secret: str, cases: Sequence[Case]) -> list[bool]:
     source = example("Python", "python")
     told = "import json, sys\nprint(json.dumps([is_timeballs(h, b.encode()) for h, b in json.load(sys.stdin)]))"
-    return run([sys.executable, "-c", f"{source}\n{told}"], secret, cases)
+    clock = f"import time\ntime.time = lambda: {NOW}"
+    return run([sys.executable, "-c", f"{clock}\n{source}\n{told}"], secret, cases)
 
 
 def in_node(secret: str, cases: Sequence[Case]) -> list[bool]:
@@ -41,6 +43,7 @@ def in_node(secret: str, cases: Sequence[Case]) -> list[bool]:
     told = (
         'import { readFileSync } from "node:fs";\n'
         "const cases = JSON.parse(readFileSync(0));\n"
+        f"Date.now = () => {NOW} * 1000;\n"
         "console.log(JSON.stringify(cases.map(([headers, body]) => isTimeballs(headers, Buffer.from(body)))));"
     )
     node = str(Path(sys.executable).parent / "node")
@@ -55,7 +58,7 @@ def run(command: list[str], secret: str, cases: Sequence[Case]) -> list[bool]:
 
 def sent(*secrets: str, age_seconds: int = 0, body: str = BODY) -> dict[str, str]:
     keys = [key for secret in secrets if (key := parse_key(secret)) is not None]
-    sent_at = int(time.time()) - age_seconds
+    sent_at = NOW - age_seconds
     signature = signature_of("nightly.1795253400023.s", sent_at, body.encode(), keys)
     return {"webhook-id": "nightly.1795253400023.s", "webhook-timestamp": str(sent_at), "webhook-signature": signature}
 

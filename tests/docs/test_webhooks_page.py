@@ -32,7 +32,7 @@ from timeball.targets.http.verdict import ACCEPTED
 PAGE = read(ROOT / "docs/webhooks.md")
 (SOURCE,) = re.findall(r"^<!-- example: endpoint -->\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 (JOB,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-WITHIN_SECONDS = 20
+WITHIN_SECONDS = 300
 
 
 class Trouble(Enum):

@@ -18,7 +18,7 @@ def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
         env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

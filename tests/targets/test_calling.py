@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from botocore.exceptions import (
     UnknownServiceError,
 )
 
+from tests.leap import leap
 from tests.targets.calls import NOW, TARGETS, a_call, call_by
 from timeball.domain.model.runs.verdict import Failed, Succeeded
 from timeball.domain.model.terms.target import HttpTarget
@@ -64,14 +64,15 @@ def test_a_client_that_cannot_be_made_is_a_call_that_never_left() -> None:
 
 class TestASlowService:
     def test_is_answered_at_the_timeout_and_holds_up_no_other_call(self) -> None:
-        go_on = threading.Event()
+        asked, go_on = threading.Event(), threading.Event()
 
         class Slow:
             def __init__(self, service: str) -> None:
                 self.service = service
 
             def invoke(self, **_: object) -> dict[str, Any]:
-                go_on.wait(10)
+                asked.set()
+                go_on.wait()
                 return {}
 
             def send_message(self, **_: object) -> dict[str, Any]:
@@ -79,18 +80,18 @@ class TestASlowService:
 
         async def main() -> list[Any]:
             async with aws_caller(VirtualClock(NOW), connect=lambda service, *_: Slow(service)) as caller:
-                calls = [a_call(TARGETS["lambda"], timeout=0.3), a_call(TARGETS["sqs"])]
-                began = time.monotonic()
-                slow = asyncio.create_task(caller.call(calls[0]))
-                quick = await caller.call(calls[1])
-                between = time.monotonic() - began
-                return [await slow, quick, between]
+                slow = asyncio.create_task(caller.call(a_call(TARGETS["lambda"], timeout=60)))
+                quick = await caller.call(a_call(TARGETS["sqs"]))
+                was_done = slow.done()
+                await asyncio.to_thread(asked.wait)
+                leap(60)
+                return [await slow, quick, was_done]
 
         try:
-            slow, quick, between = asyncio.run(main())
+            slow, quick, was_done = asyncio.run(main())
         finally:
             go_on.set()
-        assert (quick.verdict, between < 0.3) == (Succeeded(), True)
+        assert (quick.verdict, was_done) == (Succeeded(), False)
         assert (slow.verdict, slow.timed_out, slow.is_down) == (Failed(may_retry=True), True, True)
         assert slow.called_at == NOW
 
@@ -103,7 +104,7 @@ class TestASlowService:
                 return {}
 
         def connect(*_: object) -> Any:
-            made.wait(10)
+            made.wait()
             return Queue()
 
         async def main() -> Any:

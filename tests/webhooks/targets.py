@@ -6,7 +6,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.leap import leap
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.verdict import Failed, Succeeded
 from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
@@ -58,6 +59,9 @@ class Target:
         return f"{self.scheme}://{self.host}:{self.port}/hook"
 
 
+PATIENT = 60.0
+"""How long (s) a call may take of which a test awaits an answer: a machine that is busy takes seconds for it."""
+
 Behaviour = Callable[[Target, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -83,12 +87,13 @@ def answering(raw: bytes) -> Behaviour:
     return behave
 
 
-def holding(raw: bytes) -> Behaviour:
-    """Read a request, write these bytes, then do nothing until the caller hangs up."""
+def holding(raw: bytes, leaps: float = 0) -> Behaviour:
+    """Read a request, write these bytes, then do nothing until the caller hangs up; so many seconds pass at once."""
 
     async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(target, reader)
         writer.write(raw)
+        leap(leaps)
         await reader.read()
 
     return behave
@@ -116,9 +121,9 @@ def self_signed(folder: Path) -> ssl.SSLContext:
     """Return how a target at 127.0.0.1 speaks TLS; its key and certificate are in `target.pem`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    today = datetime.now(UTC)
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(today - timedelta(1)).not_valid_after(today + timedelta(1))
+    builder = builder.not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))  # any date of a test's machine is within
+    builder = builder.not_valid_after(datetime(2100, 1, 1, tzinfo=UTC))
     builder = builder.add_extension(
         x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
     )
@@ -187,14 +192,16 @@ def no_answer(error: str, called_at: int | None = NOW, *, timed_out: bool = Fals
     return Answer(Failed(may_retry=True), called_at, NOW, error=error, timed_out=timed_out, is_down=True)
 
 
-def a_call(url: str, *, timeout: float = 10.0, attempt: int = 1, work: Work | None = None) -> Call:
+def a_call(url: str, *, timeout: float = PATIENT, attempt: int = 1, work: Work | None = None) -> Call:
     """Return a call of a url, of RUN, with a small payload."""
     return Call(
         RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout, RETRIED_BY_DEFAULT, takes_report=False
     )
 
 
-def call_url(url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = 10.0) -> Answer:
+def call_url(
+    url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = PATIENT
+) -> Answer:
     """Call a url once."""
 
     async def main() -> Answer:
@@ -210,7 +217,7 @@ def call_target(
     method: str = "POST",
     headers: Mapping[str, str] | None = None,
     payload: str | None = '{"n": 1}',
-    timeout: float = 10.0,
+    timeout: float = PATIENT,
     clock: VirtualClock | None = None,
 ) -> tuple[Answer, Target]:
     """Run a target, call it once, and return the answer and what the target saw."""

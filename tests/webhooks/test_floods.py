@@ -43,7 +43,7 @@ async def call_once(
     behave: Behaviour, tls: ssl.SSLContext | None = None, trust: Path | None = None, times: int = 1
 ) -> Sequence[Answer]:
     async with (
-        asyncio.timeout(20),  # far within the call's own: a flood that is only timed out fails
+        asyncio.timeout(FOR_EVER / 2),  # far within the call's own: a flood that is only timed out fails
         listening(behave, tls=tls) as target,
         http_caller(VirtualClock(NOW), LOCAL, trust=trust) as caller,
     ):

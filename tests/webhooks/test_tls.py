@@ -48,9 +48,12 @@ def test_a_certificate_of_another_host_ends_the_call_before_it_leaves(tmp_path: 
 
 
 def test_a_target_that_never_greets_in_tls_is_given_up_when_the_time_is_over() -> None:
+    async def keep_silent(_: Target, reader: asyncio.StreamReader, __: asyncio.StreamWriter) -> None:
+        await reader.read()
+
     async def main() -> Answer:
         async with (
-            listening(lambda *_: asyncio.sleep(60)) as target,
+            listening(keep_silent) as target,
             http_caller(VirtualClock(NOW), LOCAL) as caller,
         ):
             return await caller.call(a_call(f"https://127.0.0.1:{target.port}/", timeout=0.2))

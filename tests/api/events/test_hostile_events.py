@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from time import perf_counter
 from typing import Any
 
 import pytest
 
 from tests.api.client import Api
 from tests.api.events.sending import ORDER, PLACED, runs_of, send
+from tests.effort import at_most
 from timeball.domain.model.terms.event import BUS_SOURCE, KEPT_BESIDE
 
 ALL_THAT_THERE_IS: list[Mapping[str, Any]] = [
@@ -86,11 +86,10 @@ BOMBS: Mapping[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_a_large_pattern_is_refused_in_a_short_sentence_and_soon(api: Api, bomb: dict[str, Any]) -> None:
-    before = perf_counter()
-    answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": bomb})
+    with at_most(5_000):
+        answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": bomb})
     assert (answer.status, answer.bad_fields()) == (400, ["event"])
     assert len(answer.text) < 2_000
-    assert perf_counter() - before < 5
     assert api.bus.rules() == []
 
 

@@ -1,0 +1,28 @@
+"""How much processor time a piece of work takes, beside a yardstick: a machine that is slow is slow at both."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from time import process_time
+
+_MEASURED_SECONDS = 0.05
+"""Long enough for a system that counts processor time in ticks of ten milliseconds."""
+
+
+@contextmanager
+def at_most(yardsticks: int) -> Iterator[None]:
+    """Hold that what is done here takes less than so many yardsticks: each is a millisecond of a fast processor."""
+    one, began = _yardstick(), process_time()
+    yield
+    took = (process_time() - began) / one
+    assert took < yardsticks, f"{took:.0f} yardsticks"
+
+
+@cache
+def _yardstick() -> float:
+    """Return how many seconds of processor time a fixed piece of work takes in this process."""
+    began, times = process_time(), 0
+    while process_time() - began < _MEASURED_SECONDS:
+        sum(number * number % 7 for number in range(30_000))
+        times += 1
+    return (process_time() - began) / times
